@@ -1,5 +1,56 @@
 //! What everything in `ao` means, as values.
+//!
+//! ```text
+//!  Input ──► step: decide ─► evolve ─► follow ──► events (stored)
+//!                               │
+//!                             State ──► wants ──► effects (done, and done again after a crash)
+//! ```
+//!
+//! Nothing here asks a clock, draws a random number, touches a disk or waits. Time and fresh numbers come in with each
+//! input as its [`Moment`]. That is what lets the same code run a real fleet and a thousand simulated ones.
 
+pub mod budget;
+pub mod codec;
+mod decide;
+pub mod effect;
+pub mod event;
+pub mod evidence;
+mod follow;
+mod id;
+pub mod incident;
+pub mod input;
+pub mod notice;
+pub mod policy;
+pub mod project;
+pub mod pull;
+pub mod queue;
+mod refusal;
+pub mod schedule;
+pub mod session;
+mod settings;
+mod state;
+mod step;
+pub mod task;
 mod time;
+mod wants;
+pub mod workspace;
 
-pub use time::Timestamp;
+pub use decide::decide;
+pub use effect::{Effect, EffectKey};
+pub use event::{Event, Scope, Stamped};
+pub use id::{Attempt, BadId, Commit, ConversationId, NoticeId, ProjectId, PullId, SessionId, TaskId};
+pub use input::Input;
+pub use refusal::Refusal;
+pub use settings::Settings;
+pub use state::{SNAPSHOT_FORMAT, State};
+pub use step::step;
+pub use time::{Moment, Timestamp};
+pub use wants::{runtimes, scopes, wants};
+
+/// Makes the `n`th number from a seed. One round of SplitMix64: well spread, and the same for ever.
+pub(crate) fn mix(seed: u64, n: u64) -> u64 {
+    let mut z = seed.wrapping_add(n.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

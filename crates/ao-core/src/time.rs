@@ -39,3 +39,11 @@ impl fmt::Display for Timestamp {
         write!(f, "{}", self.0)
     }
 }
+
+/// When an input arrives, and the one fresh number it may make ids from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    pub at: Timestamp,
+    /// Never seen before. The core mixes its new ids from it, so that it needs no randomness of its own.
+    pub seed: u64,
+}

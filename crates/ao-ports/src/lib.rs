@@ -1,5 +1,41 @@
-//! The slots of `ao` as small traits in domain words.
+//! The slots of `ao` as small traits in domain words, with the contract on each method.
+//!
+//! What holds for every port:
+//!
+//! - **Plain data crosses it.** Arguments and results can be serialised, so an adapter can live in another process and
+//!   speak JSON-RPC over stdio. No closures, no file handles, no streams: output is read by offset, news is reported
+//!   through [`Reporter`].
+//! - **Nothing local is assumed.** A process may run in a container or a pod: a [`ProcessRef`] is a name, not a pid, and
+//!   a path is only meaningful to the workspace that gave it.
+//! - **Abilities are declared**, never guessed from a name.
+//! - **Effects can be repeated.** Each method says what a second call with the same fence (session, attempt, delivery)
+//!   does, because after a crash the daemon asks again.
+//! - **An error means "did not happen" or "cannot tell".** Methods where the difference matters say which.
 
+mod agent;
+mod clock;
+mod notifier;
+mod reporter;
+mod runtime;
+mod scm;
 mod store;
+mod terminal;
+mod tracker;
+mod workspace;
 
+pub use agent::{Agent, AgentError, Command, DeliverOrder, Delivered, Io, LookOrder, Prepared};
+pub use ao_core::session::ProcessRef;
+pub use clock::Clock;
+pub use notifier::{Notifier, NotifierAbilities, NotifyError};
+pub use reporter::{Report, Reporter};
+pub use runtime::{
+    EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+};
+pub use scm::{
+    MergeOrder, MergeOutcome, NewPull, Scm, ScmAbilities, ScmError, Strategy, TestOrder, TestOutcome,
+    ThreadReply,
+};
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
+pub use terminal::{OpenOrder, Terminal, TerminalError};
+pub use tracker::{Hint, Quota, TaskPage, TaskSeen, Tracker, TrackerAbilities, TrackerError, Webhook};
+pub use workspace::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};

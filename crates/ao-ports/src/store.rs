@@ -71,11 +71,17 @@ pub enum StoreError {
     Moved { expected: Seq, found: Seq },
     #[error("events up to {first_kept} have been removed by retention; read from there, or take a snapshot")]
     Pruned { first_kept: Seq },
-    #[error("no space left for the event log `{path}`: free some space there; nothing was lost or overwritten")]
+    #[error(
+        "no space left for the event log `{path}`: free some space there; nothing was lost or overwritten"
+    )]
     Full { path: String },
-    #[error("the event log `{path}` is damaged: {detail}. Keep the file, and restore a backup or export what can be read")]
+    #[error(
+        "the event log `{path}` is damaged: {detail}. Keep the file, and restore a backup or export what can be read"
+    )]
     Damaged { path: String, detail: String },
-    #[error("the event log `{path}` was written by a newer ao ({detail}); install that version or a later one")]
+    #[error(
+        "the event log `{path}` was written by a newer ao ({detail}); install that version or a later one"
+    )]
     Newer { path: String, detail: String },
     #[error("another ao ({holder}) already uses `{path}`; stop it, or choose another data directory")]
     Locked { path: String, holder: String },

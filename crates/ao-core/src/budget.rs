@@ -1,0 +1,154 @@
+//! What work costs and when it must stop. What is not known is not zero.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What has been used up. Absent means nobody could tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Spend {
+    /// Millionths of a dollar.
+    pub micros: Option<u64>,
+    pub tokens: Option<u64>,
+    /// Always known, because we count them ourselves.
+    pub turns: u64,
+    /// Seconds of attempts, likewise.
+    pub seconds: u64,
+}
+
+/// How much may be used up. Absent means no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Limits {
+    pub micros: Option<u64>,
+    pub tokens: Option<u64>,
+    pub turns: Option<u64>,
+    pub seconds: Option<u64>,
+}
+
+/// Which limit, and how far it is reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Reached {
+    pub what: &'static str,
+    pub spent: u64,
+    pub limit: u64,
+}
+
+/// At this share of a limit the agent is asked to commit and sum up.
+const SOFT_MARK_PERCENT: u64 = 80;
+
+impl Spend {
+    /// The spend of a later report of the same counters. Counters never run backwards: a report that lost its
+    /// history, as after a resume, must not hand out a fresh budget.
+    pub fn later(self, report: Spend) -> Spend {
+        Spend {
+            micros: self.micros.max(report.micros),
+            tokens: self.tokens.max(report.tokens),
+            turns: self.turns.max(report.turns),
+            seconds: self.seconds.max(report.seconds),
+        }
+    }
+
+    /// Adds what came on top between two readings of one session to a wider budget.
+    pub fn add_growth(self, before: Spend, after: Spend) -> Spend {
+        let grow = |total: Option<u64>, before: Option<u64>, after: Option<u64>| match after {
+            Some(after) => Some(total.unwrap_or(0) + after.saturating_sub(before.unwrap_or(0))),
+            None => total,
+        };
+        Spend {
+            micros: grow(self.micros, before.micros, after.micros),
+            tokens: grow(self.tokens, before.tokens, after.tokens),
+            turns: self.turns + after.turns.saturating_sub(before.turns),
+            seconds: self.seconds + after.seconds.saturating_sub(before.seconds),
+        }
+    }
+}
+
+impl Limits {
+    /// The first limit that is reached, if any. An unknown cost reaches none; time and turns still count.
+    pub fn reached(&self, spend: &Spend) -> Option<Reached> {
+        self.at_percent(spend, 100)
+    }
+
+    /// The first limit of which the soft mark is reached.
+    pub fn nearly_reached(&self, spend: &Spend) -> Option<Reached> {
+        self.at_percent(spend, SOFT_MARK_PERCENT)
+    }
+
+    fn at_percent(&self, spend: &Spend, percent: u64) -> Option<Reached> {
+        [
+            ("cost", spend.micros, self.micros),
+            ("tokens", spend.tokens, self.tokens),
+            ("turns", Some(spend.turns), self.turns),
+            ("time", Some(spend.seconds), self.seconds),
+        ]
+        .into_iter()
+        .find_map(|(what, spent, limit)| {
+            let (spent, limit) = (spent?, limit?);
+            (u128::from(spent) * 100 >= u128::from(limit) * u128::from(percent)).then_some(Reached {
+                what,
+                spent,
+                limit,
+            })
+        })
+    }
+}
+
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.what {
+            "cost" => write!(f, "cost {} of {}", dollars(Some(self.spent)), dollars(Some(self.limit))),
+            "time" => write!(f, "time {} s of {} s", self.spent, self.limit),
+            what => write!(f, "{what} {} of {}", self.spent, self.limit),
+        }
+    }
+}
+
+/// Money for people; what is not known is called so.
+pub fn dollars(micros: Option<u64>) -> String {
+    match micros {
+        Some(micros) => format!("${}.{:02}", micros / 1_000_000, micros % 1_000_000 / 10_000),
+        None => "unknown".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// acceptance: B3
+    #[test]
+    fn an_unknown_cost_is_unknown_and_never_zero() {
+        let spend = Spend { turns: 7, seconds: 60, ..Spend::default() };
+        assert_eq!(dollars(spend.micros), "unknown");
+        let one_dollar = Limits { micros: Some(1_000_000), ..Limits::default() };
+        assert_eq!(one_dollar.reached(&spend), None);
+        let by_turns = Limits { turns: Some(7), ..one_dollar };
+        assert_eq!(by_turns.reached(&spend).unwrap().to_string(), "turns 7 of 7");
+    }
+
+    #[test]
+    fn a_counter_that_starts_again_hands_out_no_fresh_budget() {
+        let before = Spend { micros: Some(900_000), turns: 5, ..Spend::default() };
+        let after = before.later(Spend { micros: Some(100), turns: 1, ..Spend::default() });
+        assert_eq!(after, before);
+    }
+
+    #[test]
+    fn the_soft_mark_comes_before_the_limit() {
+        let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
+        let spend = |micros| Spend { micros: Some(micros), ..Spend::default() };
+        assert_eq!(limits.nearly_reached(&spend(799_999)), None);
+        assert_eq!(limits.nearly_reached(&spend(800_000)).unwrap().to_string(), "cost $0.80 of $1.00");
+        assert_eq!(limits.reached(&spend(999_999)), None);
+        assert!(limits.reached(&spend(1_000_000)).is_some());
+    }
+
+    #[test]
+    fn growth_counts_each_dollar_once() {
+        let total = Spend::default();
+        let one = Spend { micros: Some(10), turns: 1, ..Spend::default() };
+        let two = Spend { micros: Some(30), turns: 2, ..Spend::default() };
+        let total = total.add_growth(Spend::default(), one).add_growth(one, two);
+        assert_eq!(total, two);
+    }
+}

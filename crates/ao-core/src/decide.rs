@@ -1,0 +1,339 @@
+//! What an input means: the events that it comes to, or the reason why it comes to none.
+
+use crate::event::{AccountEvent, Event, HostEvent};
+use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
+use crate::input::{Census, Input, Life, SpawnRequest};
+use crate::refusal::Refusal;
+use crate::schedule;
+use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
+use crate::state::State;
+use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pull, queue, task};
+
+/// A limit without a time is asked about again after this long.
+const LIMIT_WITHOUT_END: std::time::Duration = std::time::Duration::from_secs(15 * 60);
+/// So many missing at once, and more than half of all: the look is broken, not the world.
+const MASS_DEATH: usize = 5;
+
+/// Decides what an input means. Pure: no clock, no disk, no randomness.
+pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>, Refusal> {
+    let now = moment.at;
+    match input {
+        Input::Configure(settings) if *settings == state.settings => Ok(vec![]),
+        Input::Configure(settings) => Ok(vec![Event::Host(HostEvent::Configured { settings })]),
+        Input::Project { project, input } => {
+            let live = state.live_in(&project).count();
+            let events = project::decide(&project, state.projects.get(&project), live, now, input)?;
+            Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
+        }
+        Input::Task { task, facts } => {
+            let events = task::decide(state.tasks.get(&task), *facts);
+            Ok(events.into_iter().map(|event| Event::Task(task.clone(), event)).collect())
+        }
+        Input::Spawn(request) => spawn(state, moment, *request),
+        Input::Session { session, input } => match state.sessions.get(&session) {
+            Some(known) => Ok(session_events(session, session::decide(state, known, moment, input)?)),
+            None => Err(Refusal::UnknownSession(session)),
+        },
+        Input::Pull { pull, input } => {
+            if !state.projects.contains_key(&pull.project) {
+                return Err(Refusal::UnknownProject(pull.project));
+            }
+            let events = pull::decide(state.pulls.get(&pull).map(|known| &**known), &input)
+                .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
+            Ok(events.into_iter().map(|event| Event::Pull(pull.clone(), event)).collect())
+        }
+        Input::Queue { project: id, input } => {
+            let Some(project) = state.projects.get(&id) else {
+                return Err(Refusal::UnknownProject(id));
+            };
+            let allowed = |pull: &crate::PullId, head: &crate::Commit| match state.pulls.get(pull) {
+                Some(known) if known.facts.head != *head => {
+                    Err(format!("its head is {}, not {head}", known.facts.head))
+                }
+                Some(known) => policy::judge(&project.policy, known, now).require(),
+                None => Err("it is not known".into()),
+            };
+            let events = queue::decide(&project.queue, moment, &input, allowed)
+                .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
+            Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
+        }
+        Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
+        Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
+            Some(known) => notice::decide(known, &state.settings, moment, input)
+                .into_iter()
+                .map(|event| Event::Notice(notice, event))
+                .collect(),
+            None => vec![],
+        }),
+        Input::Host { free_mb } => Ok(match state.scarce_mb {
+            None if free_mb < state.settings.min_free_mb => {
+                vec![Event::Host(HostEvent::MemoryScarce { free_mb })]
+            }
+            Some(_) if free_mb >= state.settings.min_free_mb => {
+                vec![Event::Host(HostEvent::MemoryEnough { free_mb })]
+            }
+            _ => vec![],
+        }),
+        Input::Census(census) => Ok(compare(state, moment, &census)),
+        Input::AccountLimited { account, until } => {
+            let until = until.unwrap_or(now + LIMIT_WITHOUT_END);
+            Ok(match state.accounts.get(&account) {
+                _ if until <= now => vec![],
+                Some(known) if *known >= until => vec![],
+                _ => vec![Event::Account(account, AccountEvent::Limited { until })],
+            })
+        }
+        Input::AccountDue { account } => Ok(match state.accounts.get(&account) {
+            Some(until) if *until <= now => vec![Event::Account(account, AccountEvent::Reset {})],
+            _ => vec![],
+        }),
+        Input::StrayEnded { session, attempt } => {
+            let known = state.strays.iter().any(|(of, at, _)| (*of, *at) == (session, attempt));
+            Ok(known.then_some(Event::Host(HostEvent::StrayEnded { session, attempt })).into_iter().collect())
+        }
+        Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
+        Input::Tell { level, subject, key, text } => {
+            let id = state.next_notice();
+            let notice = notice::Notice { id, level, subject, text, key, tries: 0, again_at: None };
+            Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
+        }
+        Input::Review(subject) => Ok(review(state, now, &subject)),
+        Input::Schedule => Ok(schedule::admit(state, moment)
+            .into_iter()
+            .flat_map(|session| session_events(session.id, session::admit(session, moment)))
+            .collect()),
+        // Taken apart by `step`, which knows what is due.
+        Input::Tick => Ok(vec![]),
+    }
+}
+
+fn session_events(session: SessionId, events: Vec<SessionEvent>) -> Vec<Event> {
+    events.into_iter().map(|event| Event::Session(session, event)).collect()
+}
+
+// ── new sessions ──
+
+fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Event>, Refusal> {
+    if !state.projects.contains_key(&request.project) {
+        return Err(Refusal::UnknownProject(request.project));
+    }
+    if let Some(task) = &request.task {
+        if let Some(session) = state.live_session_of(task) {
+            return Err(Refusal::TaskTaken { task: task.clone(), session });
+        }
+        if state.tasks.get(task).is_some_and(|task| task.closed) {
+            return Err(Refusal::TaskClosed { task: task.clone() });
+        }
+    }
+    if request.prompt.trim().is_empty() {
+        return Err(Refusal::Invalid { what: "the session has nothing to do: its prompt is empty".into() });
+    }
+    let id = SessionId(moment.seed);
+    if state.sessions.contains_key(&id) {
+        return Err(Refusal::Invalid { what: format!("the id {id} is taken; try again") });
+    }
+    let name = free_name(state, &request.project, &wished_name(&request));
+    let branch = match request.branch {
+        Some(branch) => match state.owner_of_branch(&request.project, &branch) {
+            Some(session) => return Err(Refusal::BranchTaken { branch, session }),
+            None => branch,
+        },
+        None => format!("agent/{name}"),
+    };
+    let spec = SessionSpec {
+        name,
+        project: request.project,
+        task: request.task,
+        role: request.role,
+        title: request.title,
+        prompt: request.prompt,
+        agent: request.agent,
+        runtime: request.runtime,
+        workspace: request.workspace,
+        branch,
+        priority: request.priority,
+        limits: request.limits,
+    };
+    let session = Session::queued(id, spec.clone(), moment.at);
+    let task = session::task_message(&session, moment.at);
+    Ok(session_events(
+        id,
+        vec![
+            SessionEvent::Queued { spec: Box::new(spec) },
+            SessionEvent::MessageQueued { message: task, replaces: None },
+        ],
+    ))
+}
+
+fn wished_name(request: &SpawnRequest) -> String {
+    let words = match (&request.name, &request.task) {
+        (Some(name), _) => name.clone(),
+        (None, Some(task)) => format!("{}-{}", request.project, task.key),
+        (None, None) => format!("{}-{}", request.project, request.title),
+    };
+    let slug: String = words
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
+        .collect::<String>()
+        .split('-')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join("-");
+    // Short enough for a folder, a branch and a terminal's title.
+    let short: String = slug.chars().take(48).collect();
+    if short.is_empty() { "session".into() } else { short.trim_end_matches('-').to_owned() }
+}
+
+/// The name itself, or with the first free number behind it. Free means: as a name, and as a branch.
+fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
+    let free = |name: &str| {
+        state.session_named(name).is_none()
+            && state.owner_of_branch(project, &format!("agent/{name}")).is_none()
+    };
+    if free(wished) {
+        return wished.to_owned();
+    }
+    (2u32..).map(|n| format!("{wished}-{n}")).find(|name| free(name)).expect("some number is free")
+}
+
+// ── problems ──
+
+/// Compares the problems that a subject has with its open incidents.
+fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
+    let problems = match subject {
+        Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, &state.settings)),
+        Subject::Pull(id) => state.pulls.get(id).map(|pull| pull.problems()),
+        Subject::Project(_) => Some(vec![]),
+    };
+    // What is over has no problems left to clear; its incidents end with it.
+    let over = match subject {
+        Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
+        Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open()),
+        Subject::Project(id) => !state.projects.contains_key(id),
+    };
+    let problems = problems.unwrap_or_default();
+    let mut events = Vec::new();
+    for incident in state.incidents_of(subject) {
+        let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
+        if !there {
+            let input = if over { IncidentInput::Gone } else { IncidentInput::Absent };
+            events.extend(incident_events(state, now, incident.key.clone(), input));
+        }
+    }
+    for problem in problems {
+        let key =
+            IncidentKey { subject: subject.clone(), kind: problem.kind, problem: problem.problem.clone() };
+        events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
+    }
+    events
+}
+
+fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
+    let helpers = helpers(state, &key.subject);
+    incident::decide(&key, state.incidents.get(&key), &state.settings, now, helpers, input)
+        .into_iter()
+        .map(|event| Event::Incident(key.clone(), event))
+        .collect()
+}
+
+fn helpers(state: &State, subject: &Subject) -> Helpers {
+    let agent = agent_of(state, subject);
+    Helpers {
+        agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
+        orchestrator: orchestrator_of(state, subject)
+            .is_some_and(|orchestrator| agent.is_none_or(|agent| agent.id != orchestrator.id)),
+    }
+}
+
+/// The session whose problem it is.
+pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
+    let id = match subject {
+        Subject::Session(id) => *id,
+        Subject::Pull(pull) => state.pulls.get(pull)?.owner?,
+        Subject::Project(_) => return None,
+    };
+    state.sessions.get(&id).map(|session| &**session)
+}
+
+/// The session that helps steer the project concerned, if one is up.
+pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Session> {
+    let project = match subject {
+        Subject::Session(id) => &state.sessions.get(id)?.spec.project,
+        Subject::Pull(pull) => &pull.project,
+        Subject::Project(project) => project,
+    };
+    state.live_in(project).find(|session| {
+        session.spec.role == session::Role::Orchestrator && matches!(session.phase, Phase::Running { .. })
+    })
+}
+
+// ── what should be, and what is ──
+
+/// Compares what a runtime runs with what it should run.
+fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
+    let counted = |session: SessionId, attempt| {
+        census
+            .seen
+            .iter()
+            .find(|seen| seen.session == session && seen.attempt == attempt)
+            .map(|seen| seen.life)
+    };
+    let expected: Vec<(&Session, crate::Attempt)> = state
+        .live()
+        .filter(|session| session.spec.runtime == census.runtime)
+        .filter_map(|session| match session.phase {
+            Phase::Running { attempt, since } if since < census.began => Some((session, attempt)),
+            _ => None,
+        })
+        .collect();
+    let gone =
+        |session: &Session, attempt| matches!(counted(session.id, attempt), None | Some(Life::Gone { .. }));
+    let missing = expected.iter().filter(|(session, attempt)| gone(session, *attempt)).count();
+    let doubted = missing >= MASS_DEATH && missing * 2 > expected.len();
+
+    let mut events = Vec::new();
+    if doubted {
+        events.push(Event::Host(HostEvent::CensusDoubted {
+            runtime: census.runtime.clone(),
+            missing: missing as u32,
+            expected: expected.len() as u32,
+        }));
+    }
+    for (session, attempt) in expected {
+        let life = match counted(session.id, attempt) {
+            _ if doubted => Life::Unknown,
+            Some(life) => life,
+            None => Life::Gone { code: None },
+        };
+        let reading = match life {
+            Life::Alive { busy } => crate::evidence::Reading::Alive { busy },
+            Life::Gone { code } => crate::evidence::Reading::Exited { code },
+            Life::Unknown => crate::evidence::Reading::Unreadable { why: "the runtime cannot tell".into() },
+        };
+        let signal = crate::evidence::Signal {
+            attempt,
+            source: crate::evidence::Source::Process,
+            at: census.began,
+            confidence: crate::evidence::Confidence::High,
+            reading,
+        };
+        if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
+            events.extend(session_events(session.id, seen));
+        }
+    }
+    let strays = census.seen.iter().filter(|seen| {
+        matches!(seen.life, Life::Alive { .. })
+            && state.sessions.get(&seen.session).is_none_or(|session| {
+                session.running_attempt() != Some(seen.attempt) && session.attempt >= seen.attempt
+            })
+            && !state.strays.contains(&(seen.session, seen.attempt, census.runtime.clone()))
+    });
+    events.extend(strays.map(|stray| {
+        Event::Host(HostEvent::StrayFound {
+            session: stray.session,
+            attempt: stray.attempt,
+            runtime: census.runtime.clone(),
+        })
+    }));
+    events
+}

@@ -1,0 +1,223 @@
+//! What is to be done in the world. Effects are never stored: they follow from the state, so that a crash between
+//! deciding and acting loses none, and a restart asks for the same ones again.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::notice::Notice;
+use crate::session::{AgentChoice, ProcessRef, Role};
+use crate::{Attempt, Commit, ConversationId, NoticeId, ProjectId, PullId, SessionId};
+
+/// Something to be done, with all that is needed to do it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    CreateWorkspace {
+        session: SessionId,
+        attempt: Attempt,
+        tries: u32,
+        plan: WorkspacePlan,
+    },
+    Launch {
+        session: SessionId,
+        attempt: Attempt,
+        tries: u32,
+        plan: LaunchPlan,
+    },
+    Deliver {
+        session: SessionId,
+        attempt: Attempt,
+        delivery: u32,
+        tries: u32,
+        process: Option<ProcessRef>,
+        conversation: Option<ConversationId>,
+        agent: AgentChoice,
+        runtime: String,
+        text: String,
+        interrupt: bool,
+    },
+    Look {
+        session: SessionId,
+        attempt: Attempt,
+        process: Option<ProcessRef>,
+        agent: AgentChoice,
+        conversation: Option<ConversationId>,
+        runtime: String,
+    },
+    End {
+        session: SessionId,
+        attempt: Attempt,
+        tries: u32,
+        process: Option<ProcessRef>,
+        runtime: String,
+    },
+    /// Ends a process that should not be: one of an attempt that was replaced, or of a session that has ended.
+    EndStray {
+        session: SessionId,
+        attempt: Attempt,
+        runtime: String,
+    },
+    RemoveWorkspace {
+        session: SessionId,
+        tries: u32,
+        project: ProjectId,
+        kind: String,
+        path: String,
+        branch: String,
+        base: String,
+    },
+    Notify {
+        notice: Notice,
+    },
+    TestMerge {
+        project: ProjectId,
+        pull: PullId,
+        head: Commit,
+        base: Commit,
+        tries: u32,
+    },
+    Merge {
+        project: ProjectId,
+        pull: PullId,
+        head: Commit,
+        base: Commit,
+        tree: String,
+        tries: u32,
+    },
+    /// Asks a runtime for everything of ours that it knows. Wanted by the reconciler, not by any one session.
+    Census {
+        runtime: String,
+    },
+}
+
+/// Which effect: two with the same key are the same, and only one runs at a time. A late result is known by it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKey {
+    CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32 },
+    Launch { session: SessionId, attempt: Attempt, tries: u32 },
+    Deliver { session: SessionId, attempt: Attempt, delivery: u32, tries: u32 },
+    Look { session: SessionId, attempt: Attempt },
+    End { session: SessionId, attempt: Attempt, tries: u32 },
+    EndStray { session: SessionId, attempt: Attempt },
+    RemoveWorkspace { session: SessionId, tries: u32 },
+    Notify { notice: NoticeId, tries: u32 },
+    TestMerge { pull: PullId, head: Commit, base: Commit, tries: u32 },
+    Merge { pull: PullId, head: Commit, base: Commit, tries: u32 },
+    Census { runtime: String },
+}
+
+/// How a workspace is to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkspacePlan {
+    pub project: ProjectId,
+    /// The repository's own folder.
+    pub repository: String,
+    pub kind: String,
+    pub name: String,
+    pub branch: String,
+    pub base_branch: String,
+    /// The last state of an earlier workspace of this session, to be brought back.
+    pub rescue: Option<String>,
+}
+
+/// How an agent is to be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LaunchPlan {
+    pub project: ProjectId,
+    pub name: String,
+    pub role: Role,
+    pub agent: AgentChoice,
+    pub runtime: String,
+    pub path: String,
+    pub conversation: ConversationId,
+    pub resume: bool,
+    /// The first message, for agents that take it with the launch.
+    pub prompt: Option<String>,
+}
+
+impl Effect {
+    pub fn key(&self) -> EffectKey {
+        match self {
+            Effect::CreateWorkspace { session, attempt, tries, .. } => {
+                EffectKey::CreateWorkspace { session: *session, attempt: *attempt, tries: *tries }
+            }
+            Effect::Launch { session, attempt, tries, .. } => {
+                EffectKey::Launch { session: *session, attempt: *attempt, tries: *tries }
+            }
+            Effect::Deliver { session, attempt, delivery, tries, .. } => EffectKey::Deliver {
+                session: *session,
+                attempt: *attempt,
+                delivery: *delivery,
+                tries: *tries,
+            },
+            Effect::Look { session, attempt, .. } => EffectKey::Look { session: *session, attempt: *attempt },
+            Effect::End { session, attempt, tries, .. } => {
+                EffectKey::End { session: *session, attempt: *attempt, tries: *tries }
+            }
+            Effect::EndStray { session, attempt, .. } => {
+                EffectKey::EndStray { session: *session, attempt: *attempt }
+            }
+            Effect::RemoveWorkspace { session, tries, .. } => {
+                EffectKey::RemoveWorkspace { session: *session, tries: *tries }
+            }
+            Effect::Notify { notice } => EffectKey::Notify { notice: notice.id, tries: notice.tries },
+            Effect::TestMerge { pull, head, base, tries, .. } => EffectKey::TestMerge {
+                pull: pull.clone(),
+                head: head.clone(),
+                base: base.clone(),
+                tries: *tries,
+            },
+            Effect::Merge { pull, head, base, tries, .. } => {
+                EffectKey::Merge { pull: pull.clone(), head: head.clone(), base: base.clone(), tries: *tries }
+            }
+            Effect::Census { runtime } => EffectKey::Census { runtime: runtime.clone() },
+        }
+    }
+}
+
+impl EffectKey {
+    /// The session that a failed effect is reported to, if it is a session's.
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            EffectKey::CreateWorkspace { session, .. }
+            | EffectKey::Launch { session, .. }
+            | EffectKey::Deliver { session, .. }
+            | EffectKey::Look { session, .. }
+            | EffectKey::End { session, .. }
+            | EffectKey::RemoveWorkspace { session, .. } => Some(*session),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for EffectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EffectKey::CreateWorkspace { session, attempt, tries } => {
+                write!(f, "create workspace of {session} (attempt {attempt}, try {tries})")
+            }
+            EffectKey::Launch { session, attempt, tries } => {
+                write!(f, "launch {session} (attempt {attempt}, try {tries})")
+            }
+            EffectKey::Deliver { session, delivery, tries, .. } => {
+                write!(f, "deliver {delivery} to {session} (try {tries})")
+            }
+            EffectKey::Look { session, .. } => write!(f, "look at {session}"),
+            EffectKey::End { session, attempt, tries } => {
+                write!(f, "end {session} (attempt {attempt}, try {tries})")
+            }
+            EffectKey::EndStray { session, attempt } => {
+                write!(f, "end a stray process of {session} (attempt {attempt})")
+            }
+            EffectKey::RemoveWorkspace { session, tries } => {
+                write!(f, "remove workspace of {session} (try {tries})")
+            }
+            EffectKey::Notify { notice, tries } => write!(f, "tell {notice} (try {tries})"),
+            EffectKey::TestMerge { pull, .. } => write!(f, "test the merge of {pull}"),
+            EffectKey::Merge { pull, .. } => write!(f, "merge {pull}"),
+            EffectKey::Census { runtime } => write!(f, "count what {runtime} runs"),
+        }
+    }
+}

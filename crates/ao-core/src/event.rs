@@ -1,0 +1,118 @@
+//! What happened. Events are the only thing that is stored; everything else is derived from them.
+
+use serde::{Deserialize, Serialize};
+
+use crate::incident::{IncidentEvent, IncidentKey, Subject};
+use crate::notice::NoticeEvent;
+use crate::project::ProjectEvent;
+use crate::pull::PullEvent;
+use crate::queue::QueueEvent;
+use crate::session::SessionEvent;
+use crate::settings::Settings;
+use crate::task::TaskEvent;
+use crate::{Attempt, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// Something that happened, to whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    Host(HostEvent),
+    Account(String, AccountEvent),
+    Project(ProjectId, ProjectEvent),
+    Task(TaskId, TaskEvent),
+    Session(SessionId, SessionEvent),
+    Pull(PullId, PullEvent),
+    Queue(ProjectId, QueueEvent),
+    Incident(IncidentKey, IncidentEvent),
+    Notice(NoticeId, NoticeEvent),
+}
+
+/// An event and when it happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamped {
+    pub at: Timestamp,
+    pub event: Event,
+}
+
+/// What happened to the daemon's own surroundings.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HostEvent {
+    Configured {
+        settings: Box<Settings>,
+    },
+    MemoryScarce {
+        free_mb: u64,
+    },
+    MemoryEnough {
+        free_mb: u64,
+    },
+    /// A process of a session that should have none; it is to be ended.
+    StrayFound {
+        session: SessionId,
+        attempt: Attempt,
+        runtime: String,
+    },
+    StrayEnded {
+        session: SessionId,
+        attempt: Attempt,
+    },
+    /// So many processes vanished at once that the look is to blame.
+    CensusDoubted {
+        runtime: String,
+        missing: u32,
+        expected: u32,
+    },
+}
+
+/// What happened to an account with a provider.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountEvent {
+    Limited { until: Timestamp },
+    Reset {},
+}
+
+/// What an event may have changed the wants of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Scope {
+    Host,
+    Session(SessionId),
+    Project(ProjectId),
+    Notice(NoticeId),
+}
+
+impl Event {
+    /// Whose wants to look at after this event.
+    pub fn scope(&self) -> Option<Scope> {
+        match self {
+            Event::Host(_) => Some(Scope::Host),
+            Event::Session(session, _) => Some(Scope::Session(*session)),
+            Event::Queue(project, _) | Event::Project(project, _) => Some(Scope::Project(project.clone())),
+            Event::Notice(notice, _) => Some(Scope::Notice(*notice)),
+            Event::Account(..) | Event::Task(..) | Event::Pull(..) | Event::Incident(..) => None,
+        }
+    }
+
+    /// Whom it concerns, as the log's index has it.
+    pub fn concerns(&self) -> String {
+        match self {
+            Event::Host(_) => "host".into(),
+            Event::Account(account, _) => account.clone(),
+            Event::Project(project, _) | Event::Queue(project, _) => project.to_string(),
+            Event::Task(task, _) => task.to_string(),
+            Event::Session(session, _) => session.to_string(),
+            Event::Pull(pull, _) => pull.to_string(),
+            Event::Incident(key, _) => key.subject.to_string(),
+            Event::Notice(notice, _) => notice.to_string(),
+        }
+    }
+
+    /// The session it concerns, if it concerns one.
+    pub fn session(&self) -> Option<SessionId> {
+        match self {
+            Event::Session(session, _) => Some(*session),
+            Event::Incident(IncidentKey { subject: Subject::Session(session), .. }, _) => Some(*session),
+            _ => None,
+        }
+    }
+}

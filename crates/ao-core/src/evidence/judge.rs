@@ -1,0 +1,341 @@
+//! The rules that turn evidence into one word. The first rule that fits wins, and is named to whoever asks.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Confidence, Evidence, Reading, Signal, Source};
+use crate::Timestamp;
+
+/// A claim to be working stands this long without any further sign of work.
+const WORK_STANDS: Duration = Duration::from_secs(45);
+/// An agent may take this long to come up before silence means that we do not know.
+const START_STANDS: Duration = Duration::from_secs(60);
+
+/// What an agent is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Activity {
+    Starting,
+    Working,
+    Idle,
+    NeedsInput,
+    Blocked,
+    RateLimited,
+    Exited,
+    Unknown,
+}
+
+/// Why the evidence was read this way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    ExitSeen,
+    ProbeFailed,
+    DialogOpen,
+    SaidBlocked,
+    LimitInForce,
+    LimitOver,
+    TurnEnded,
+    TurnRunning,
+    BusyButQuiet,
+    WorkUnconfirmed,
+    JustStarted,
+    NoEvidence,
+}
+
+/// What the agent is doing, by which rule, on whose word, since when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judgement {
+    pub activity: Activity,
+    pub rule: Rule,
+    /// Whose word decided, if anybody's.
+    pub source: Option<Source>,
+    /// The time of the signal that decided.
+    pub at: Timestamp,
+    /// How long nothing has shown the agent at work.
+    pub quiet: Duration,
+    /// What the deciding signal said: the dialog's text, the tool's name.
+    pub detail: String,
+}
+
+/// Judges what the agent is doing at `now`.
+///
+/// acceptance: S1, S4, S5, S8 are decided here.
+pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
+    let quiet = now.since(evidence.last_work.unwrap_or(evidence.since));
+    let say = |activity, rule, signal: Option<&Signal>| Judgement {
+        activity,
+        rule,
+        source: signal.map(|signal| signal.source),
+        at: signal.map_or(evidence.since, |signal| signal.at),
+        quiet,
+        detail: signal.map(|signal| detail(&signal.reading)).unwrap_or_default(),
+    };
+
+    let process = evidence.from(Source::Process);
+    if let Some(exit) = newest_exit(evidence, process) {
+        return say(Activity::Exited, Rule::ExitSeen, Some(exit));
+    }
+    let claim = weightiest_claim(evidence);
+    // A probe that fails later than the claim was made leaves us blind, except that what waits for a person goes on
+    // waiting: only work, or an answer, ends that.
+    let blind = process.filter(|probe| {
+        matches!(probe.reading, Reading::Unreadable { .. }) && claim.is_none_or(|claim| probe.at > claim.at)
+    });
+
+    let Some(claim) = claim else {
+        let newest = evidence.latest().max_by_key(|signal| signal.at);
+        let up = newest.is_some_and(|signal| {
+            matches!(signal.reading, Reading::Started | Reading::Alive { .. })
+                && now.since(signal.at) < START_STANDS
+        });
+        return match blind {
+            Some(_) => say(Activity::Unknown, Rule::ProbeFailed, blind),
+            None if up || now.since(evidence.since) < START_STANDS => {
+                say(Activity::Starting, Rule::JustStarted, newest)
+            }
+            None => say(Activity::Unknown, Rule::NoEvidence, newest),
+        };
+    };
+    let on = Some(claim);
+    match &claim.reading {
+        Reading::Asking { .. } => say(Activity::NeedsInput, Rule::DialogOpen, on),
+        Reading::Blocked { .. } => say(Activity::Blocked, Rule::SaidBlocked, on),
+        Reading::Limited { until } if until.is_none_or(|until| now < until) => {
+            say(Activity::RateLimited, Rule::LimitInForce, on)
+        }
+        _ if blind.is_some() => say(Activity::Unknown, Rule::ProbeFailed, blind),
+        Reading::Limited { .. } => say(Activity::Idle, Rule::LimitOver, on),
+        Reading::Idle => say(Activity::Idle, Rule::TurnEnded, on),
+        _ if now.since(claim.at) < WORK_STANDS => say(Activity::Working, Rule::TurnRunning, on),
+        // Silent, but a child is busy: a long build is work.
+        _ if quiet < WORK_STANDS => {
+            Judgement { quiet: now.since(claim.at), ..say(Activity::Working, Rule::BusyButQuiet, on) }
+        }
+        _ => say(Activity::Unknown, Rule::WorkUnconfirmed, on),
+    }
+}
+
+/// The exit that stands: one that no later look at the process contradicts.
+fn newest_exit<'a>(evidence: &'a Evidence, process: Option<&Signal>) -> Option<&'a Signal> {
+    let alive = process.filter(|look| matches!(look.reading, Reading::Alive { .. })).map(|look| look.at);
+    evidence
+        .latest()
+        .filter(|signal| matches!(signal.reading, Reading::Exited { .. }))
+        .find(|exit| alive.is_none_or(|alive| exit.at >= alive))
+}
+
+/// The claim to believe: the newest, where a less certain source must be newer by the measure of our distrust.
+///
+/// Without the margin a screen that lags a second behind would call an agent idle that has just begun to work.
+fn weightiest_claim(evidence: &Evidence) -> Option<&Signal> {
+    evidence
+        .latest()
+        .filter(|signal| signal.reading.is_claim())
+        .max_by_key(|signal| (signal.at - distrust(signal.confidence), std::cmp::Reverse(signal.source)))
+}
+
+fn distrust(confidence: Confidence) -> Duration {
+    match confidence {
+        Confidence::High => Duration::ZERO,
+        Confidence::Medium => Duration::from_secs(2),
+        Confidence::Low => Duration::from_secs(5),
+    }
+}
+
+fn detail(reading: &Reading) -> String {
+    match reading {
+        Reading::Working { doing } => doing.clone(),
+        Reading::Asking { question } => question.clone(),
+        Reading::Blocked { on } => on.clone(),
+        Reading::Unreadable { why } => why.clone(),
+        Reading::Exited { code: Some(code) } => format!("exit code {code}"),
+        Reading::Exited { code: None } => "ended by a signal".into(),
+        _ => String::new(),
+    }
+}
+
+impl fmt::Display for Activity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Activity::Starting => "starting",
+            Activity::Working => "working",
+            Activity::Idle => "idle",
+            Activity::NeedsInput => "needs_input",
+            Activity::Blocked => "blocked",
+            Activity::RateLimited => "rate_limited",
+            Activity::Exited => "exited",
+            Activity::Unknown => "unknown",
+        })
+    }
+}
+
+impl fmt::Display for Rule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Rule::ExitSeen => "the process has ended",
+            Rule::ProbeFailed => "the last look at the process failed, so nothing is known",
+            Rule::DialogOpen => "a dialog is open; only an answer or new work closes it",
+            Rule::SaidBlocked => "the agent says it cannot go on by itself",
+            Rule::LimitInForce => "the provider's limit is in force",
+            Rule::LimitOver => "the provider's limit has ended and nothing has happened since",
+            Rule::TurnEnded => "the turn has ended; the agent is at its prompt",
+            Rule::TurnRunning => "a turn is running",
+            Rule::BusyButQuiet => "silent, but a process of the agent is busy",
+            Rule::WorkUnconfirmed => "said to be working, but nothing has shown it for a while",
+            Rule::JustStarted => "the agent is coming up",
+            Rule::NoEvidence => "nothing has been seen of the agent",
+        })
+    }
+}
+
+impl fmt::Display for Judgement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.activity)?;
+        if self.rule == Rule::BusyButQuiet && self.quiet >= Duration::from_secs(60) {
+            write!(f, " (quiet {}m)", self.quiet.as_secs() / 60)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Attempt;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp(1_000_000 + seconds * 1000)
+    }
+
+    fn seen(signals: &[(i64, Source, Reading)]) -> Evidence {
+        let mut evidence = Evidence::of(Attempt(1), at(0));
+        for (second, source, reading) in signals {
+            let confidence = match source {
+                Source::Protocol | Source::Hook | Source::Process => Confidence::High,
+                Source::Transcript => Confidence::Medium,
+                Source::Terminal => Confidence::Low,
+            };
+            let signal = Signal {
+                attempt: Attempt(1),
+                source: *source,
+                at: at(*second),
+                confidence,
+                reading: reading.clone(),
+            };
+            if evidence.weigh(&signal) == super::super::Weight::News {
+                evidence.record(&signal);
+            }
+        }
+        evidence
+    }
+
+    fn told(signals: &[(i64, Source, Reading)], now: i64) -> String {
+        let judgement = judge(&seen(signals), at(now));
+        format!("{judgement}: {}", judgement.rule)
+    }
+
+    fn working() -> Reading {
+        Reading::Working { doing: "cargo test".into() }
+    }
+
+    fn asking() -> Reading {
+        Reading::Asking { question: "Allow `rm`?".into() }
+    }
+
+    /// acceptance: S1
+    #[test]
+    fn a_lost_stop_heals_by_the_next_look_at_the_screen() {
+        let lost_stop = [(10, Source::Hook, working()), (40, Source::Terminal, Reading::Idle)];
+        assert_eq!(told(&lost_stop, 41), "idle: the turn has ended; the agent is at its prompt");
+    }
+
+    /// acceptance: S1
+    #[test]
+    fn with_nothing_to_look_at_a_lost_stop_ends_in_unknown_within_a_minute() {
+        let lost_stop =
+            [(10, Source::Hook, working()), (40, Source::Process, Reading::Alive { busy: false })];
+        assert_eq!(told(&lost_stop, 60), "unknown: said to be working, but nothing has shown it for a while");
+    }
+
+    /// acceptance: S4
+    #[test]
+    fn a_silent_agent_with_a_busy_child_is_at_work_for_as_long_as_it_takes() {
+        let build = [(0, Source::Hook, working()), (1190, Source::Process, Reading::Alive { busy: true })];
+        assert_eq!(told(&build, 1200), "working (quiet 20m): silent, but a process of the agent is busy");
+    }
+
+    /// acceptance: S2
+    #[test]
+    fn an_open_dialog_does_not_decay() {
+        let open = [(10, Source::Hook, asking()), (1800, Source::Process, Reading::Alive { busy: false })];
+        assert_eq!(
+            told(&open, 100_000),
+            "needs_input: a dialog is open; only an answer or new work closes it"
+        );
+    }
+
+    /// acceptance: S8
+    #[test]
+    fn work_after_a_granted_permission_clears_the_dialog_at_once() {
+        let granted = [(10, Source::Hook, asking()), (70, Source::Terminal, working())];
+        assert_eq!(told(&granted, 70), "working: a turn is running");
+    }
+
+    #[test]
+    fn a_screen_that_lags_behind_does_not_beat_a_fresh_hook() {
+        let lag = [(10, Source::Hook, working()), (11, Source::Terminal, Reading::Idle)];
+        assert_eq!(told(&lag, 12), "working: a turn is running");
+    }
+
+    #[test]
+    fn a_late_signal_does_not_overwrite_a_newer_one() {
+        let late = [(20, Source::Hook, Reading::Idle), (15, Source::Hook, asking())];
+        assert_eq!(told(&late, 30), "idle: the turn has ended; the agent is at its prompt");
+    }
+
+    /// acceptance: S5
+    #[test]
+    fn a_failed_probe_is_unknown_and_neither_idle_nor_dead() {
+        let broken = Reading::Unreadable { why: "tmux socket is missing".into() };
+        let idle = [(10, Source::Hook, Reading::Idle), (20, Source::Process, broken.clone())];
+        assert_eq!(told(&idle, 21), "unknown: the last look at the process failed, so nothing is known");
+        let dialog = [(10, Source::Hook, asking()), (20, Source::Process, broken)];
+        assert_eq!(told(&dialog, 21), "needs_input: a dialog is open; only an answer or new work closes it");
+    }
+
+    #[test]
+    fn no_evidence_is_unknown_after_the_time_to_come_up() {
+        assert_eq!(told(&[], 5), "starting: the agent is coming up");
+        assert_eq!(told(&[], 61), "unknown: nothing has been seen of the agent");
+    }
+
+    #[test]
+    fn an_exit_is_believed_unless_the_process_is_seen_alive_later() {
+        let exit = Reading::Exited { code: Some(1) };
+        assert_eq!(told(&[(10, Source::Process, exit.clone())], 11), "exited: the process has ended");
+        let alive = [(10, Source::Hook, exit), (20, Source::Process, Reading::Alive { busy: false })];
+        assert_eq!(told(&alive, 21), "starting: the agent is coming up");
+    }
+
+    #[test]
+    fn a_limit_holds_until_its_reset() {
+        let limited = [(10, Source::Hook, Reading::Limited { until: Some(at(100)) })];
+        assert_eq!(told(&limited, 99), "rate_limited: the provider's limit is in force");
+        assert_eq!(
+            told(&limited, 100),
+            "idle: the provider's limit has ended and nothing has happened since"
+        );
+    }
+
+    /// acceptance: S9
+    #[test]
+    fn an_idle_agent_stays_idle_for_hours() {
+        assert_eq!(
+            told(&[(10, Source::Hook, Reading::Idle)], 7200),
+            "idle: the turn has ended; the agent is at its prompt"
+        );
+    }
+}

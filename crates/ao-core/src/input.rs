@@ -1,0 +1,126 @@
+//! Everything that can come in: what people want, what the world tells, what effects found out, what time brings.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::Limits;
+use crate::incident::{IncidentInput, IncidentKey, Subject};
+use crate::notice::{Level, NoticeInput};
+use crate::project::ProjectInput;
+use crate::pull::PullInput;
+use crate::queue::QueueInput;
+use crate::session::{AgentChoice, Role, SessionInput};
+use crate::settings::Settings;
+use crate::task::TaskFacts;
+use crate::{Attempt, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// Something that comes in. `decide` says what it means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    Configure(Box<Settings>),
+    Project {
+        project: ProjectId,
+        input: ProjectInput,
+    },
+    Task {
+        task: TaskId,
+        facts: Box<TaskFacts>,
+    },
+    Spawn(Box<SpawnRequest>),
+    Session {
+        session: SessionId,
+        input: SessionInput,
+    },
+    Pull {
+        pull: PullId,
+        input: PullInput,
+    },
+    Queue {
+        project: ProjectId,
+        input: QueueInput,
+    },
+    Incident {
+        key: IncidentKey,
+        input: IncidentInput,
+    },
+    Notice {
+        notice: NoticeId,
+        input: NoticeInput,
+    },
+    /// Free memory on the host that runs the agents.
+    Host {
+        free_mb: u64,
+    },
+    /// What a runtime knows of ours.
+    Census(Census),
+    /// An account may not be used until then.
+    AccountLimited {
+        account: String,
+        until: Option<Timestamp>,
+    },
+    AccountDue {
+        account: String,
+    },
+    /// A process that should not have been is gone.
+    StrayEnded {
+        session: SessionId,
+        attempt: Attempt,
+    },
+    /// Tell a person, once per key.
+    Tell {
+        level: Level,
+        subject: Subject,
+        key: String,
+        text: String,
+    },
+    /// Compare the problems of a subject with its open incidents.
+    Review(Subject),
+    /// Give free slots to those that wait.
+    Schedule,
+    /// Do what time has made due.
+    Tick,
+}
+
+/// A wish for a new session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SpawnRequest {
+    pub project: ProjectId,
+    pub task: Option<TaskId>,
+    pub role: Role,
+    pub title: String,
+    pub prompt: String,
+    /// The wished-for name; made from the task or the title if there is none.
+    pub name: Option<String>,
+    /// The wished-for branch; `agent/<name>` if there is none.
+    pub branch: Option<String>,
+    pub agent: AgentChoice,
+    pub runtime: String,
+    pub workspace: String,
+    pub priority: i32,
+    pub limits: Limits,
+}
+
+/// All that a runtime knows of ours, at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Census {
+    pub runtime: String,
+    /// When the look began: what was started later is not in it.
+    pub began: Timestamp,
+    pub seen: Vec<Counted>,
+}
+
+/// One process in a census.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counted {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub life: Life,
+}
+
+/// Whether a process lives. Three-valued: a failed look is not a death.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Life {
+    Alive { busy: bool },
+    Gone { code: Option<i32> },
+    Unknown,
+}

@@ -1,0 +1,158 @@
+//! A repository under our care.
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Limits, Spend};
+use crate::policy::Policy;
+use crate::queue::MergeQueue;
+use crate::refusal::Refusal;
+use crate::{ProjectId, Timestamp};
+
+/// What the configuration says of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProjectConfig {
+    /// The repository's own folder.
+    pub path: String,
+    pub default_branch: String,
+    /// How many of its sessions may have a process at a time.
+    pub max_live: Option<u32>,
+    /// What its sessions may use up in a day, together.
+    #[serde(default)]
+    pub daily: Limits,
+}
+
+/// A project as the log tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Project {
+    pub path: String,
+    pub default_branch: String,
+    pub max_live: Option<u32>,
+    pub daily: Limits,
+    pub day: i64,
+    /// What its sessions have used up on that day.
+    pub spent: Spend,
+    /// Set while a daily limit is reached, to the end of that day.
+    pub capped_until: Option<Timestamp>,
+    pub policy: Policy,
+    pub queue: MergeQueue,
+}
+
+/// What can come in for a project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ProjectInput {
+    Configure(ProjectConfig),
+    Remove,
+    /// The policy as the base branch has it.
+    PolicySeen(Box<Policy>),
+    /// One of its sessions has used something up.
+    CountSpend,
+    Due,
+}
+
+/// What happened to a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProjectEvent {
+    Configured { config: ProjectConfig },
+    PolicyChanged { policy: Box<Policy> },
+    Capped { until: Timestamp, why: String },
+    Uncapped {},
+    Removed {},
+}
+
+pub(crate) fn decide(
+    id: &ProjectId,
+    known: Option<&Project>,
+    live: usize,
+    now: Timestamp,
+    input: ProjectInput,
+) -> Result<Vec<ProjectEvent>, Refusal> {
+    match (known, input) {
+        (known, ProjectInput::Configure(config)) => {
+            let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            if id.as_str().is_empty() || id.as_str().contains(odd) {
+                return Err(Refusal::Invalid {
+                    what: format!("`{id}` is no project name: letters, digits, `-`, `_` and `.` only"),
+                });
+            }
+            if config.path.is_empty() {
+                return Err(Refusal::Invalid { what: format!("the project `{id}` has no path") });
+            }
+            Ok(match known {
+                Some(known) if known.config() == config => vec![],
+                _ => vec![ProjectEvent::Configured { config }],
+            })
+        }
+        (None, _) => Err(Refusal::UnknownProject(id.clone())),
+        (Some(_), ProjectInput::Remove) if live > 0 => {
+            Err(Refusal::ProjectInUse { project: id.clone(), live })
+        }
+        (Some(_), ProjectInput::Remove) => Ok(vec![ProjectEvent::Removed {}]),
+        (Some(known), ProjectInput::PolicySeen(policy)) if known.policy == *policy => Ok(vec![]),
+        (Some(known), ProjectInput::CountSpend) => Ok(match known.daily.reached(&known.spent) {
+            Some(reached) if known.capped_until.is_none() && day_of(now) == known.day => {
+                vec![ProjectEvent::Capped {
+                    until: day_start(known.day + 1),
+                    why: format!("today's budget of `{id}` is spent: {reached}"),
+                }]
+            }
+            _ => vec![],
+        }),
+        (Some(known), ProjectInput::Due) if known.capped_until.is_some_and(|until| until <= now) => {
+            Ok(vec![ProjectEvent::Uncapped {}])
+        }
+        (Some(_), ProjectInput::Due) => Ok(vec![]),
+        (Some(_), ProjectInput::PolicySeen(policy)) => Ok(vec![ProjectEvent::PolicyChanged { policy }]),
+    }
+}
+
+impl Project {
+    pub(crate) fn new(config: &ProjectConfig) -> Project {
+        Project {
+            path: config.path.clone(),
+            default_branch: config.default_branch.clone(),
+            max_live: config.max_live,
+            daily: config.daily,
+            day: 0,
+            spent: Spend::default(),
+            capped_until: None,
+            policy: Policy::default(),
+            queue: MergeQueue::default(),
+        }
+    }
+
+    pub(crate) fn configure(&mut self, config: &ProjectConfig) {
+        self.path = config.path.clone();
+        self.default_branch = config.default_branch.clone();
+        self.max_live = config.max_live;
+        self.daily = config.daily;
+    }
+
+    fn config(&self) -> ProjectConfig {
+        ProjectConfig {
+            path: self.path.clone(),
+            default_branch: self.default_branch.clone(),
+            max_live: self.max_live,
+            daily: self.daily,
+        }
+    }
+
+    /// Counts what one of its sessions used up on top, into the day it was seen on.
+    pub(crate) fn spend(&mut self, at: Timestamp, before: Spend, after: Spend) {
+        let day = day_of(at);
+        if day != self.day {
+            self.day = day;
+            self.spent = Spend::default();
+        }
+        self.spent = self.spent.add_growth(before, after);
+    }
+}
+
+fn day_start(day: i64) -> Timestamp {
+    Timestamp(day.saturating_mul(86_400_000))
+}
+
+/// The day by UTC; a person's own midnight is the configuration's to know.
+fn day_of(at: Timestamp) -> i64 {
+    at.0.div_euclid(86_400_000)
+}

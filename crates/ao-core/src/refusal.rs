@@ -1,0 +1,54 @@
+//! Why an input was not taken. Whoever asked is told this, so each says what, and where it helps, what to do next.
+
+use crate::session::Session;
+use crate::{Attempt, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// An input that changes nothing, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    #[error("there is no session {0}")]
+    UnknownSession(SessionId),
+    #[error("there is no project `{0}`")]
+    UnknownProject(ProjectId),
+    #[error("there is no pull request {0}")]
+    UnknownPull(PullId),
+    #[error("{task} already has the session {session}")]
+    TaskTaken { task: TaskId, session: SessionId },
+    #[error("{task} is closed")]
+    TaskClosed { task: TaskId },
+    #[error("{pull} has been merged")]
+    AlreadyMerged { pull: PullId },
+    #[error("the branch `{branch}` belongs to {session}")]
+    BranchTaken { branch: String, session: SessionId },
+    #[error("{session} has ended: {outcome}; restore it first")]
+    Ended { session: SessionId, outcome: String },
+    #[error("the session `{name}` is {status} and cannot be {wish}: {why}")]
+    NotNow { name: String, status: String, wish: &'static str, why: &'static str },
+    #[error("the budget of {session} is spent ({reached}); resume it with a higher limit")]
+    Budget { session: SessionId, reached: String },
+    #[error("a signal of attempt {attempt} of {session}, which is at attempt {current}")]
+    Stale { session: SessionId, attempt: Attempt, current: Attempt },
+    #[error("a signal of attempt {attempt} of {session}, which has no process")]
+    NotRunning { session: SessionId, attempt: Attempt },
+    #[error("the project `{project}` still has {live} live sessions; stop them first")]
+    ProjectInUse { project: ProjectId, live: usize },
+    #[error("{what}")]
+    Invalid { what: String },
+}
+
+impl Refusal {
+    pub(crate) fn not_now(
+        session: &Session,
+        now: Timestamp,
+        wish: &'static str,
+        why: &'static str,
+    ) -> Refusal {
+        let word = serde_json::to_value(session.status(now).word).expect("a status is a word");
+        Refusal::NotNow {
+            name: session.spec.name.clone(),
+            status: word.as_str().unwrap_or_default().to_owned(),
+            wish,
+            why,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Who gets a free slot: within the caps, the most urgent of the project that has the fewest.
+
+use std::collections::BTreeMap;
+
+use crate::session::{Phase, Session};
+use crate::state::State;
+use crate::{Moment, ProjectId, TaskId};
+
+/// Why a session waits in the queue.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    Cap { max: u32 },
+    ProjectCap { max: u32 },
+    ProjectBudget,
+    Memory { free_mb: u64 },
+    BlockedBy(TaskId),
+    Held(String),
+    Account(String),
+}
+
+/// The sessions that get a slot now, in order.
+pub(crate) fn admit<'a>(state: &'a State, _moment: &Moment) -> Vec<&'a Session> {
+    let mut admitted: Vec<&Session> = Vec::new();
+    let mut taken_in: BTreeMap<&ProjectId, u32> = BTreeMap::new();
+    let mut lines: Vec<(&ProjectId, Vec<&Session>)> = Vec::new();
+    if state.scarce_mb.is_some() {
+        return admitted;
+    }
+    for (project, line) in state.waiting() {
+        let ready: Vec<&Session> = line
+            .iter()
+            .rev()
+            .filter_map(|place| state.sessions.get(&place.session).map(|session| &**session))
+            .filter(|session| own_obstacle(state, session).is_none())
+            .collect();
+        if !ready.is_empty() {
+            taken_in.insert(project, state.slots_taken_in(project));
+            lines.push((project, ready));
+        }
+    }
+    while state.slots_taken() + (admitted.len() as u32) < state.settings.max_live {
+        let fairest = lines
+            .iter_mut()
+            .filter(|(project, line)| {
+                let cap = state.projects.get(*project).and_then(|known| known.max_live).unwrap_or(u32::MAX);
+                !line.is_empty() && taken_in[*project] < cap
+            })
+            .min_by_key(|(project, line)| {
+                (taken_in[*project], line.last().map(|next| std::cmp::Reverse(next.spec.priority)))
+            });
+        let Some((project, line)) = fairest else { break };
+        *taken_in.get_mut(*project).expect("every line has its count") += 1;
+        admitted.push(line.pop().expect("empty lines were left out"));
+    }
+    admitted
+}
+
+/// Why a queued session does not run, if it does not; what a person is shown.
+pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
+    if !matches!(session.phase, Phase::Queued { .. }) {
+        return None;
+    }
+    let project_cap = state.projects.get(&session.spec.project).and_then(|project| project.max_live);
+    own_obstacle(state, session)
+        .or_else(|| state.scarce_mb.map(|free_mb| Obstacle::Memory { free_mb }))
+        .or_else(|| {
+            project_cap
+                .filter(|max| state.slots_taken_in(&session.spec.project) >= *max)
+                .map(|max| Obstacle::ProjectCap { max })
+        })
+        .or_else(|| {
+            let max = state.settings.max_live;
+            (state.slots_taken() >= max).then_some(Obstacle::Cap { max })
+        })
+}
+
+/// What keeps this session in particular from running, whatever the caps.
+fn own_obstacle(state: &State, session: &Session) -> Option<Obstacle> {
+    if let Some(hold) = session.holds.values().next() {
+        return Some(Obstacle::Held(hold.why.clone()));
+    }
+    if state.projects.get(&session.spec.project).is_some_and(|project| project.capped_until.is_some()) {
+        return Some(Obstacle::ProjectBudget);
+    }
+    if state.accounts.contains_key(session.account()) {
+        return Some(Obstacle::Account(session.account().to_owned()));
+    }
+    let task = session.spec.task.as_ref().and_then(|task| state.tasks.get(task))?;
+    task.blocked_by
+        .iter()
+        .find(|blocker| state.tasks.get(blocker).is_none_or(|blocker| !blocker.closed))
+        .map(|blocker| Obstacle::BlockedBy(blocker.clone()))
+}
+
+impl Session {
+    /// Whose quota it uses: the account it was given, or one that all sessions of its agent share.
+    pub fn account(&self) -> &str {
+        self.spec.agent.account.as_deref().unwrap_or(&self.spec.agent.name)
+    }
+}

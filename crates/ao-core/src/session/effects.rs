@@ -1,0 +1,111 @@
+//! What a session wants done in the world, read off its state. The same after a restart as before it.
+
+use super::{Phase, Session, Stage};
+use crate::effect::{Effect, LaunchPlan, WorkspacePlan};
+use crate::state::State;
+use crate::workspace::WorkspaceState;
+
+pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) {
+    match &session.phase {
+        Phase::Preparing { attempt, .. } if session.workspace.again_at.is_none() => {
+            wanted.push(Effect::CreateWorkspace {
+                session: session.id,
+                attempt: *attempt,
+                tries: session.workspace.tries,
+                plan: workspace_plan(state, session),
+            });
+        }
+        Phase::Starting { attempt, tries, again_at: None, .. } => {
+            wanted.push(Effect::Launch {
+                session: session.id,
+                attempt: *attempt,
+                tries: *tries,
+                plan: launch_plan(session),
+            });
+        }
+        Phase::Running { attempt, .. } => {
+            if session.look {
+                wanted.push(Effect::Look {
+                    session: session.id,
+                    attempt: *attempt,
+                    process: session.process.clone(),
+                    agent: session.spec.agent.clone(),
+                    conversation: session.conversation.clone(),
+                    runtime: session.spec.runtime.clone(),
+                });
+            }
+            if let Some(delivery) = &session.outbox.current
+                && delivery.stage == Stage::Writing
+                && delivery.with_launch.is_none()
+            {
+                wanted.push(Effect::Deliver {
+                    session: session.id,
+                    attempt: *attempt,
+                    delivery: delivery.no,
+                    tries: delivery.tries,
+                    process: session.process.clone(),
+                    conversation: session.conversation.clone(),
+                    agent: session.spec.agent.clone(),
+                    runtime: session.spec.runtime.clone(),
+                    text: delivery.text.clone(),
+                    interrupt: delivery.interrupt,
+                });
+            }
+        }
+        Phase::Stopping { attempt, tries, again_at: None, .. } => {
+            wanted.push(Effect::End {
+                session: session.id,
+                attempt: *attempt,
+                tries: *tries,
+                process: session.process.clone(),
+                runtime: session.spec.runtime.clone(),
+            });
+        }
+        _ => {}
+    }
+    if let WorkspaceState::Removing { path, base } = &session.workspace.state
+        && session.workspace.again_at.is_none()
+    {
+        wanted.push(Effect::RemoveWorkspace {
+            session: session.id,
+            tries: session.workspace.tries,
+            project: session.spec.project.clone(),
+            kind: session.spec.workspace.clone(),
+            path: path.clone(),
+            branch: session.spec.branch.clone(),
+            base: base.clone(),
+        });
+    }
+}
+
+fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
+    let project = state.projects.get(&session.spec.project);
+    WorkspacePlan {
+        project: session.spec.project.clone(),
+        repository: project.map(|project| project.path.clone()).unwrap_or_default(),
+        kind: session.spec.workspace.clone(),
+        name: session.spec.name.clone(),
+        branch: session.spec.branch.clone(),
+        base_branch: project.map(|project| project.default_branch.clone()).unwrap_or_default(),
+        rescue: match &session.workspace.state {
+            WorkspaceState::Removed { rescue, .. } => rescue.clone(),
+            _ => None,
+        },
+    }
+}
+
+fn launch_plan(session: &Session) -> LaunchPlan {
+    let with_launch =
+        session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
+    LaunchPlan {
+        project: session.spec.project.clone(),
+        name: session.spec.name.clone(),
+        role: session.spec.role,
+        agent: session.spec.agent.clone(),
+        runtime: session.spec.runtime.clone(),
+        path: session.workspace.path().unwrap_or_default().to_owned(),
+        conversation: session.conversation.clone().expect("a launch is decided with its conversation"),
+        resume: session.conversation_begun,
+        prompt: with_launch.map(|delivery| delivery.text.clone()),
+    }
+}

@@ -1,0 +1,244 @@
+//! Folds what happened into a session. Cannot fail, and acts on nothing.
+
+use super::{AfterStop, Hold, Phase, Session, SessionEvent, Stage};
+use crate::Timestamp;
+use crate::evidence::{Evidence, Reading, judge};
+use crate::workspace::{Workspace, WorkspaceState};
+
+pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
+    use SessionEvent as E;
+    match event {
+        E::Queued { .. } | E::Archived {} => {}
+
+        // ── from the queue to a running process ──
+        E::Admitted { attempt } => {
+            session.attempt = *attempt;
+            session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
+            // A tree that was to be removed and was kept is as good as new for its own session.
+            if let WorkspaceState::Kept { path, base, .. } = &session.workspace.state {
+                session.workspace.state = WorkspaceState::Ready { path: path.clone(), base: base.clone() };
+            }
+        }
+        E::WorkspaceReady { path, base } => {
+            session.workspace = Workspace {
+                state: WorkspaceState::Ready { path: path.clone(), base: base.clone() },
+                ..Workspace::default()
+            };
+        }
+        E::WorkspaceFailed { why, again_at } => {
+            session.workspace.tries += 1;
+            session.workspace.again_at = *again_at;
+            if again_at.is_none() {
+                session.workspace.tries = 0;
+                session.phase = Phase::SetupFailed { why: why.clone() };
+            }
+        }
+        E::Launching { attempt, conversation, resume, delivery } => {
+            session.attempt = *attempt;
+            session.phase = Phase::Starting { attempt: *attempt, tries: 0, again_at: None, then_stop: None };
+            session.process = None;
+            session.conversation = Some(conversation.clone());
+            session.conversation_begun = *resume;
+            session.evidence = Evidence::of(*attempt, at);
+            session.look = false;
+            session.looked = at;
+            match delivery {
+                Some(delivery) => session.outbox.start(delivery),
+                // Whether the earlier attempt took it is for the adapter to find out, from the conversation.
+                None => pause_current(session, at),
+            }
+            rejudge(session, at);
+        }
+        E::LaunchFailed { again_at: next, .. } => {
+            if let Phase::Starting { tries, again_at, .. } = &mut session.phase {
+                *tries += 1;
+                *again_at = Some(*next);
+            }
+        }
+        E::Launched { process } => {
+            session.phase = Phase::Running { attempt: session.attempt, since: at };
+            session.process = Some(process.clone());
+            session.conversation_begun = true;
+        }
+        E::ConversationSeen { conversation } => session.conversation = Some(conversation.clone()),
+        E::ConversationGone { .. } => {
+            session.conversation = None;
+            session.conversation_begun = false;
+            session.outbox.unsend();
+        }
+
+        // ── what is seen of it ──
+        E::SignalSeen { signal } => {
+            if !matches!(signal.reading, Reading::HumanTyped) {
+                session.look = false;
+                session.looked = at;
+            }
+            session.evidence.record(signal);
+            rejudge(session, at);
+        }
+        E::LookWanted {} => session.look = true,
+        E::LookFailed { .. } => {
+            session.look = false;
+            session.looked = at;
+        }
+
+        // ── the end of a process ──
+        E::StopWanted { outcome } => match &mut session.phase {
+            Phase::Preparing { then_stop, .. } | Phase::Starting { then_stop, .. } => {
+                *then_stop = Some(outcome.clone());
+            }
+            _ => {}
+        },
+        E::Stopping { then } => {
+            session.look = false;
+            match &mut session.phase {
+                // Its end is under way already; only what comes after it changes.
+                Phase::Stopping { then: after, .. } => *after = then.clone(),
+                phase => {
+                    *phase = Phase::Stopping {
+                        attempt: session.attempt,
+                        then: then.clone(),
+                        tries: 0,
+                        again_at: None,
+                    };
+                }
+            }
+        }
+        E::StopFailed { again_at: next, .. } => {
+            if let Phase::Stopping { tries, again_at, .. } = &mut session.phase {
+                *tries += 1;
+                *again_at = Some(*next);
+            }
+        }
+        E::DelayOver {} => {
+            session.workspace.again_at = None;
+            if let Phase::Starting { again_at, .. } | Phase::Stopping { again_at, .. } = &mut session.phase {
+                *again_at = None;
+            }
+        }
+        E::Retrying { restarts, at: again, why } => {
+            session.process = None;
+            session.restarts = *restarts;
+            session.phase = Phase::Retrying { at: *again, why: why.clone() };
+        }
+        E::Exited { code, why } => {
+            session.process = None;
+            session.phase = Phase::Exited { at, code: *code, why: why.clone() };
+        }
+        E::Ended { outcome } => {
+            session.process = None;
+            session.phase = Phase::Ended { outcome: outcome.clone(), at };
+        }
+        E::Requeued { .. } => {
+            session.restarts = 0;
+            session.phase = Phase::Queued { since: at };
+        }
+
+        // ── messages ──
+        E::MessageQueued { message, replaces } => session.outbox.queue(message, *replaces),
+        E::MessageWithdrawn { no } => session.outbox.withdraw(*no),
+        E::MessagesDropped { why } => session.outbox.drop_all(why),
+        E::DeliveryStarted { delivery } => session.outbox.start(delivery),
+        E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
+        E::DeliveryPaused { until, .. } => {
+            if let Some(current) = &mut session.outbox.current {
+                current.pauses += 1;
+            }
+            set_stage(session, Stage::Paused { until: *until });
+        }
+        E::DeliveryRetried { .. } => {
+            if let Some(current) = &mut session.outbox.current {
+                current.tries += 1;
+                current.with_launch = None;
+            }
+            set_stage(session, Stage::Writing);
+        }
+        E::Accepted { delivery } => session.outbox.accept(*delivery),
+        E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
+
+        // ── holds and budgets ──
+        E::Held { kind, why } => {
+            session.holds.insert(*kind, Hold { why: why.clone(), since: at });
+        }
+        E::Released { kind } => {
+            session.holds.remove(kind);
+        }
+        E::Spent { spend } => session.spend = *spend,
+        E::BudgetMarked { .. } => session.budget_marked = true,
+        E::LimitsSet { limits } => {
+            session.limits = *limits;
+            session.budget_marked = false;
+        }
+
+        // ── what it leaves behind ──
+        E::PullLinked { pull } => {
+            session.pulls.insert(pull.clone());
+        }
+        E::RemovalWanted {} => {
+            if let WorkspaceState::Ready { path, base } | WorkspaceState::Kept { path, base, .. } =
+                &session.workspace.state
+            {
+                session.workspace = Workspace {
+                    state: WorkspaceState::Removing { path: path.clone(), base: base.clone() },
+                    ..Workspace::default()
+                };
+            }
+        }
+        E::RemovalFailed { again_at, .. } => {
+            session.workspace.tries += 1;
+            session.workspace.again_at = Some(*again_at);
+        }
+        E::WorkspaceRemoved { rescue } => {
+            if let Some(path) = session.workspace.path().map(str::to_owned) {
+                session.workspace = Workspace {
+                    state: WorkspaceState::Removed { path, rescue: rescue.clone() },
+                    ..Workspace::default()
+                };
+            }
+        }
+        E::WorkspaceKept { reasons } => {
+            if let WorkspaceState::Removing { path, base } = &session.workspace.state {
+                session.workspace = Workspace {
+                    state: WorkspaceState::Kept {
+                        path: path.clone(),
+                        base: base.clone(),
+                        reasons: reasons.clone(),
+                    },
+                    ..Workspace::default()
+                };
+            }
+        }
+    }
+}
+
+fn rejudge(session: &mut Session, at: Timestamp) {
+    let judgement = judge(&session.evidence, at);
+    if judgement.activity != session.judgement.activity {
+        session.activity_since = at;
+    }
+    session.judgement = judgement;
+}
+
+fn set_stage(session: &mut Session, stage: Stage) {
+    if let Some(current) = &mut session.outbox.current {
+        current.stage = stage;
+    }
+}
+
+fn pause_current(session: &mut Session, until: Timestamp) {
+    if let Some(current) = &mut session.outbox.current {
+        current.with_launch = None;
+        current.stage = Stage::Paused { until };
+    }
+}
+
+impl AfterStop {
+    /// The event that comes true once the process is gone.
+    pub(super) fn event(&self) -> SessionEvent {
+        match self.clone() {
+            AfterStop::End { outcome } => SessionEvent::Ended { outcome },
+            AfterStop::Retry { restarts, at, why } => SessionEvent::Retrying { restarts, at, why },
+            AfterStop::Rest { code, why } => SessionEvent::Exited { code, why },
+        }
+    }
+}

@@ -1,0 +1,545 @@
+//! A session: one agent at work on one thing, over as many attempts as that takes.
+//!
+//! ```text
+//!  Queued ─► Preparing ─► Starting ─► Running ─► Stopping ─┬─► Ended ─► (archived)
+//!    ▲           │            ▲                            ├─► Retrying ─► Starting   (bounded)
+//!    │           ▼            │                            └─► Exited
+//!    ├── retry ─ SetupFailed  └─ the same attempt again        │
+//!    └───────────────── a message or a person wakes it ◄───────┘
+//! ```
+//!
+//! The phase is fact; what a person is shown ([`Status`]) is derived from it and from the evidence.
+
+mod decide;
+mod effects;
+mod evolve;
+mod outbox;
+mod status;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::budget::{Limits, Spend};
+use crate::effect::EffectKey;
+use crate::evidence::{Evidence, Judgement, Signal};
+use crate::incident::IncidentKey;
+use crate::workspace::{KeepReason, Workspace};
+use crate::{Attempt, ConversationId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+pub(crate) use decide::{admit, decide, task_message};
+pub(crate) use effects::wants;
+pub(crate) use evolve::evolve;
+pub(crate) use outbox::backoff;
+pub use outbox::{
+    Carries, Delivery, Message, MessageKind, MessageState, NewMessage, Outbox, Sender, Stage, Wait, carries,
+};
+pub use status::{Status, StatusWord};
+
+/// What was asked for when the session was made. It never changes afterwards.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionSpec {
+    /// Unique among the sessions in memory; what people type.
+    pub name: String,
+    pub project: ProjectId,
+    pub task: Option<TaskId>,
+    pub role: Role,
+    pub title: String,
+    /// The task as the agent reads it.
+    pub prompt: String,
+    pub agent: AgentChoice,
+    /// The runtime's name, such as `process` or `tmux`.
+    pub runtime: String,
+    /// The workspace's kind, such as `worktree` or `clone`.
+    pub workspace: String,
+    pub branch: String,
+    /// Higher runs first.
+    pub priority: i32,
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What a session is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    /// Works on a task.
+    Worker,
+    /// Helps a person steer the others. Idle is its natural state.
+    Orchestrator,
+    /// Reads somebody else's change.
+    Reviewer,
+}
+
+/// Which agent, and what that agent declares it can do. Nothing is guessed from the name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgentChoice {
+    pub name: String,
+    /// Whose quota it uses; sessions of one account stop and go together.
+    pub account: Option<String>,
+    pub model: Option<String>,
+    #[serde(default)]
+    pub abilities: AgentAbilities,
+}
+
+/// What an agent declares it can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct AgentAbilities {
+    /// Can go on with an earlier conversation in a new process.
+    pub resume: bool,
+    /// Takes its first message with the launch rather than typed.
+    pub prompt_at_launch: bool,
+    /// Ends its process with each turn; a message starts the next one.
+    pub one_turn: bool,
+    /// Takes messages while it works and queues them itself.
+    pub steer: bool,
+}
+
+/// Where a session is in its life.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum Phase {
+    /// Waits for a slot.
+    Queued {
+        since: Timestamp,
+    },
+    /// Its workspace is being made. A stop waits for that, so that nothing is left behind that we do not know of.
+    Preparing {
+        attempt: Attempt,
+        then_stop: Option<Outcome>,
+    },
+    /// Its workspace could not be made; a person has to look.
+    SetupFailed {
+        why: String,
+    },
+    /// Its process is being started. The same attempt is tried again after a failure, because we cannot know whether
+    /// the failed try left a process; a launch is idempotent per attempt.
+    Starting {
+        attempt: Attempt,
+        tries: u32,
+        again_at: Option<Timestamp>,
+        then_stop: Option<Outcome>,
+    },
+    Running {
+        attempt: Attempt,
+        since: Timestamp,
+    },
+    /// Its process tree is being ended, for certain, before anything else is done.
+    Stopping {
+        attempt: Attempt,
+        then: AfterStop,
+        tries: u32,
+        again_at: Option<Timestamp>,
+    },
+    /// Its process ended before its time and is started again at `at`.
+    Retrying {
+        at: Timestamp,
+        why: String,
+    },
+    /// Its process has ended; a message or a person can wake it.
+    Exited {
+        at: Timestamp,
+        code: Option<i32>,
+        why: String,
+    },
+    Ended {
+        outcome: Outcome,
+        at: Timestamp,
+    },
+}
+
+/// What becomes of a session once its process is gone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "then")]
+pub enum AfterStop {
+    End {
+        outcome: Outcome,
+    },
+    /// Start again, as the `restarts`th time in a row.
+    Retry {
+        restarts: u32,
+        at: Timestamp,
+        why: String,
+    },
+    Rest {
+        code: Option<i32>,
+        why: String,
+    },
+}
+
+/// How a session's story ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "how")]
+pub enum Outcome {
+    /// Its change is part of the base branch.
+    Merged { pull: PullId },
+    /// Somebody stopped it.
+    Stopped { by: String, why: String },
+}
+
+/// Why a session gets no further turn, though nothing is wrong with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HoldKind {
+    /// Somebody paused it.
+    Person,
+    /// Its budget is spent; a new limit is needed.
+    Budget,
+    /// Its project's budget is spent.
+    ProjectBudget,
+    /// The provider refuses this account.
+    Account,
+}
+
+/// A hold and what ends it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hold {
+    pub why: String,
+    pub since: Timestamp,
+}
+
+/// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct ProcessRef(pub String);
+
+/// A session as the log tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Session {
+    pub id: SessionId,
+    pub spec: SessionSpec,
+    pub created: Timestamp,
+    pub phase: Phase,
+    /// The last attempt that was begun; 0 before the first.
+    pub attempt: Attempt,
+    pub process: Option<ProcessRef>,
+    /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
+    pub conversation: Option<ConversationId>,
+    /// Whether the agent ever ran with that conversation, so that there is something to resume.
+    pub conversation_begun: bool,
+    /// Unplanned ends since the last stable run.
+    pub restarts: u32,
+    pub workspace: Workspace,
+    pub evidence: Evidence,
+    /// The evidence as judged when the last signal came in.
+    pub judgement: Judgement,
+    /// Since when the judged activity has been what it is.
+    pub activity_since: Timestamp,
+    /// Set while somebody is to look at the agent, because it has been quiet for too long.
+    pub look: bool,
+    /// When it was last looked at.
+    pub looked: Timestamp,
+    pub outbox: Outbox,
+    pub holds: BTreeMap<HoldKind, Hold>,
+    pub spend: Spend,
+    /// The limits in force: the spec's, or those of a later resume.
+    pub limits: Limits,
+    /// Whether the soft mark of the budget has been announced.
+    pub budget_marked: bool,
+    pub pulls: BTreeSet<PullId>,
+}
+
+/// What can come in for a session that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionInput {
+    // What effects found out.
+    WorkspaceReady {
+        attempt: Attempt,
+        path: String,
+        base: String,
+    },
+    Launched {
+        attempt: Attempt,
+        process: ProcessRef,
+        conversation: Option<ConversationId>,
+    },
+    /// The agent has nothing to resume: one fresh start with the task, and it says so.
+    ConversationGone {
+        attempt: Attempt,
+    },
+    Written {
+        attempt: Attempt,
+        delivery: u32,
+        tries: u32,
+    },
+    /// At the last moment a dialog or a person's draft was in the way; nothing was typed.
+    NotWritten {
+        attempt: Attempt,
+        delivery: u32,
+        tries: u32,
+        why: String,
+    },
+    Looked {
+        attempt: Attempt,
+        signals: Vec<Signal>,
+    },
+    ProcessEnded {
+        attempt: Attempt,
+    },
+    WorkspaceRemoved {
+        tries: u32,
+        rescue: Option<String>,
+    },
+    WorkspaceKept {
+        tries: u32,
+        reasons: Vec<KeepReason>,
+    },
+    Failed {
+        effect: EffectKey,
+        why: String,
+    },
+    // What the world tells.
+    Signal(Signal),
+    /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
+    Proof {
+        attempt: Attempt,
+        text: String,
+    },
+    Spent {
+        attempt: Attempt,
+        spend: Spend,
+    },
+    PullLinked {
+        pull: PullId,
+    },
+    Merged {
+        pull: PullId,
+    },
+    // What people and other parts want.
+    Send(NewMessage),
+    /// The news of this incident is no longer true; what has not been written yet is taken back.
+    Withdraw {
+        incident: IncidentKey,
+    },
+    Stop {
+        by: String,
+        why: String,
+    },
+    Pause {
+        by: String,
+    },
+    Resume {
+        limits: Option<Limits>,
+    },
+    Retry,
+    Restore,
+    Cleanup,
+    Hold {
+        kind: HoldKind,
+        why: String,
+    },
+    Release {
+        kind: HoldKind,
+    },
+    // What follows from other things.
+    Flush,
+    Due,
+}
+
+/// What happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEvent {
+    Queued {
+        spec: Box<SessionSpec>,
+    },
+    Admitted {
+        attempt: Attempt,
+    },
+    WorkspaceReady {
+        path: String,
+        base: String,
+    },
+    WorkspaceFailed {
+        why: String,
+        again_at: Option<Timestamp>,
+    },
+    /// The launch is decided: with this conversation, fresh or resumed, with a first message or without.
+    Launching {
+        attempt: Attempt,
+        conversation: ConversationId,
+        resume: bool,
+        delivery: Option<Box<Delivery>>,
+    },
+    LaunchFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    Launched {
+        process: ProcessRef,
+    },
+    ConversationSeen {
+        conversation: ConversationId,
+    },
+    ConversationGone {
+        attempt: Attempt,
+    },
+    SignalSeen {
+        signal: Signal,
+    },
+    LookWanted {},
+    LookFailed {
+        why: String,
+    },
+    Stopping {
+        then: AfterStop,
+    },
+    StopWanted {
+        outcome: Outcome,
+    },
+    StopFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    Retrying {
+        restarts: u32,
+        at: Timestamp,
+        why: String,
+    },
+    Exited {
+        code: Option<i32>,
+        why: String,
+    },
+    Ended {
+        outcome: Outcome,
+    },
+    /// The time to wait before another try has passed.
+    DelayOver {},
+    /// Back in the queue: woken by a message, retried or restored by a person.
+    Requeued {
+        why: String,
+    },
+    MessageQueued {
+        message: Message,
+        replaces: Option<u32>,
+    },
+    MessageWithdrawn {
+        no: u32,
+    },
+    MessagesDropped {
+        why: String,
+    },
+    DeliveryStarted {
+        delivery: Box<Delivery>,
+    },
+    Written {
+        delivery: u32,
+        proof_by: Timestamp,
+    },
+    DeliveryPaused {
+        delivery: u32,
+        until: Timestamp,
+        why: String,
+    },
+    DeliveryRetried {
+        delivery: u32,
+    },
+    Accepted {
+        delivery: u32,
+    },
+    DeliveryFailed {
+        delivery: u32,
+        why: String,
+    },
+    Held {
+        kind: HoldKind,
+        why: String,
+    },
+    Released {
+        kind: HoldKind,
+    },
+    Spent {
+        spend: Spend,
+    },
+    BudgetMarked {
+        mark: String,
+    },
+    LimitsSet {
+        limits: Limits,
+    },
+    PullLinked {
+        pull: PullId,
+    },
+    RemovalWanted {},
+    RemovalFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    WorkspaceRemoved {
+        rescue: Option<String>,
+    },
+    WorkspaceKept {
+        reasons: Vec<KeepReason>,
+    },
+    Archived {},
+}
+
+impl Session {
+    pub(crate) fn queued(id: SessionId, spec: SessionSpec, at: Timestamp) -> Session {
+        let evidence = Evidence::of(Attempt(0), at);
+        Session {
+            id,
+            created: at,
+            phase: Phase::Queued { since: at },
+            attempt: Attempt(0),
+            process: None,
+            conversation: None,
+            conversation_begun: false,
+            restarts: 0,
+            workspace: Workspace::default(),
+            judgement: crate::evidence::judge(&evidence, at),
+            activity_since: at,
+            evidence,
+            look: false,
+            looked: at,
+            outbox: Outbox::default(),
+            holds: BTreeMap::new(),
+            spend: Spend::default(),
+            limits: spec.limits,
+            budget_marked: false,
+            pulls: BTreeSet::new(),
+            spec,
+        }
+    }
+
+    /// Whether it still claims its task: everything that has not ended.
+    pub fn is_live(&self) -> bool {
+        !matches!(self.phase, Phase::Ended { .. })
+    }
+
+    /// Whether it may have a process, and so counts against the caps.
+    pub fn takes_slot(&self) -> bool {
+        matches!(
+            self.phase,
+            Phase::Preparing { .. }
+                | Phase::Starting { .. }
+                | Phase::Running { .. }
+                | Phase::Retrying { .. }
+                | Phase::Stopping { .. }
+        )
+    }
+
+    /// The attempt whose process may be alive.
+    pub fn running_attempt(&self) -> Option<Attempt> {
+        match self.phase {
+            Phase::Starting { attempt, .. }
+            | Phase::Running { attempt, .. }
+            | Phase::Stopping { attempt, .. } => Some(attempt),
+            _ => None,
+        }
+    }
+}
+
+/// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.
+pub(crate) fn fresh_conversation(moment: &Moment) -> ConversationId {
+    let high = crate::mix(moment.seed, 1);
+    let low = crate::mix(moment.seed, 2);
+    ConversationId::new(&format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | ((low >> 48) & 0x3fff),
+        low & 0xffff_ffff_ffff
+    ))
+}

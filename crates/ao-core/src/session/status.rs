@@ -1,0 +1,174 @@
+//! What a person is told about a session: one word and the reason for it, both derived.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::{AfterStop, HoldKind, Outcome, Phase, Session};
+use crate::Timestamp;
+use crate::evidence::{Activity, judge};
+use crate::incident::{IncidentKind, Problem};
+use crate::settings::Settings;
+
+/// One word for where a session stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StatusWord {
+    Queued,
+    SettingUp,
+    SetupFailed,
+    Starting,
+    Working,
+    Idle,
+    NeedsInput,
+    Blocked,
+    RateLimited,
+    Unknown,
+    /// A budget is spent.
+    Capped,
+    Paused,
+    Retrying,
+    Exited,
+    Stopping,
+    Stopped,
+    Merged,
+}
+
+/// Where a session stands, and why we say so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Status {
+    pub word: StatusWord,
+    pub reason: String,
+    pub since: Timestamp,
+}
+
+impl Session {
+    /// Derives what a person is told at `now`.
+    pub fn status(&self, now: Timestamp) -> Status {
+        let say = |word, reason: String, since| Status { word, reason, since };
+        let held = self.holds.iter().next();
+        match &self.phase {
+            Phase::Stopping { then, .. } => {
+                let reason = match then {
+                    AfterStop::End { outcome } => outcome.to_string(),
+                    AfterStop::Retry { why, .. } | AfterStop::Rest { why, .. } => why.clone(),
+                };
+                say(StatusWord::Stopping, reason, self.activity_since)
+            }
+            Phase::Ended { outcome, at } => {
+                let word = match outcome {
+                    Outcome::Merged { .. } => StatusWord::Merged,
+                    Outcome::Stopped { .. } => StatusWord::Stopped,
+                };
+                say(word, outcome.to_string(), *at)
+            }
+            Phase::SetupFailed { why } => say(StatusWord::SetupFailed, why.clone(), self.activity_since),
+            _ if held.is_some() => {
+                let (kind, hold) = held.expect("just checked");
+                let word = match kind {
+                    HoldKind::Person => StatusWord::Paused,
+                    HoldKind::Budget | HoldKind::ProjectBudget => StatusWord::Capped,
+                    HoldKind::Account => StatusWord::RateLimited,
+                };
+                say(word, hold.why.clone(), hold.since)
+            }
+            Phase::Queued { since } => say(StatusWord::Queued, "waits for a free slot".into(), *since),
+            Phase::Preparing { .. } => {
+                say(StatusWord::SettingUp, "its workspace is being made".into(), self.activity_since)
+            }
+            Phase::Starting { tries: 0, .. } => {
+                say(StatusWord::Starting, "its process is being started".into(), self.evidence.since)
+            }
+            Phase::Starting { tries, .. } => say(
+                StatusWord::Starting,
+                format!("its process is being started, try {}", tries + 1),
+                self.evidence.since,
+            ),
+            Phase::Retrying { at, why } => say(
+                StatusWord::Retrying,
+                format!("{why}; starts again in {} s", at.since(now).as_secs()),
+                self.activity_since,
+            ),
+            Phase::Exited { at, why, .. } => say(StatusWord::Exited, why.clone(), *at),
+            Phase::Running { .. } => {
+                let judgement = judge(&self.evidence, now);
+                let word = match judgement.activity {
+                    Activity::Starting => StatusWord::Starting,
+                    Activity::Working => StatusWord::Working,
+                    Activity::Idle => StatusWord::Idle,
+                    Activity::NeedsInput => StatusWord::NeedsInput,
+                    Activity::Blocked => StatusWord::Blocked,
+                    Activity::RateLimited => StatusWord::RateLimited,
+                    Activity::Exited => StatusWord::Exited,
+                    Activity::Unknown => StatusWord::Unknown,
+                };
+                let reason = match judgement.detail.as_str() {
+                    "" => judgement.rule.to_string(),
+                    detail => format!("{}: {detail}", judgement.rule),
+                };
+                say(word, reason, self.activity_since)
+            }
+        }
+    }
+
+    /// The problems that this session has now.
+    ///
+    /// Idle is none: an orchestrator that a person drives is idle most of its life.
+    pub fn problems(&self, now: Timestamp, settings: &Settings) -> Vec<Problem> {
+        let mut problems = Vec::new();
+        // Each dialog, each exit, each crossed budget is a problem of its own, so each is told once.
+        let mut add = |kind, problem: String, detail: &str| {
+            problems.push(Problem {
+                kind,
+                problem,
+                revision: self.attempt.to_string(),
+                detail: detail.to_owned(),
+            });
+        };
+        let since = self.activity_since;
+        match &self.phase {
+            Phase::SetupFailed { why } => {
+                add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
+            }
+            // An exit with code 0 is how many agents say that they are done.
+            Phase::Exited { why, code, .. } if *code != Some(0) => {
+                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), why);
+            }
+            Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {
+                add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
+            }
+            Phase::Running { .. } => match self.judgement.activity {
+                Activity::NeedsInput => {
+                    let question: String = self.judgement.detail.chars().take(80).collect();
+                    add(IncidentKind::AgentNeedsInput, format!("{since} {question}"), &self.judgement.detail);
+                }
+                Activity::Blocked => {
+                    add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);
+                }
+                Activity::Unknown if now.since(since) >= settings.stuck_after => {
+                    add(
+                        IncidentKind::AgentStuck,
+                        format!("unknown {since}"),
+                        &self.judgement.rule.to_string(),
+                    );
+                }
+                _ => {}
+            },
+            _ => {}
+        }
+        if let Some(hold) = self.holds.get(&HoldKind::Budget) {
+            add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
+        }
+        problems
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Merged { pull } => write!(f, "its change was merged as {pull}"),
+            Outcome::Stopped { by, why } if why.is_empty() => write!(f, "stopped by {by}"),
+            Outcome::Stopped { by, why } => write!(f, "stopped by {by}: {why}"),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! How the daemon is told to behave. The configuration file is read elsewhere; this is what it comes to.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::incident::{IncidentKind, Reaction};
+
+/// Limits and delays that hold for every project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// How many sessions may have a process at a time.
+    pub max_live: u32,
+    /// No session starts while the host has less free memory than this.
+    pub min_free_mb: u64,
+    /// How often a session that ends before its time is started again in a row.
+    pub restarts: u32,
+    /// How often making a workspace, or starting a process, is tried.
+    pub setup_tries: u32,
+    /// How often a message is written before it counts as not accepted.
+    pub delivery_tries: u32,
+    /// How long the agent has to prove that it took a message.
+    pub proof_wait: Duration,
+    /// Nothing is typed until a person has left the keyboard alone for this long.
+    pub human_quiet: Duration,
+    /// A working agent that shows nothing for this long is looked at.
+    pub look_after: Duration,
+    /// An agent of which nothing is known for this long is stuck.
+    pub stuck_after: Duration,
+    /// A run this long is a success; the count of restarts begins anew.
+    pub stable_run: Duration,
+    /// A problem must be gone this long before it is over.
+    pub stable_clear: Duration,
+    /// How often a notice is tried.
+    pub notice_tries: u32,
+    /// How long an ended session stays in memory.
+    pub keep_ended: Duration,
+    /// Whether the workspace of a merged session is removed, if the gate allows.
+    pub remove_merged: bool,
+    /// What is done about each kind of problem; kinds that are not named have their default.
+    pub reactions: BTreeMap<IncidentKind, Reaction>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            max_live: 8,
+            min_free_mb: 0,
+            restarts: 3,
+            setup_tries: 3,
+            delivery_tries: 4,
+            proof_wait: Duration::from_secs(10),
+            human_quiet: Duration::from_secs(10),
+            look_after: Duration::from_secs(30),
+            stuck_after: Duration::from_secs(600),
+            stable_run: Duration::from_secs(600),
+            stable_clear: Duration::from_secs(300),
+            notice_tries: 5,
+            keep_ended: Duration::from_secs(24 * 3600),
+            remove_merged: true,
+            reactions: BTreeMap::new(),
+        }
+    }
+}
+
+impl Settings {
+    pub fn reaction(&self, kind: IncidentKind) -> Reaction {
+        self.reactions.get(&kind).cloned().unwrap_or_else(|| kind.default_reaction())
+    }
+}

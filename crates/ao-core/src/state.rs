@@ -1,0 +1,528 @@
+//! All that is known, folded from the log, with the indexes that keep every question short.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::{AccountEvent, Event, HostEvent, Stamped};
+use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
+use crate::notice::{self, Notice, NoticeEvent};
+use crate::project::{Project, ProjectEvent};
+use crate::pull::{self, Pull};
+use crate::queue;
+use crate::session::{self, Session, SessionEvent};
+use crate::settings::Settings;
+use crate::task::{Task, TaskEvent};
+use crate::{Attempt, ConversationId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// How many keys of past notices are remembered, to tell people everything once.
+const NOTICE_KEYS: usize = 1024;
+
+/// The shape of an encoded state. A snapshot of another shape is not read; the log is replayed instead.
+pub const SNAPSHOT_FORMAT: u32 = 1;
+
+/// All that is known.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct State {
+    pub settings: Settings,
+    pub projects: BTreeMap<ProjectId, Project>,
+    pub tasks: BTreeMap<TaskId, Task>,
+    pub sessions: BTreeMap<SessionId, Box<Session>>,
+    pub pulls: BTreeMap<PullId, Box<Pull>>,
+    #[serde(with = "by_key")]
+    pub incidents: BTreeMap<IncidentKey, Incident>,
+    pub notices: BTreeMap<NoticeId, Notice>,
+    /// Accounts that may not be used, and until when.
+    pub accounts: BTreeMap<String, Timestamp>,
+    /// Free memory when it was last too little.
+    pub scarce_mb: Option<u64>,
+    /// Processes that should not be, with their runtime.
+    pub strays: BTreeSet<(SessionId, Attempt, String)>,
+    notice_keys: VecDeque<String>,
+    next_notice: u64,
+    #[serde(skip)]
+    index: Index,
+}
+
+/// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Index {
+    names: BTreeMap<String, SessionId>,
+    tasks: BTreeMap<TaskId, SessionId>,
+    paths: BTreeMap<String, SessionId>,
+    branches: BTreeMap<(ProjectId, String), SessionId>,
+    conversations: BTreeMap<ConversationId, SessionId>,
+    live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
+    /// Sessions that wait for a slot, in the order they get one.
+    waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
+    slots: BTreeMap<ProjectId, u32>,
+    slots_taken: u32,
+    due: BTreeMap<Timer, Timestamp>,
+    timers: BTreeSet<(Timestamp, Timer)>,
+}
+
+/// A place in the line: higher priority first, then who came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    priority: std::cmp::Reverse<i32>,
+    since: Timestamp,
+    pub(crate) session: SessionId,
+}
+
+/// Whose time it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Session(SessionId),
+    Incident(IncidentKey),
+    Notice(NoticeId),
+    Project(ProjectId),
+    Account(String),
+}
+
+/// What of a session the indexes know.
+#[derive(Debug, PartialEq, Eq)]
+struct Footprint {
+    live: bool,
+    slot: bool,
+    place: Option<Place>,
+    path: Option<String>,
+    holds_branch: bool,
+    conversation: Option<ConversationId>,
+}
+
+impl State {
+    /// Folds one event into the state. Cannot fail, and acts on nothing.
+    pub fn evolve(&mut self, stamped: &Stamped) {
+        let at = stamped.at;
+        match &stamped.event {
+            Event::Host(event) => self.evolve_host(event),
+            Event::Account(account, AccountEvent::Limited { until }) => {
+                self.accounts.insert(account.clone(), *until);
+                self.index.set_timer(Timer::Account(account.clone()), Some(*until));
+            }
+            Event::Account(account, AccountEvent::Reset {}) => {
+                self.accounts.remove(account);
+                self.index.set_timer(Timer::Account(account.clone()), None);
+            }
+            Event::Project(id, event) => self.evolve_project(id, event),
+            Event::Task(id, TaskEvent::Seen { facts }) => {
+                self.tasks.insert(id.clone(), facts.clone());
+            }
+            Event::Task(_, TaskEvent::Closed {}) => {}
+            Event::Task(id, TaskEvent::Forgotten {}) => {
+                self.tasks.remove(id);
+            }
+            Event::Session(id, event) => self.evolve_session(*id, event, at),
+            Event::Pull(id, event) => {
+                let mut pull = self.pulls.remove(id).map(|pull| *pull);
+                pull::evolve(&mut pull, id, event, at);
+                if let Some(pull) = pull {
+                    self.pulls.insert(id.clone(), Box::new(pull));
+                }
+            }
+            Event::Queue(project, event) => {
+                if let Some(project) = self.projects.get_mut(project) {
+                    queue::evolve(&mut project.queue, event, at);
+                }
+            }
+            Event::Incident(key, event) => self.evolve_incident(key, event, at),
+            Event::Notice(id, event) => self.evolve_notice(*id, event),
+        }
+    }
+
+    /// Reads a state from a snapshot and makes its indexes anew.
+    pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
+        let mut state: State = serde_json::from_slice(body)?;
+        state.reindex();
+        Ok(state)
+    }
+
+    pub fn to_snapshot(&self) -> Vec<u8> {
+        serde_json::to_vec(self).expect("the state is plain data with string keys")
+    }
+
+    // ── questions ──
+
+    pub fn session_named(&self, name: &str) -> Option<&Session> {
+        self.index.names.get(name).and_then(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    /// The session that works on a task, if one does.
+    pub fn live_session_of(&self, task: &TaskId) -> Option<SessionId> {
+        self.index.tasks.get(task).copied()
+    }
+
+    pub fn owner_of_path(&self, path: &str) -> Option<SessionId> {
+        self.index.paths.get(path).copied()
+    }
+
+    pub fn owner_of_branch(&self, project: &ProjectId, branch: &str) -> Option<SessionId> {
+        self.index.branches.get(&(project.clone(), branch.to_owned())).copied()
+    }
+
+    pub fn owner_of_conversation(&self, conversation: &ConversationId) -> Option<SessionId> {
+        self.index.conversations.get(conversation).copied()
+    }
+
+    /// The live sessions of a project.
+    pub fn live_in(&self, project: &ProjectId) -> impl Iterator<Item = &Session> {
+        self.index
+            .live
+            .get(project)
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.sessions.get(id))
+            .map(|s| &**s)
+    }
+
+    pub fn live(&self) -> impl Iterator<Item = &Session> {
+        self.index.live.values().flatten().filter_map(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    pub fn slots_taken(&self) -> u32 {
+        self.index.slots_taken
+    }
+
+    pub fn slots_taken_in(&self, project: &ProjectId) -> u32 {
+        self.index.slots.get(project).copied().unwrap_or(0)
+    }
+
+    /// The lines of those that wait, a project each, in the order in which they get a slot.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
+        self.index.waiting.iter().filter(|(_, line)| !line.is_empty())
+    }
+
+    /// The open incidents of one subject.
+    pub fn incidents_of<'a>(&'a self, subject: &'a Subject) -> impl Iterator<Item = &'a Incident> {
+        let first = IncidentKey {
+            subject: subject.clone(),
+            kind: incident::IncidentKind::CiFailed,
+            problem: String::new(),
+        };
+        self.incidents
+            .range(first..)
+            .take_while(move |(key, _)| key.subject == *subject)
+            .map(|(_, incident)| incident)
+    }
+
+    /// When time alone will change something.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.index.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Those whose time has come, at most `limit` of them.
+    pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
+        self.index
+            .timers
+            .iter()
+            .take_while(|(at, _)| *at <= now)
+            .take(limit)
+            .map(|(_, timer)| timer.clone())
+            .collect()
+    }
+
+    pub(crate) fn next_notice(&self) -> NoticeId {
+        NoticeId(self.next_notice + 1)
+    }
+
+    pub(crate) fn was_told(&self, key: &str) -> bool {
+        self.notice_keys.iter().any(|known| known == key)
+    }
+
+    // ── folding ──
+
+    fn evolve_host(&mut self, event: &HostEvent) {
+        match event {
+            HostEvent::Configured { settings } => {
+                self.settings = (**settings).clone();
+                // The settings say when things are due.
+                self.reindex();
+            }
+            HostEvent::MemoryScarce { free_mb } => self.scarce_mb = Some(*free_mb),
+            HostEvent::MemoryEnough { .. } => self.scarce_mb = None,
+            HostEvent::StrayFound { session, attempt, runtime } => {
+                self.strays.insert((*session, *attempt, runtime.clone()));
+            }
+            HostEvent::StrayEnded { session, attempt } => {
+                self.strays.retain(|(of, at, _)| (of, at) != (session, attempt));
+            }
+            HostEvent::CensusDoubted { .. } => {}
+        }
+    }
+
+    fn evolve_project(&mut self, id: &ProjectId, event: &ProjectEvent) {
+        match event {
+            ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
+                Some(project) => project.configure(config),
+                None => {
+                    self.projects.insert(id.clone(), Project::new(config));
+                }
+            },
+            ProjectEvent::Removed {} => {
+                self.projects.remove(id);
+                self.index.set_timer(Timer::Project(id.clone()), None);
+            }
+            ProjectEvent::PolicyChanged { policy } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.policy = (**policy).clone();
+                }
+            }
+            ProjectEvent::Capped { until, .. } => self.cap_project(id, Some(*until)),
+            ProjectEvent::Uncapped {} => self.cap_project(id, None),
+        }
+    }
+
+    fn cap_project(&mut self, id: &ProjectId, until: Option<Timestamp>) {
+        if let Some(project) = self.projects.get_mut(id) {
+            project.capped_until = until;
+            self.index.set_timer(Timer::Project(id.clone()), until);
+        }
+    }
+
+    fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
+        if let SessionEvent::Queued { spec } = event {
+            let session = Session::queued(id, (**spec).clone(), at);
+            self.index.names.insert(session.spec.name.clone(), id);
+            self.index.enter(&session, Footprint::of(&session));
+            self.sessions.insert(id, Box::new(session));
+            return;
+        }
+        let State { sessions, projects, settings, index, .. } = self;
+        let Some(session) = sessions.get_mut(&id) else {
+            return;
+        };
+        if let SessionEvent::Spent { spend } = event
+            && let Some(project) = projects.get_mut(&session.spec.project)
+        {
+            project.spend(at, session.spend, *spend);
+        }
+        // Most events are signals, which leave no footprint; comparing costs more than folding them.
+        let before = event.leaves_footprint().then(|| Footprint::of(session));
+        session::evolve(session, event, at);
+        if let Some(before) = before {
+            let after = Footprint::of(session);
+            if before != after {
+                index.leave(session, before);
+                index.enter(session, after);
+            }
+        }
+        if *event == (SessionEvent::Archived {}) {
+            index.leave(session, Footprint::of(session));
+            if index.names.get(&session.spec.name) == Some(&id) {
+                index.names.remove(&session.spec.name);
+            }
+            index.set_timer(Timer::Session(id), None);
+            sessions.remove(&id);
+        } else {
+            index.set_timer(Timer::Session(id), session.due(settings));
+        }
+    }
+
+    fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
+        match event {
+            IncidentEvent::Opened { revision, detail } => {
+                self.incidents.insert(key.clone(), Incident::opened(key, revision, detail, at));
+            }
+            IncidentEvent::Closed {} => {
+                self.incidents.remove(key);
+                self.index.set_timer(Timer::Incident(key.clone()), None);
+            }
+            _ => {
+                if let Some(incident) = self.incidents.get_mut(key) {
+                    incident::evolve(incident, event, at);
+                    let due = incident.due;
+                    self.index.set_timer(Timer::Incident(key.clone()), due);
+                }
+            }
+        }
+    }
+
+    fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent) {
+        match event {
+            NoticeEvent::Raised { notice } => {
+                self.next_notice = self.next_notice.max(id.0);
+                self.notice_keys.push_back(notice.key.clone());
+                if self.notice_keys.len() > NOTICE_KEYS {
+                    self.notice_keys.pop_front();
+                }
+                self.notices.insert(id, notice.clone());
+            }
+            NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => {
+                self.notices.remove(&id);
+                self.index.set_timer(Timer::Notice(id), None);
+            }
+            NoticeEvent::Delayed { .. } | NoticeEvent::Retried {} => {
+                if let Some(notice) = self.notices.get_mut(&id) {
+                    notice::evolve(notice, event);
+                    let due = notice.again_at;
+                    self.index.set_timer(Timer::Notice(id), due);
+                }
+            }
+        }
+    }
+
+    // ── indexes ──
+
+    fn reindex(&mut self) {
+        self.index = Index::default();
+        for (id, session) in &self.sessions {
+            self.index.names.insert(session.spec.name.clone(), *id);
+            self.index.enter(session, Footprint::of(session));
+            self.index.set_timer(Timer::Session(*id), session.due(&self.settings));
+        }
+        let timers = self
+            .incidents
+            .values()
+            .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
+            .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.again_at)))
+            .chain(
+                self.projects.iter().map(|(id, project)| (Timer::Project(id.clone()), project.capped_until)),
+            )
+            .chain(
+                self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
+            )
+            .collect::<Vec<_>>();
+        for (timer, due) in timers {
+            self.index.set_timer(timer, due);
+        }
+    }
+}
+
+impl Index {
+    fn set_timer(&mut self, timer: Timer, due: Option<Timestamp>) {
+        let before = match due {
+            Some(at) => self.due.insert(timer.clone(), at),
+            None => self.due.remove(&timer),
+        };
+        if before == due {
+            return;
+        }
+        if let Some(before) = before {
+            self.timers.remove(&(before, timer.clone()));
+        }
+        if let Some(at) = due {
+            self.timers.insert((at, timer));
+        }
+    }
+
+    fn enter(&mut self, session: &Session, footprint: Footprint) {
+        let (id, spec, index) = (session.id, &session.spec, self);
+        if footprint.live {
+            index.live.entry(spec.project.clone()).or_default().insert(id);
+            if let Some(task) = &spec.task {
+                index.tasks.insert(task.clone(), id);
+            }
+        }
+        if footprint.slot {
+            *index.slots.entry(spec.project.clone()).or_default() += 1;
+            index.slots_taken += 1;
+        }
+        if let Some(place) = footprint.place {
+            index.waiting.entry(spec.project.clone()).or_default().insert(place);
+        }
+        if footprint.holds_branch {
+            index.branches.insert((spec.project.clone(), spec.branch.clone()), id);
+        }
+        if let Some(path) = footprint.path {
+            index.paths.insert(path, id);
+        }
+        if let Some(conversation) = footprint.conversation {
+            index.conversations.insert(conversation, id);
+        }
+    }
+
+    fn leave(&mut self, session: &Session, footprint: Footprint) {
+        let (id, spec, index) = (session.id, &session.spec, self);
+        if footprint.live {
+            if let Some(live) = index.live.get_mut(&spec.project) {
+                live.remove(&id);
+            }
+            if let Some(task) = &spec.task {
+                index.tasks.remove(task);
+            }
+        }
+        if footprint.slot {
+            if let Some(taken) = index.slots.get_mut(&spec.project) {
+                *taken -= 1;
+            }
+            index.slots_taken -= 1;
+        }
+        if let Some(place) = footprint.place
+            && let Some(line) = index.waiting.get_mut(&spec.project)
+        {
+            line.remove(&place);
+        }
+        if footprint.holds_branch {
+            index.branches.remove(&(spec.project.clone(), spec.branch.clone()));
+        }
+        if let Some(path) = footprint.path {
+            index.paths.remove(&path);
+        }
+        if let Some(conversation) = footprint.conversation {
+            index.conversations.remove(&conversation);
+        }
+    }
+}
+
+impl Footprint {
+    fn of(session: &Session) -> Footprint {
+        let live = session.is_live();
+        Footprint {
+            live,
+            slot: session.takes_slot(),
+            place: match session.phase {
+                session::Phase::Queued { since } => Some(Place {
+                    priority: std::cmp::Reverse(session.spec.priority),
+                    since,
+                    session: session.id,
+                }),
+                _ => None,
+            },
+            // A branch outlives its session for as long as the workspace does.
+            holds_branch: live || session.workspace.path().is_some(),
+            path: session.workspace.path().map(str::to_owned),
+            conversation: session.conversation.clone(),
+        }
+    }
+}
+
+impl SessionEvent {
+    fn leaves_footprint(&self) -> bool {
+        !matches!(
+            self,
+            SessionEvent::SignalSeen { .. }
+                | SessionEvent::LookWanted {}
+                | SessionEvent::LookFailed { .. }
+                | SessionEvent::MessageQueued { .. }
+                | SessionEvent::DeliveryStarted { .. }
+                | SessionEvent::Written { .. }
+                | SessionEvent::DeliveryPaused { .. }
+                | SessionEvent::DeliveryRetried { .. }
+                | SessionEvent::Accepted { .. }
+                | SessionEvent::Spent { .. }
+        )
+    }
+}
+
+/// Incidents as a list, because JSON has no room for a structured key.
+mod by_key {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    use crate::incident::{Incident, IncidentKey};
+
+    pub(super) fn serialize<S: Serializer>(
+        incidents: &BTreeMap<IncidentKey, Incident>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(incidents.values())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<BTreeMap<IncidentKey, Incident>, D::Error> {
+        let incidents = Vec::<Incident>::deserialize(deserializer)?;
+        Ok(incidents.into_iter().map(|incident| (incident.key.clone(), incident)).collect())
+    }
+}

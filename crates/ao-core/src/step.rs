@@ -1,0 +1,79 @@
+//! One input, carried through to everything that follows from it.
+//!
+//! ```text
+//!  input ─► decide ─► events ─► evolve ─► follow ─┐
+//!             ▲                                   │
+//!             └─────────── more inputs ◄──────────┘   until nothing more follows
+//! ```
+//!
+//! All events of one step are stored together or not at all, so no crash can fall between a cause and its consequence.
+
+use std::collections::VecDeque;
+
+use crate::decide::decide;
+use crate::event::Stamped;
+use crate::follow::follow;
+use crate::incident::{IncidentInput, Subject};
+use crate::input::Input;
+use crate::notice::NoticeInput;
+use crate::project::ProjectInput;
+use crate::refusal::Refusal;
+use crate::session::SessionInput;
+use crate::state::{State, Timer};
+use crate::{Moment, mix};
+
+/// What is due at one moment is taken in portions, so that one step stays short.
+const DUE_AT_ONCE: usize = 128;
+/// A step that goes on for longer than this is a loop in our own rules.
+const CONSEQUENCES: usize = 100_000;
+
+/// Carries one input through, and returns what happened. If the input itself is refused, nothing has.
+pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+    let mut happened = Vec::new();
+    let mut inputs = VecDeque::new();
+    match input {
+        Input::Tick => inputs.extend(state.due(moment.at, DUE_AT_ONCE).into_iter().flat_map(due)),
+        input => take(state, moment, input, &mut inputs, &mut happened)?,
+    }
+    let mut taken = 0;
+    while let Some(input) = inputs.pop_front() {
+        taken += 1;
+        assert!(taken < CONSEQUENCES, "the consequences of one input do not end");
+        let moment = Moment { at: moment.at, seed: mix(moment.seed, taken as u64) };
+        // A consequence that is refused has simply none: the agent to be told is gone, the pull is queued already.
+        let _refused = take(state, &moment, input, &mut inputs, &mut happened);
+    }
+    Ok(happened)
+}
+
+fn take(
+    state: &mut State,
+    moment: &Moment,
+    input: Input,
+    inputs: &mut VecDeque<Input>,
+    happened: &mut Vec<Stamped>,
+) -> Result<(), Refusal> {
+    let from = happened.len();
+    for event in decide(state, moment, input)? {
+        let stamped = Stamped { at: moment.at, event };
+        state.evolve(&stamped);
+        happened.push(stamped);
+    }
+    for stamped in &happened[from..] {
+        follow(state, stamped, inputs);
+    }
+    Ok(())
+}
+
+fn due(timer: Timer) -> Vec<Input> {
+    match timer {
+        Timer::Session(session) => vec![
+            Input::Session { session, input: SessionInput::Due },
+            Input::Review(Subject::Session(session)),
+        ],
+        Timer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
+        Timer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
+        Timer::Project(project) => vec![Input::Project { project, input: ProjectInput::Due }],
+        Timer::Account(account) => vec![Input::AccountDue { account }],
+    }
+}

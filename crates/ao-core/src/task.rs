@@ -1,0 +1,47 @@
+//! A piece of work, as its tracker tells it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{TaskId, Timestamp};
+
+/// What a tracker says of a task, whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskFacts {
+    pub observed: Timestamp,
+    pub title: String,
+    pub labels: BTreeSet<String>,
+    /// Higher runs first.
+    pub priority: i32,
+    pub blocked_by: BTreeSet<TaskId>,
+    pub closed: bool,
+    /// The author may set agents to work.
+    pub trusted: bool,
+}
+
+/// A task as it was last seen.
+pub type Task = TaskFacts;
+
+/// What happened to a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskEvent {
+    Seen { facts: TaskFacts },
+    Closed {},
+    Forgotten {},
+}
+
+/// What a sighting adds to what is known. An older one than the last adds nothing.
+pub(crate) fn decide(known: Option<&Task>, facts: TaskFacts) -> Vec<TaskEvent> {
+    match known {
+        Some(known) if facts.observed <= known.observed => vec![],
+        Some(known) if (TaskFacts { observed: known.observed, ..facts.clone() }) == *known => {
+            vec![]
+        }
+        Some(known) if facts.closed && !known.closed => {
+            vec![TaskEvent::Seen { facts }, TaskEvent::Closed {}]
+        }
+        _ => vec![TaskEvent::Seen { facts }],
+    }
+}

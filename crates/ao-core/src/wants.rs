@@ -1,0 +1,62 @@
+//! What is wanted in the world now, read off the state. Asked after every step and, the same way, after every start.
+
+use crate::effect::Effect;
+use crate::event::Scope;
+use crate::queue::Work;
+use crate::session;
+use crate::state::State;
+
+/// The effects that one scope wants.
+pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
+    let mut wanted = Vec::new();
+    match scope {
+        Scope::Host => wanted.extend(state.strays.iter().map(|(session, attempt, runtime)| {
+            Effect::EndStray { session: *session, attempt: *attempt, runtime: runtime.clone() }
+        })),
+        Scope::Session(id) => {
+            if let Some(session) = state.sessions.get(id) {
+                session::wants(state, session, &mut wanted);
+            }
+        }
+        Scope::Project(id) => {
+            wanted.extend(state.projects.get(id).and_then(|project| project.queue.work()).map(|work| {
+                match work {
+                    Work::Test { pull, head, base, tries } => {
+                        Effect::TestMerge { project: id.clone(), pull, head, base, tries }
+                    }
+                    Work::Land { pull, head, base, tree, tries } => {
+                        Effect::Merge { project: id.clone(), pull, head, base, tree, tries }
+                    }
+                }
+            }));
+        }
+        Scope::Notice(id) => wanted.extend(
+            state
+                .notices
+                .get(id)
+                .filter(|notice| notice.again_at.is_none())
+                .map(|notice| Effect::Notify { notice: notice.clone() }),
+        ),
+    }
+    wanted
+}
+
+/// Everything that may want something: what the reconciler goes through.
+pub fn scopes(state: &State) -> Vec<Scope> {
+    let ended_with_tree =
+        state.sessions.values().filter(|session| !session.is_live()).map(|session| session.id);
+    let sessions = state.live().map(|session| session.id).chain(ended_with_tree).map(Scope::Session);
+    std::iter::once(Scope::Host)
+        .chain(sessions)
+        .chain(state.projects.keys().cloned().map(Scope::Project))
+        .chain(state.notices.keys().copied().map(Scope::Notice))
+        .collect()
+}
+
+/// The runtimes that have, or should have, processes of ours.
+pub fn runtimes(state: &State) -> Vec<String> {
+    let mut runtimes: Vec<String> = state.live().map(|session| session.spec.runtime.clone()).collect();
+    runtimes.sort();
+    runtimes.dedup();
+    runtimes
+}

@@ -1,0 +1,185 @@
+//! Where a session works, and the one rule by which anything is ever removed.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Timestamp;
+
+/// A session's workspace as the log tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Workspace {
+    pub state: WorkspaceState,
+    /// Failed tries at what is being done now.
+    pub tries: u32,
+    /// When to try again.
+    pub again_at: Option<Timestamp>,
+}
+
+/// Whether the workspace exists.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum WorkspaceState {
+    #[default]
+    None,
+    Ready {
+        path: String,
+        base: String,
+    },
+    /// Its removal is wanted; the gate decides.
+    Removing {
+        path: String,
+        base: String,
+    },
+    /// The gate refused; it stays, and these are the reasons.
+    Kept {
+        path: String,
+        base: String,
+        reasons: Vec<KeepReason>,
+    },
+    /// Removed. The rescue ref brings its last state back.
+    Removed {
+        path: String,
+        rescue: Option<String>,
+    },
+}
+
+impl Workspace {
+    /// The path it occupies, if it exists.
+    pub fn path(&self) -> Option<&str> {
+        match &self.state {
+            WorkspaceState::Ready { path, .. }
+            | WorkspaceState::Removing { path, .. }
+            | WorkspaceState::Kept { path, .. } => Some(path),
+            WorkspaceState::None | WorkspaceState::Removed { .. } => None,
+        }
+    }
+}
+
+/// What was found out about a workspace. `None` means that it could not be found out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TreeFacts {
+    /// Our records say that we made it.
+    pub ours: Option<bool>,
+    pub main_worktree: Option<bool>,
+    /// A process, of this session or any other, works in it.
+    pub process_inside: Option<bool>,
+    pub uncommitted: Option<bool>,
+    pub untracked: Option<bool>,
+    pub stashed: Option<bool>,
+    /// Its head is on no branch, and on a commit of its own.
+    pub detached: Option<bool>,
+    /// In the middle of a merge, rebase, cherry-pick, revert or bisect.
+    pub mid_operation: Option<bool>,
+    /// Has commits that neither a remote nor a kept ref reaches.
+    pub unpushed: Option<bool>,
+}
+
+/// Why a workspace is kept.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum KeepReason {
+    NotOurs,
+    MainWorktree,
+    ProcessInside,
+    Uncommitted,
+    Untracked,
+    Stashed,
+    Detached,
+    MidOperation,
+    Unpushed,
+    /// Something could not be found out.
+    Unknown(String),
+    /// Removing it failed, and it was left as it was.
+    RemovalFailed(String),
+}
+
+/// The deletion gate: the reasons to keep a workspace, none if it may go. Unknown means keep.
+pub fn reasons_to_keep(facts: &TreeFacts) -> Vec<KeepReason> {
+    let harmful = [
+        (facts.ours.map(|ours| !ours), KeepReason::NotOurs, "whether we made it"),
+        (facts.main_worktree, KeepReason::MainWorktree, "whether it is the main worktree"),
+        (facts.process_inside, KeepReason::ProcessInside, "whether a process works in it"),
+        (facts.uncommitted, KeepReason::Uncommitted, "whether it has uncommitted changes"),
+        (facts.untracked, KeepReason::Untracked, "whether it has untracked files"),
+        (facts.stashed, KeepReason::Stashed, "whether it has stashes"),
+        (facts.detached, KeepReason::Detached, "whether its head is detached"),
+        (facts.mid_operation, KeepReason::MidOperation, "whether an operation is under way"),
+        (facts.unpushed, KeepReason::Unpushed, "whether all its commits are kept elsewhere"),
+    ];
+    harmful
+        .into_iter()
+        .filter_map(|(found, reason, question)| match found {
+            Some(false) => None,
+            Some(true) => Some(reason),
+            None => Some(KeepReason::Unknown(question.into())),
+        })
+        .collect()
+}
+
+impl fmt::Display for KeepReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            KeepReason::NotOurs => f.write_str("we did not make it"),
+            KeepReason::MainWorktree => f.write_str("it is the main worktree"),
+            KeepReason::ProcessInside => f.write_str("a process still works in it"),
+            KeepReason::Uncommitted => f.write_str("it has uncommitted changes"),
+            KeepReason::Untracked => f.write_str("it has untracked files"),
+            KeepReason::Stashed => f.write_str("it has stashed changes"),
+            KeepReason::Detached => f.write_str("its head is on no branch"),
+            KeepReason::MidOperation => f.write_str("a merge or rebase is under way in it"),
+            KeepReason::Unpushed => f.write_str("it has commits that nothing else keeps"),
+            KeepReason::Unknown(question) => write!(f, "it could not be found out {question}"),
+            KeepReason::RemovalFailed(why) => write!(f, "it could not be removed: {why}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A way to spoil one fact.
+    type Spoil = fn(&mut TreeFacts, Option<bool>);
+
+    fn harmless() -> TreeFacts {
+        let no = Some(false);
+        TreeFacts {
+            ours: Some(true),
+            main_worktree: no,
+            process_inside: no,
+            uncommitted: no,
+            untracked: no,
+            stashed: no,
+            detached: no,
+            mid_operation: no,
+            unpushed: no,
+        }
+    }
+
+    const FACTS: [Spoil; 9] = [
+        |facts, found| facts.ours = found.map(|bad| !bad),
+        |facts, found| facts.main_worktree = found,
+        |facts, found| facts.process_inside = found,
+        |facts, found| facts.uncommitted = found,
+        |facts, found| facts.untracked = found,
+        |facts, found| facts.stashed = found,
+        |facts, found| facts.detached = found,
+        |facts, found| facts.mid_operation = found,
+        |facts, found| facts.unpushed = found,
+    ];
+
+    /// acceptance: W1
+    #[test]
+    fn one_bad_or_unknown_fact_is_enough_to_keep_a_tree() {
+        assert_eq!(reasons_to_keep(&harmless()), []);
+        for spoil in FACTS {
+            for found in [Some(true), None] {
+                let mut facts = harmless();
+                spoil(&mut facts, found);
+                assert_eq!(reasons_to_keep(&facts).len(), 1, "{facts:?}");
+            }
+        }
+        assert_eq!(reasons_to_keep(&TreeFacts::default()).len(), FACTS.len());
+    }
+}

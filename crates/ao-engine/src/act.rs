@@ -1,0 +1,184 @@
+//! Effects, each brought to its port, and what came of it brought back as inputs.
+
+use ao_core::effect::Effect;
+use ao_core::input::Census;
+use ao_core::notice::NoticeInput;
+use ao_core::queue::{QueueInput, TestResult};
+use ao_core::session::SessionInput;
+use ao_core::{EffectKey, Input, SessionId, Timestamp};
+use ao_ports::{
+    DeliverOrder, Delivered, EndOrder, LookOrder, MergeOrder, MergeOutcome, Prepared, Removal, RemoveOrder,
+    StartSpec, Strategy, TestOrder, TestOutcome,
+};
+use futures::future::join_all;
+
+use crate::slots::Slots;
+
+/// What went wrong, in words; the key says with what.
+type Failure = String;
+
+/// Does it, and says what came of it.
+pub(crate) async fn run(effect: Effect, slots: &Slots, now: Timestamp) -> Vec<Input> {
+    let key = effect.key();
+    match perform(effect, slots, now).await {
+        Ok(inputs) => inputs,
+        Err(why) => failed(key, why),
+    }
+}
+
+/// What a failed effect means to whoever wanted it.
+pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
+    tracing::warn!(effect = %key, why, "effect failed");
+    if let Some(session) = key.session() {
+        return vec![Input::Session { session, input: SessionInput::Failed { effect: key, why } }];
+    }
+    match key {
+        EffectKey::Notify { notice, tries } => {
+            vec![Input::Notice { notice, input: NoticeInput::Failed { tries, why } }]
+        }
+        EffectKey::TestMerge { pull, head, base, tries } | EffectKey::Merge { pull, head, base, tries } => {
+            vec![Input::Queue {
+                project: pull.project.clone(),
+                input: QueueInput::EffectFailed { pull, head, base, tries, why },
+            }]
+        }
+        // The reconciler asks again.
+        _ => vec![],
+    }
+}
+
+async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<Input>, Failure> {
+    match effect {
+        Effect::CreateWorkspace { session, attempt, plan, .. } => {
+            let workspace = slots.workspace(&plan.kind).map_err(text)?;
+            let made = workspace.create(session, attempt, &plan).await.map_err(text)?;
+            Ok(tell(session, SessionInput::WorkspaceReady { attempt, path: made.path, base: made.base }))
+        }
+        Effect::Launch { session, attempt, plan, .. } => {
+            let agent = slots.agent(&plan.agent.name).map_err(text)?;
+            let runtime = slots.runtime(&plan.runtime).map_err(text)?;
+            match agent.prepare(session, attempt, &plan).await.map_err(text)? {
+                Prepared::NothingToResume => Ok(tell(session, SessionInput::ConversationGone { attempt })),
+                Prepared::Run { command, conversation } => {
+                    let spec = StartSpec { session, attempt, name: plan.name, path: plan.path, command };
+                    let process = runtime.start(&spec).await.map_err(text)?;
+                    Ok(tell(session, SessionInput::Launched { attempt, process, conversation }))
+                }
+            }
+        }
+        Effect::Deliver {
+            session,
+            attempt,
+            delivery,
+            tries,
+            process,
+            conversation,
+            agent,
+            text: body,
+            interrupt,
+            ..
+        } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let order = DeliverOrder {
+                session,
+                attempt,
+                process,
+                conversation,
+                delivery,
+                tries,
+                text: body,
+                interrupt,
+            };
+            let written = SessionInput::Written { attempt, delivery, tries };
+            Ok(match agent.deliver(&order).await.map_err(text)? {
+                Delivered::Written => tell(session, written),
+                // The proof first; that it was written is then no news.
+                Delivered::Taken { text } => {
+                    let mut inputs = tell(session, SessionInput::Proof { attempt, text });
+                    inputs.extend(tell(session, written));
+                    inputs
+                }
+                Delivered::Held { why } => {
+                    tell(session, SessionInput::NotWritten { attempt, delivery, tries, why })
+                }
+            })
+        }
+        Effect::Look { session, attempt, process, agent, conversation, .. } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let order = LookOrder { session, attempt, process, conversation };
+            let signals = agent.look(&order).await.map_err(text)?;
+            Ok(tell(session, SessionInput::Looked { attempt, signals }))
+        }
+        Effect::End { session, attempt, process, runtime, .. } => {
+            slots
+                .runtime(&runtime)
+                .map_err(text)?
+                .end(&EndOrder { session, attempt, process })
+                .await
+                .map_err(text)?;
+            Ok(tell(session, SessionInput::ProcessEnded { attempt }))
+        }
+        Effect::EndStray { session, attempt, runtime } => {
+            let order = EndOrder { session, attempt, process: None };
+            slots.runtime(&runtime).map_err(text)?.end(&order).await.map_err(text)?;
+            Ok(vec![Input::StrayEnded { session, attempt }])
+        }
+        Effect::RemoveWorkspace { session, tries, project, kind, path, branch, base } => {
+            let order = RemoveOrder { session, project, path, branch, base };
+            let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
+            Ok(tell(
+                session,
+                match removal {
+                    Removal::Removed { rescue } => SessionInput::WorkspaceRemoved { tries, rescue },
+                    Removal::Kept { reasons } => SessionInput::WorkspaceKept { tries, reasons },
+                },
+            ))
+        }
+        Effect::Notify { notice } => {
+            let told = join_all(slots.notifiers.values().map(|notifier| notifier.notify(&notice))).await;
+            let (id, tries) = (notice.id, notice.tries);
+            // One channel that works is enough for a person to know.
+            let failures: Vec<String> =
+                told.iter().filter_map(|told| told.as_ref().err()).map(text).collect();
+            if failures.len() == told.len() && !told.is_empty() {
+                return Err(failures.join("; "));
+            }
+            Ok(vec![Input::Notice { notice: id, input: NoticeInput::Sent { tries } }])
+        }
+        Effect::TestMerge { project, pull, head, base, .. } => {
+            let order = TestOrder { pull: pull.clone(), head: head.clone(), base: base.clone() };
+            let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
+                TestOutcome::Green { tree } => TestResult::Green { tree },
+                TestOutcome::Red { output } => TestResult::Red { output },
+                TestOutcome::Conflict { files } => TestResult::Conflict { files },
+            };
+            Ok(vec![Input::Queue { project, input: QueueInput::Tested { pull, head, base, result } }])
+        }
+        Effect::Merge { project, pull, head, base, tree, .. } => {
+            let order = MergeOrder {
+                pull: pull.clone(),
+                head: head.clone(),
+                base: base.clone(),
+                tree,
+                strategy: Strategy::default(),
+            };
+            let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
+                MergeOutcome::Merged { commit } => QueueInput::Landed { pull, head, commit },
+                MergeOutcome::Refused { tip, why } => QueueInput::LandRefused { pull, head, base, tip, why },
+            };
+            Ok(vec![Input::Queue { project, input }])
+        }
+        Effect::Census { runtime } => {
+            let seen = slots.runtime(&runtime).map_err(text)?.census().await.map_err(text)?;
+            Ok(vec![Input::Census(Census { runtime, began: now, seen })])
+        }
+    }
+}
+
+fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {
+    vec![Input::Session { session, input }]
+}
+
+fn text(err: impl std::fmt::Display) -> String {
+    err.to_string()
+}

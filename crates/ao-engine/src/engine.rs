@@ -1,0 +1,349 @@
+//! The loop. Whoever wants to know what the daemon does reads [`Engine::run`] and [`Engine::take`].
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_core::{Effect, EffectKey, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
+use ao_ports::{Clock, EventStore, NewRecord, Seq, Snapshot, StoreError};
+use tokio::sync::mpsc;
+use tokio::task::{Id, JoinError, JoinSet};
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
+use tokio_util::sync::CancellationToken;
+
+use crate::act;
+use crate::error::{AskError, EngineError};
+use crate::feed::Feed;
+use crate::handle::{Answer, Handle, Letter, Receipt};
+use crate::load::load;
+use crate::rules::Rules;
+use crate::slots::Slots;
+use crate::timekeeper::Timekeeper;
+
+/// How the loop behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How many inputs one commit may cover.
+    pub turn: usize,
+    /// How many inputs may wait at the door. Senders wait beyond it, so a flood cannot fill the memory.
+    pub inbox: usize,
+    /// A snapshot is taken after this many events.
+    pub snapshot_every: u64,
+    /// How often what should be is compared with what is, besides every start.
+    pub reconcile_every: Duration,
+    /// An effect that has not ended after this long has failed.
+    pub effect_timeout: Duration,
+    /// How long to wait after the log could not be written.
+    pub store_retry: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            turn: 256,
+            inbox: 1024,
+            snapshot_every: 10_000,
+            reconcile_every: Duration::from_secs(30),
+            effect_timeout: Duration::from_secs(300),
+            store_retry: Duration::from_secs(1),
+        }
+    }
+}
+
+/// The one owner of the state.
+pub struct Engine {
+    options: Options,
+    rules: Arc<dyn Rules>,
+    slots: Arc<Slots>,
+    store: Arc<dyn EventStore>,
+    state: State,
+    /// The place of the last event in the log.
+    seq: Seq,
+    snapshot: Seq,
+    time: Timekeeper,
+    inbox: mpsc::Receiver<Letter>,
+    feed: Feed,
+    effects: JoinSet<Vec<Input>>,
+    /// What is under way, so that nothing is done twice at a time.
+    under_way: HashMap<EffectKey, Id>,
+    running: HashMap<Id, EffectKey>,
+    /// Snapshots on their way to disk.
+    chores: JoinSet<()>,
+    stop: CancellationToken,
+}
+
+/// Inputs with those who wait for an answer.
+type Turn = Vec<Letter>;
+
+impl Engine {
+    /// Reads the log and makes the engine ready to run. Cancelling `stop` ends it.
+    pub async fn open(
+        options: Options,
+        rules: Arc<dyn Rules>,
+        slots: Slots,
+        store: Arc<dyn EventStore>,
+        clock: Arc<dyn Clock>,
+        stop: CancellationToken,
+    ) -> Result<(Engine, Handle), EngineError> {
+        let loaded = load(&*store).await?;
+        let (sender, inbox) = mpsc::channel(options.inbox);
+        let feed = Feed::new();
+        let handle = Handle { inbox: sender, feed: feed.clone(), store: store.clone() };
+        let engine = Engine {
+            rules,
+            slots: Arc::new(slots),
+            store,
+            state: loaded.state,
+            seq: loaded.seq,
+            snapshot: loaded.snapshot,
+            time: Timekeeper::new(clock, loaded.at),
+            inbox,
+            feed,
+            effects: JoinSet::new(),
+            under_way: HashMap::new(),
+            running: HashMap::new(),
+            chores: JoinSet::new(),
+            stop,
+            options,
+        };
+        Ok((engine, handle))
+    }
+
+    /// Runs until it is told to stop. Effects that are under way are cancelled; the next start wants them again.
+    pub async fn run(mut self) -> Result<(), EngineError> {
+        let mut reconcile = interval(self.options.reconcile_every);
+        reconcile.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let due = self.next_due();
+            let first = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => break,
+                Some(done) = self.effects.join_next_with_id() => self.finished(done),
+                Some(letter) = self.inbox.recv() => vec![letter],
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![wish(Input::Tick)],
+                _ = reconcile.tick() => self.reconcile(),
+            };
+            let turn = self.gather(first);
+            self.take(turn).await?;
+            while self.chores.try_join_next().is_some() {}
+        }
+        self.effects.shutdown().await;
+        self.chores.shutdown().await;
+        self.save_snapshot().await;
+        Ok(())
+    }
+
+    /// Adds whatever else is ready, so that one commit covers it all.
+    fn gather(&mut self, mut turn: Turn) -> Turn {
+        while turn.len() < self.options.turn {
+            if let Some(done) = self.effects.try_join_next_with_id() {
+                let results = self.finished(done);
+                turn.extend(results);
+            } else if let Ok(letter) = self.inbox.try_recv() {
+                turn.push(letter);
+            } else {
+                break;
+            }
+        }
+        turn
+    }
+
+    /// One turn: decide, commit, publish, answer, act.
+    async fn take(&mut self, turn: Turn) -> Result<(), EngineError> {
+        let mut happened: Vec<Stamped> = Vec::new();
+        let mut answers: Vec<(Answer, Result<std::ops::Range<usize>, Refusal>)> = Vec::new();
+        let mut views = Vec::new();
+        for letter in turn {
+            match letter {
+                Letter::Input(input, answer) => {
+                    let from = happened.len();
+                    let moment = self.time.moment();
+                    let outcome = self.rules.step(&mut self.state, &moment, input);
+                    if let Err(refusal) = &outcome {
+                        tracing::debug!(%refusal, "input refused");
+                    }
+                    let outcome = outcome.map(|events| happened.extend(events));
+                    if let Some(answer) = answer {
+                        answers.push((answer, outcome.map(|()| from..happened.len())));
+                    }
+                }
+                Letter::View(look) => views.push(look),
+            }
+        }
+        if let Err(err) = self.commit(&happened).await {
+            for (answer, _) in answers {
+                let _ = answer.send(Err(AskError::NotStored(err.clone())));
+            }
+            return self.recover(err).await;
+        }
+        self.feed.publish(self.seq + 1 - happened.len() as u64, &happened);
+        for (answer, outcome) in answers {
+            // Whoever asked may have gone. What they asked for is done all the same.
+            let _ = answer.send(
+                outcome
+                    .map_err(AskError::from)
+                    .map(|range| Receipt { seq: self.seq, events: happened[range].to_vec() }),
+            );
+        }
+        for look in views {
+            look(&self.state);
+        }
+        let scopes: BTreeSet<Scope> = happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
+        for scope in &scopes {
+            self.act(scope);
+        }
+        if self.seq - self.snapshot >= self.options.snapshot_every {
+            self.begin_snapshot();
+        }
+        Ok(())
+    }
+
+    async fn commit(&mut self, happened: &[Stamped]) -> Result<(), StoreError> {
+        if happened.is_empty() {
+            return Ok(());
+        }
+        let records = happened.iter().map(record).collect();
+        self.seq = self.store.append(records, Some(self.seq)).await?;
+        Ok(())
+    }
+
+    /// What is not on disk did not happen: forgets it, and goes on from what is. Results of effects are forgotten with
+    /// it, so everything wanted is asked for again.
+    async fn recover(&mut self, err: StoreError) -> Result<(), EngineError> {
+        let mut err = EngineError::Store(err);
+        loop {
+            match err {
+                EngineError::Store(StoreError::Full { .. } | StoreError::Failed { .. }) => {}
+                fatal => return Err(fatal),
+            }
+            tracing::error!(error = %err, source = ?std::error::Error::source(&err), "nothing can be written down");
+            tokio::select! {
+                () = self.stop.cancelled() => return Ok(()),
+                () = tokio::time::sleep(self.options.store_retry) => {}
+            }
+            match load(&*self.store).await {
+                Ok(loaded) => {
+                    self.state = loaded.state;
+                    self.seq = loaded.seq;
+                    for scope in ao_core::scopes(&self.state) {
+                        self.act(&scope);
+                    }
+                    return Ok(());
+                }
+                Err(again) => err = again,
+            }
+        }
+    }
+
+    // ── acting ──
+
+    /// Begins what a scope wants and is not under way.
+    fn act(&mut self, scope: &Scope) {
+        for effect in self.rules.wants(&self.state, scope) {
+            self.begin(effect);
+        }
+    }
+
+    fn begin(&mut self, effect: Effect) {
+        let key = effect.key();
+        if self.under_way.contains_key(&key) {
+            return;
+        }
+        tracing::debug!(effect = %key, "effect begins");
+        let (slots, now, timeout) = (self.slots.clone(), self.time.now(), self.options.effect_timeout);
+        let timed_out = key.clone();
+        let task = self.effects.spawn(async move {
+            match tokio::time::timeout(timeout, act::run(effect, &slots, now)).await {
+                Ok(inputs) => inputs,
+                Err(_) => act::failed(timed_out, format!("it took longer than {} s", timeout.as_secs())),
+            }
+        });
+        self.running.insert(task.id(), key.clone());
+        self.under_way.insert(key, task.id());
+    }
+
+    /// The result of an effect as inputs. A panic is a failure like any other.
+    fn finished(&mut self, done: Result<(Id, Vec<Input>), JoinError>) -> Turn {
+        let id = match &done {
+            Ok((id, _)) => *id,
+            Err(err) => err.id(),
+        };
+        let key = self.running.remove(&id);
+        if let Some(key) = &key {
+            self.under_way.remove(key);
+        }
+        let inputs = match (done, key) {
+            (Ok((_, inputs)), _) => inputs,
+            (Err(err), Some(key)) if err.is_panic() => {
+                let panic = err.into_panic();
+                let why = panic
+                    .downcast_ref::<&str>()
+                    .map(|why| (*why).to_owned())
+                    .or_else(|| panic.downcast_ref::<String>().cloned());
+                act::failed(key, format!("it panicked: {}", why.unwrap_or_else(|| "no message".into())))
+            }
+            (Err(_), _) => vec![],
+        };
+        inputs.into_iter().map(wish).collect()
+    }
+
+    /// Compares what should be with what is. The same at the first turn after a crash as at any other.
+    fn reconcile(&mut self) -> Turn {
+        for scope in ao_core::scopes(&self.state) {
+            self.act(&scope);
+        }
+        for runtime in ao_core::runtimes(&self.state) {
+            self.begin(Effect::Census { runtime });
+        }
+        // The wall clock may have been put forward while we slept.
+        vec![wish(Input::Tick)]
+    }
+
+    fn next_due(&mut self) -> Option<Instant> {
+        let due: Timestamp = self.state.next_due()?;
+        Some(Instant::now() + self.time.until(due))
+    }
+
+    // ── snapshots ──
+
+    fn begin_snapshot(&mut self) {
+        self.snapshot = self.seq;
+        let (store, state, seq) = (self.store.clone(), self.state.clone(), self.seq);
+        self.chores.spawn(async move { keep_snapshot(&*store, &state, seq).await });
+    }
+
+    async fn save_snapshot(&mut self) {
+        if self.seq > self.snapshot {
+            keep_snapshot(&*self.store, &self.state, self.seq).await;
+        }
+    }
+}
+
+/// A snapshot only saves time: without it, the log is replayed.
+async fn keep_snapshot(store: &dyn EventStore, state: &State, seq: Seq) {
+    let snapshot = Snapshot { seq, format: SNAPSHOT_FORMAT, body: state.to_snapshot() };
+    if let Err(err) = store.save_snapshot(snapshot).await {
+        tracing::warn!(%err, "snapshot not kept");
+    }
+}
+
+fn wish(input: Input) -> Letter {
+    Letter::Input(input, None)
+}
+
+fn record(stamped: &Stamped) -> NewRecord {
+    let encoded = codec::encode(&stamped.event);
+    NewRecord {
+        at: stamped.at,
+        kind: encoded.kind,
+        version: encoded.version,
+        scope: encoded.scope,
+        body: encoded.body,
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("seq", &self.seq).finish_non_exhaustive()
+    }
+}

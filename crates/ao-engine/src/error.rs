@@ -1,0 +1,29 @@
+//! What can go wrong between asking and being told.
+
+use ao_core::Refusal;
+use ao_core::codec::DecodeError;
+use ao_ports::StoreError;
+
+/// Why an input was not taken.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum AskError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("nothing was changed, because it could not be written down")]
+    NotStored(#[source] StoreError),
+    #[error("ao is shutting down")]
+    Stopped,
+}
+
+/// Why the engine stopped, or could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    #[error("the event log cannot be used")]
+    Store(#[from] StoreError),
+    #[error("the event log cannot be read at {seq}")]
+    Decode {
+        seq: u64,
+        #[source]
+        err: DecodeError,
+    },
+}

@@ -1,0 +1,104 @@
+//! What happened, for whoever watches: from any point of the past, without gaps, into the present.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use ao_core::{Event, Stamped, Timestamp};
+use ao_ports::{EventStore, Seq};
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::{self, Receiver, Sender};
+
+use crate::error::EngineError;
+use crate::load::decode;
+
+/// How far a watcher may fall behind before it reads from disk again. Bounds memory, not what can be watched.
+const BEHIND: usize = 1024;
+const PAGE: usize = 256;
+
+/// An event with its place in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    pub seq: Seq,
+    pub at: Timestamp,
+    pub event: Event,
+}
+
+#[derive(Clone)]
+pub(crate) struct Feed {
+    live: Sender<Arc<Published>>,
+}
+
+impl Feed {
+    pub(crate) fn new() -> Feed {
+        Feed { live: broadcast::channel(BEHIND).0 }
+    }
+
+    pub(crate) fn publish(&self, first: Seq, events: &[Stamped]) {
+        if self.live.receiver_count() == 0 {
+            return;
+        }
+        for (seq, stamped) in (first..).zip(events) {
+            let published = Published { seq, at: stamped.at, event: stamped.event.clone() };
+            // Nobody may be watching any more; that is their affair.
+            let _ = self.live.send(Arc::new(published));
+        }
+    }
+
+    pub(crate) fn subscribe(&self, store: Arc<dyn EventStore>, after: Seq) -> Subscription {
+        Subscription {
+            live: self.live.subscribe(),
+            store,
+            last: after,
+            page: VecDeque::new(),
+            caught_up: false,
+        }
+    }
+}
+
+/// A watcher's place in the feed.
+pub struct Subscription {
+    live: Receiver<Arc<Published>>,
+    store: Arc<dyn EventStore>,
+    last: Seq,
+    page: VecDeque<Arc<Published>>,
+    caught_up: bool,
+}
+
+impl Subscription {
+    /// The next event, in order and without gaps; `None` once the engine has stopped. A watcher that falls behind reads
+    /// from disk until it has caught up, and holds nobody else up.
+    ///
+    /// Fails with [`ao_ports::StoreError::Pruned`] if its place has been removed by retention.
+    pub async fn next(&mut self) -> Result<Option<Arc<Published>>, EngineError> {
+        loop {
+            if let Some(event) = self.page.pop_front() {
+                self.last = event.seq;
+                return Ok(Some(event));
+            }
+            if !self.caught_up {
+                for record in self.store.read(self.last, PAGE).await? {
+                    let stamped = decode(&record)?;
+                    let published = Published { seq: record.seq, at: stamped.at, event: stamped.event };
+                    self.page.push_back(Arc::new(published));
+                }
+                self.caught_up = self.page.is_empty();
+                continue;
+            }
+            match self.live.recv().await {
+                Ok(event) if event.seq <= self.last => {}
+                Ok(event) if event.seq == self.last + 1 => {
+                    self.last = event.seq;
+                    return Ok(Some(event));
+                }
+                Ok(_) | Err(RecvError::Lagged(_)) => self.caught_up = false,
+                Err(RecvError::Closed) => return Ok(None),
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Subscription").field("last", &self.last).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,85 @@
+//! How everybody else talks to the engine.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ao_core::session::SessionInput;
+use ao_core::{Input, Stamped, State};
+use ao_ports::{EventStore, Report, Reporter, Seq};
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::AskError;
+use crate::feed::{Feed, Subscription};
+
+/// What an input came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// The place of the last event in the log, or of the log's end if nothing happened.
+    pub seq: Seq,
+    pub events: Vec<Stamped>,
+}
+
+pub(crate) type Answer = oneshot::Sender<Result<Receipt, AskError>>;
+
+/// What comes through the door.
+pub(crate) enum Letter {
+    Input(Input, Option<Answer>),
+    View(Box<dyn FnOnce(&State) + Send>),
+}
+
+/// A way to the engine. Cheap to clone.
+#[derive(Clone)]
+pub struct Handle {
+    pub(crate) inbox: mpsc::Sender<Letter>,
+    pub(crate) feed: Feed,
+    pub(crate) store: Arc<dyn EventStore>,
+}
+
+impl Handle {
+    /// Hands an input in and waits until what it came to is on disk.
+    pub async fn ask(&self, input: Input) -> Result<Receipt, AskError> {
+        let (answer, answered) = oneshot::channel();
+        self.inbox.send(Letter::Input(input, Some(answer))).await.map_err(|_| AskError::Stopped)?;
+        answered.await.map_err(|_| AskError::Stopped)?
+    }
+
+    /// Looks at the state between two turns, when all of it is on disk. Changes nothing.
+    pub async fn view<T, F>(&self, look: F) -> Result<T, AskError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&State) -> T + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let look = Box::new(move |state: &State| {
+            // Whoever asked may have gone; then nobody wants to know.
+            let _ = answer.send(look(state));
+        });
+        self.inbox.send(Letter::View(look)).await.map_err(|_| AskError::Stopped)?;
+        answered.await.map_err(|_| AskError::Stopped)
+    }
+
+    /// Watches what happens behind a place in the log; 0 is the beginning.
+    pub fn subscribe(&self, after: Seq) -> Subscription {
+        self.feed.subscribe(self.store.clone(), after)
+    }
+}
+
+#[async_trait]
+impl Reporter for Handle {
+    async fn report(&self, report: Report) {
+        let (session, input) = match report {
+            Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
+            Report::Taken { session, attempt, text } => (session, SessionInput::Proof { attempt, text }),
+            Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
+        };
+        // The engine has logged a refusal; a report has nobody to hand it to.
+        let _ = self.ask(Input::Session { session, input }).await;
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").finish_non_exhaustive()
+    }
+}

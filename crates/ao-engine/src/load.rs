@@ -1,0 +1,53 @@
+//! The state as the log has it: the newest snapshot, and what happened since.
+
+use ao_core::{SNAPSHOT_FORMAT, Stamped, State, Timestamp, codec};
+use ao_ports::{EventStore, Record, Seq};
+
+use crate::error::EngineError;
+
+/// How much of the log is in memory at a time while it is replayed.
+const PAGE: usize = 1024;
+
+/// What the log says.
+#[derive(Debug)]
+pub struct Loaded {
+    pub state: State,
+    pub seq: Seq,
+    pub snapshot: Seq,
+    /// When the last event happened.
+    pub at: Timestamp,
+}
+
+/// Reads the state. A snapshot of another shape, or one that cannot be read, is passed over: the log has it all.
+pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
+    let snapshot = store.latest_snapshot().await?;
+    let mut loaded = Loaded { state: State::default(), seq: 0, snapshot: 0, at: Timestamp::default() };
+    if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.format == SNAPSHOT_FORMAT) {
+        match State::from_snapshot(&snapshot.body) {
+            Ok(state) => {
+                loaded.state = state;
+                loaded.seq = snapshot.seq;
+                loaded.snapshot = snapshot.seq;
+            }
+            Err(err) => tracing::warn!(seq = snapshot.seq, %err, "snapshot passed over"),
+        }
+    }
+    loop {
+        let page = store.read(loaded.seq, PAGE).await?;
+        for record in &page {
+            let stamped = decode(record)?;
+            loaded.state.evolve(&stamped);
+            loaded.seq = record.seq;
+            loaded.at = stamped.at;
+        }
+        if page.len() < PAGE {
+            return Ok(loaded);
+        }
+    }
+}
+
+pub(crate) fn decode(record: &Record) -> Result<Stamped, EngineError> {
+    codec::decode(&record.kind, record.version, &record.scope, &record.body)
+        .map(|event| Stamped { at: record.at, event })
+        .map_err(|err| EngineError::Decode { seq: record.seq, err })
+}

@@ -1,0 +1,116 @@
+//! How an AI agent is started, read, spoken to and resumed: by terminal, by pipes, or by a protocol of its own.
+
+use std::collections::BTreeMap;
+
+use ao_core::effect::LaunchPlan;
+use ao_core::evidence::Signal;
+use ao_core::session::{AgentAbilities, ProcessRef};
+use ao_core::{Attempt, ConversationId, SessionId};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// What to run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    pub program: String,
+    /// Seen by every process on the host: nothing secret belongs here.
+    pub args: Vec<String>,
+    /// Added to the allowed part of the daemon's environment.
+    pub env: BTreeMap<String, String>,
+    /// Names of secrets that the runtime resolves and puts into the environment; the values never pass through here.
+    pub secrets: Vec<String>,
+    pub io: Io,
+}
+
+/// How the process is held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Io {
+    Terminal,
+    Pipes,
+}
+
+/// How a launch can go ahead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prepared {
+    Run {
+        command: Command,
+        conversation: Option<ConversationId>,
+    },
+    /// The conversation that was to be resumed does not exist.
+    NothingToResume,
+}
+
+/// A message for an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeliverOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: Option<ProcessRef>,
+    pub conversation: Option<ConversationId>,
+    /// Unique within the session.
+    pub delivery: u32,
+    /// 1 for the first try.
+    pub tries: u32,
+    pub text: String,
+    /// May go into a running turn.
+    pub interrupt: bool,
+}
+
+/// What became of a delivery.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Delivered {
+    /// It is written, or may be. Whether the agent took it is for a proof to say.
+    Written,
+    /// The agent has taken it: this is the turn as the agent has it.
+    Taken { text: String },
+    /// A dialog was open, or a person's draft was in the way. Nothing was typed.
+    Held { why: String },
+}
+
+/// Which agent to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: Option<ProcessRef>,
+    pub conversation: Option<ConversationId>,
+}
+
+/// How an AI agent is started, read, spoken to and resumed.
+#[async_trait]
+pub trait Agent: Send + Sync {
+    fn abilities(&self) -> AgentAbilities;
+
+    /// Says what to run for this plan. Writes what the agent needs outside of the repository (trust, hooks, settings),
+    /// and can be called again.
+    async fn prepare(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &LaunchPlan,
+    ) -> Result<Prepared, AgentError>;
+
+    /// Brings a text to the agent as one user's turn.
+    ///
+    /// Called again for the same delivery after a crash, a time-out, or with a higher `tries`. It must then find out
+    /// whether an earlier call got through (input log, transcript, draft on the screen): it submits a visible draft,
+    /// writes anew only what is certainly not there, and otherwise says [`Delivered::Written`] and leaves it to the
+    /// proof. It never types into a dialog or over a person's draft. An error means that nothing was written.
+    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError>;
+
+    /// Looks at the agent with every source there is. Sources that cannot be read say so; none is made up.
+    async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError>;
+}
+
+/// Why an agent could not be handled.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AgentError {
+    #[error("the agent `{agent}` cannot {wish}")]
+    Unable { agent: String, wish: String },
+    #[error("{0}")]
+    Failed(String),
+}

@@ -1,0 +1,40 @@
+//! How adapters tell what they see without being asked: hooks, output, webhooks, exits.
+
+use ao_core::budget::Spend;
+use ao_core::evidence::Signal;
+use ao_core::{Attempt, SessionId};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+/// Something an adapter saw.
+///
+/// The session comes from our own id in the agent's environment. What cannot be attributed is not reported: guessing
+/// has put one agent's state on another.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Report {
+    Signal {
+        session: SessionId,
+        signal: Signal,
+    },
+    /// The agent took this text as a user's turn.
+    Taken {
+        session: SessionId,
+        attempt: Attempt,
+        text: String,
+    },
+    /// The counters of this attempt, as they stand.
+    Spent {
+        session: SessionId,
+        attempt: Attempt,
+        spend: Spend,
+    },
+}
+
+/// Where adapters report to. The engine is behind it.
+#[async_trait]
+pub trait Reporter: Send + Sync {
+    /// Hands a report over. Returns once it is durable or was found to change nothing; waits when the engine is busy,
+    /// so a flood of reports slows its sender and not the engine.
+    async fn report(&self, report: Report);
+}

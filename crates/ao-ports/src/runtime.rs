@@ -1,0 +1,124 @@
+//! Where an agent's process lives: a PTY, a tmux pane, a container, a pod.
+
+use ao_core::input::{Counted, Life};
+use ao_core::session::ProcessRef;
+use ao_core::{Attempt, SessionId};
+use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
+
+use crate::agent::Command;
+
+/// What a runtime declares it can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RuntimeAbilities {
+    /// Its processes go on when the daemon ends.
+    pub outlives_daemon: bool,
+    /// Gives the process a terminal.
+    pub terminal: bool,
+    /// Gives the process plain pipes, for agents that speak a protocol.
+    pub pipes: bool,
+    /// Knows which writes it has made, so that a repeated one is not made twice.
+    pub remembers_writes: bool,
+    /// The workspace's path means the same inside as outside.
+    pub shares_files: bool,
+}
+
+/// What is to be started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StartSpec {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    /// What people see in a list of processes or panes.
+    pub name: String,
+    pub path: String,
+    pub command: Command,
+}
+
+/// Bytes for a process, with a number so that they arrive once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteOrder {
+    pub process: ProcessRef,
+    /// Unique within the process. The same number again is the same write.
+    pub number: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// What became of a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WriteOutcome {
+    Written,
+    /// This number was written before; nothing was written now.
+    AlreadyWritten,
+}
+
+/// A piece of what a process has put out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Output {
+    /// The offset of the first byte. Later than asked for if the beginning is no longer kept.
+    pub from: u64,
+    pub bytes: Vec<u8>,
+}
+
+/// What a terminal shows, by an emulator's reading.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Screen {
+    pub lines: Vec<String>,
+    pub cursor: (u16, u16),
+    /// The offset in the output that this screen reflects.
+    pub offset: u64,
+}
+
+/// What is to be ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    /// Absent if the start was never confirmed. Then the runtime looks by session and attempt.
+    pub process: Option<ProcessRef>,
+}
+
+/// Where an agent's process lives.
+#[async_trait]
+pub trait Runtime: Send + Sync {
+    fn abilities(&self) -> RuntimeAbilities;
+
+    /// Starts the process. Idempotent per session and attempt: a second call returns the same process, alive or not.
+    ///
+    /// The environment carries `AO_SESSION` and `AO_ATTEMPT`, by which hooks are attributed. An error means that it
+    /// cannot be told whether something runs; the caller calls again, or ends the attempt.
+    async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError>;
+
+    /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number.
+    async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError>;
+
+    /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
+    async fn output(&self, process: &ProcessRef, from: u64, limit: usize) -> Result<Output, RuntimeError>;
+
+    /// What the terminal shows now. [`RuntimeError::Unable`] for a process on pipes.
+    async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;
+
+    /// Whether the process lives. A look that fails is [`Life::Unknown`], never a death.
+    async fn look(&self, process: &ProcessRef) -> Life;
+
+    /// Everything of ours that this runtime knows, living or dead. The reconciler asks this, in one call for all.
+    async fn census(&self) -> Result<Vec<Counted>, RuntimeError>;
+
+    /// Ends the whole process tree, daemonised children included: asks first, then kills.
+    ///
+    /// Succeeds if there is nothing left to end. After it has returned, nothing of this attempt runs, and a late
+    /// `start` of the same attempt starts nothing.
+    async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError>;
+}
+
+/// Why a runtime could not do it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RuntimeError {
+    #[error("the runtime `{runtime}` cannot {wish}")]
+    Unable { runtime: String, wish: String },
+    #[error("the program `{program}` was not found; install it, or name another")]
+    NoProgram { program: String },
+    #[error("{0}")]
+    Failed(String),
+}
