@@ -5,7 +5,10 @@
 
 #![expect(clippy::print_stdout, reason = "printing for people is what xtask is for")]
 
+mod bench;
+mod demo;
 mod process;
+mod simulate;
 mod tidy;
 
 use std::process::ExitCode;
@@ -22,11 +25,17 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Demo(demo::Args),
+    Simulate(simulate::Args),
+    Bench(bench::Args),
     Tidy(tidy::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Demo(args) => demo::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Tidy(args) => tidy::run(&args),
     };
     result.unwrap_or_else(|err| {

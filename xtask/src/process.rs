@@ -1,7 +1,9 @@
 //! Starting other programs: quietly watched, bounded in time, or in our place.
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, ExitStatus};
+
+use anyhow::{Context, Result};
 
 /// The root of the repository, wherever xtask was called from.
 pub(crate) fn root() -> &'static Path {
@@ -17,6 +19,15 @@ pub(crate) fn cargo(line: &str) -> Command {
     command
 }
 
+/// Runs a program with our own terminal and input, and hands on how it ended.
+pub(crate) fn forward(mut command: Command) -> Result<ExitCode> {
+    println!("$ {}", shown(&command));
+    let status = command
+        .status()
+        .with_context(|| format!("failed to start `{}`", shown(&command)))?;
+    Ok(exit_code(status))
+}
+
 /// Our own exit code.
 pub(crate) fn success_if(all_is_well: bool) -> ExitCode {
     if all_is_well {
@@ -24,4 +35,23 @@ pub(crate) fn success_if(all_is_well: bool) -> ExitCode {
     } else {
         ExitCode::FAILURE
     }
+}
+
+/// The same exit code, or 1 for a program that was killed by a signal.
+fn exit_code(status: ExitStatus) -> ExitCode {
+    ExitCode::from(
+        status
+            .code()
+            .and_then(|code| u8::try_from(code).ok())
+            .unwrap_or(1),
+    )
+}
+
+/// The command as one could type it.
+pub(crate) fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words
+        .map(|word| word.to_string_lossy())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
