@@ -7,9 +7,11 @@
 
 mod bench;
 mod demo;
+mod fuzz;
 mod process;
 mod simulate;
 mod tidy;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -28,6 +30,7 @@ enum Command {
     Demo(demo::Args),
     Simulate(simulate::Args),
     Bench(bench::Args),
+    Fuzz(fuzz::Args),
     Tidy(tidy::Args),
 }
 
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Bench(args) => bench::run(&args),
+        Command::Fuzz(args) => fuzz::run(&args),
         Command::Tidy(args) => tidy::run(&args),
     };
     result.unwrap_or_else(|err| {

@@ -1,9 +1,18 @@
 //! Starting other programs: quietly watched, bounded in time, or in our place.
 
+use std::io::{self, BufRead, BufReader, IsTerminal};
 use std::path::Path;
-use std::process::{Command, ExitCode, ExitStatus};
+use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use anyhow::{Context, Result};
+
+/// What a program said and how it ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    /// Both outputs in the order they came, without colors, one line each.
+    pub(crate) lines: Vec<String>,
+}
 
 /// The root of the repository, wherever xtask was called from.
 pub(crate) fn root() -> &'static Path {
@@ -17,6 +26,37 @@ pub(crate) fn cargo(line: &str) -> Command {
     let mut command = Command::new("cargo");
     command.args(line.split_whitespace()).current_dir(root());
     command
+}
+
+/// Runs a program, shows its output as it comes, and keeps it.
+pub(crate) fn watch(mut command: Command) -> Result<Finished> {
+    println!("$ {}", shown(&command));
+    // One pipe for both outputs keeps their order. Through a pipe, programs think nobody can see colors.
+    let (reader, writer) = io::pipe()?;
+    if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
+        command.env("CARGO_TERM_COLOR", "always");
+    }
+    command
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone()?)
+        .stderr(writer);
+    let mut child = command
+        .spawn()
+        .with_context(|| format!("failed to start `{}`", shown(&command)))?;
+    // Ours are the last write ends but the child's; the reader would wait for them for ever.
+    drop(command);
+
+    let mut lines = Vec::new();
+    for line in BufReader::new(reader).split(b'\n') {
+        let line = line?;
+        let line = String::from_utf8_lossy(&line);
+        println!("{line}");
+        lines.push(without_colors(&line));
+    }
+    Ok(Finished {
+        status: child.wait()?,
+        lines,
+    })
 }
 
 /// Runs a program with our own terminal and input, and hands on how it ended.
@@ -54,4 +94,45 @@ pub(crate) fn shown(command: &Command) -> String {
         .map(|word| word.to_string_lossy())
         .collect::<Vec<_>>()
         .join(" ")
+}
+
+/// The line without the escape sequences that set colors.
+fn without_colors(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut rest = line.trim_end_matches('\r');
+    while let Some((before, after)) = rest.split_once("\u{1b}[") {
+        plain.push_str(before);
+        let end = after
+            .find(|c: char| c.is_ascii_alphabetic())
+            .map_or(after.len(), |at| at + 1);
+        rest = &after[end..];
+    }
+    plain.push_str(rest);
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(script: &str) -> Command {
+        let mut command = Command::new("sh");
+        command.args(["-c", script]);
+        command
+    }
+
+    #[test]
+    fn both_outputs_are_kept_in_order_with_the_exit_code() {
+        let finished = watch(shell("echo one; echo two >&2; echo three; exit 3")).unwrap();
+        assert_eq!(finished.lines, ["one", "two", "three"]);
+        assert_eq!(finished.status.code(), Some(3));
+    }
+
+    #[test]
+    fn colors_are_taken_out_before_lines_are_read() {
+        assert_eq!(
+            without_colors("\u{1b}[32;1m     Summary\u{1b}[0m [ 1s]"),
+            "     Summary [ 1s]"
+        );
+    }
 }
