@@ -10,6 +10,7 @@ mod demo;
 mod fuzz;
 mod process;
 mod simulate;
+mod test;
 mod tidy;
 mod tools;
 
@@ -27,6 +28,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Test(test::Args),
     Demo(demo::Args),
     Simulate(simulate::Args),
     Bench(bench::Args),
@@ -36,6 +38,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Test(args) => test::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Bench(args) => bench::run(&args),

@@ -1,8 +1,10 @@
 //! Starting other programs: quietly watched, bounded in time, or in our place.
 
 use std::io::{self, BufRead, BufReader, IsTerminal};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
@@ -57,6 +59,28 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
         status: child.wait()?,
         lines,
     })
+}
+
+/// Runs a program to its end, but no longer than `limit`. Returns `None` if it had to be killed.
+pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
+    println!("$ {}", shown(&command));
+    let started = Instant::now();
+    // A process group of its own, so that what it started ends with it.
+    let mut child = command.stdin(Stdio::null()).process_group(0).spawn()?;
+    loop {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        if started.elapsed() > limit {
+            // The shell's `kill`, because std knows no groups and our code has no `unsafe`.
+            Command::new("sh")
+                .args(["-c", &format!("kill -s KILL -- -{}", child.id())])
+                .status()?;
+            child.wait()?;
+            return Ok(None);
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 /// Runs a program with our own terminal and input, and hands on how it ended.
@@ -126,6 +150,26 @@ mod tests {
         let finished = watch(shell("echo one; echo two >&2; echo three; exit 3")).unwrap();
         assert_eq!(finished.lines, ["one", "two", "three"]);
         assert_eq!(finished.status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_ended_with_its_children() {
+        let started = Instant::now();
+        assert_eq!(
+            bounded(shell("sleep 60 & wait"), Duration::from_millis(100)).unwrap(),
+            None
+        );
+        assert!(started.elapsed() < Duration::from_secs(30));
+    }
+
+    #[test]
+    fn a_program_within_its_time_is_left_alone() {
+        assert!(
+            bounded(shell("exit 0"), Duration::from_secs(60))
+                .unwrap()
+                .unwrap()
+                .success()
+        );
     }
 
     #[test]
