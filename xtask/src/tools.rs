@@ -28,43 +28,37 @@ enum Source {
     Apt { package: &'static str },
 }
 
-pub(crate) const RUSTFMT: Tool = Tool {
-    program: "cargo-fmt",
-    source: Source::Rustup { component: "rustfmt" },
-};
-pub(crate) const CLIPPY: Tool = Tool {
-    program: "cargo-clippy",
-    source: Source::Rustup { component: "clippy" },
-};
-pub(crate) const NEXTEST: Tool = Tool {
-    program: "cargo-nextest",
-    source: Source::Cargo { version: "0.9.143" },
-};
-pub(crate) const DENY: Tool = Tool {
-    program: "cargo-deny",
-    source: Source::Cargo { version: "0.20.2" },
-};
-pub(crate) const FUZZ: Tool = Tool {
-    program: "cargo-fuzz",
-    source: Source::Cargo { version: "0.13.2" },
-};
-pub(crate) const GIT: Tool = Tool {
-    program: "git",
-    source: Source::Apt { package: "git" },
-};
-/// SQLite is built from its C source, and so is libFuzzer from C++.
-pub(crate) const CC: Tool = Tool {
-    program: "cc",
-    source: Source::Apt {
-        package: "build-essential",
-    },
-};
-pub(crate) const CXX: Tool = Tool {
-    program: "c++",
-    source: Source::Apt {
-        package: "build-essential",
-    },
-};
+pub(crate) const RUSTFMT: Tool = rustup("cargo-fmt", "rustfmt");
+pub(crate) const CLIPPY: Tool = rustup("cargo-clippy", "clippy");
+pub(crate) const NEXTEST: Tool = cargo("cargo-nextest", "0.9.143");
+pub(crate) const DENY: Tool = cargo("cargo-deny", "0.20.2");
+pub(crate) const FUZZ: Tool = cargo("cargo-fuzz", "0.13.2");
+pub(crate) const GIT: Tool = apt("git", "git");
+/// SQLite is built from its C source.
+pub(crate) const CC: Tool = apt("cc", "build-essential");
+/// libFuzzer is built from its C++ source.
+pub(crate) const CXX: Tool = apt("c++", "build-essential");
+
+const fn rustup(program: &'static str, component: &'static str) -> Tool {
+    Tool {
+        program,
+        source: Source::Rustup { component },
+    }
+}
+
+const fn cargo(program: &'static str, version: &'static str) -> Tool {
+    Tool {
+        program,
+        source: Source::Cargo { version },
+    }
+}
+
+const fn apt(program: &'static str, package: &'static str) -> Tool {
+    Tool {
+        program,
+        source: Source::Apt { package },
+    }
+}
 
 /// Makes sure that every tool is there, or says what is missing and how to get it.
 pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
