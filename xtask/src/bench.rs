@@ -1,0 +1,58 @@
+//! `cargo xtask bench`: how fast it is, against what we promise.
+//!
+//! Each bench is a plain program that prints its own table and ends with a failure if a number is over its
+//! budget. It is not part of `cargo xtask test`, because a busy machine would make that one flicker.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::builder::PossibleValuesParser;
+
+use crate::process::{cargo, shown, success_if};
+
+/// Run the benchmarks and compare them with their budgets.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Run only these.
+    #[arg(value_name = "BENCH", value_parser = PossibleValuesParser::new(BENCHES.iter().map(|(_, bench)| *bench)))]
+    only: Vec<String>,
+}
+
+/// All benches: package and bench target.
+const BENCHES: &[(&str, &str)] = &[
+    ("ao-store", "store"),
+    ("ao-core", "core"),
+    ("ao-testkit", "simulation"),
+];
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut results = Vec::new();
+    for (package, bench) in BENCHES {
+        if !args.only.is_empty() && !args.only.iter().any(|name| name == bench) {
+            continue;
+        }
+        println!("\n── {bench} ──");
+        results.push((bench, verdict(package, bench)?));
+    }
+
+    println!("\n── summary ──");
+    for (bench, verdict) in &results {
+        println!("{bench:<12} {verdict}");
+    }
+    let ok = results.iter().filter(|(_, verdict)| *verdict == "ok").count();
+    println!("{ok} ok, {} not", results.len() - ok);
+    Ok(success_if(ok == results.len()))
+}
+
+fn verdict(package: &str, bench: &str) -> Result<&'static str> {
+    let mut command = cargo(&format!("bench --package {package} --bench {bench}"));
+    println!("$ {}", shown(&command));
+    // Built first and apart: cargo's exit code does not tell a number over its budget from code that is broken.
+    if !cargo(&format!("bench --package {package} --bench {bench} --no-run"))
+        .status()?
+        .success()
+    {
+        return Ok("does not build");
+    }
+    Ok(if command.status()?.success() { "ok" } else { "over" })
+}

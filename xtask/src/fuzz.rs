@@ -1,0 +1,96 @@
+//! `cargo xtask fuzz`: random bytes into everything that reads what others wrote.
+//!
+//! Runs without a sanitizer, for two reasons. Our code forbids `unsafe`, so that panics, hangs and broken
+//! promises are what can be found, and without AddressSanitizer five times as many inputs are tried. And it then
+//! works with the stable toolchain that builds the product; the sanitizer would need a nightly one.
+
+use std::process::ExitCode;
+
+use anyhow::{Result, ensure};
+
+use crate::process::{Finished, cargo, success_if, watch};
+use crate::tools;
+
+/// Fuzz each target for a while.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How long each target runs.
+    #[arg(long, default_value_t = 20)]
+    seconds: u64,
+    /// Only these targets; all of them if none is named.
+    #[arg(value_name = "TARGET")]
+    targets: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    tools::ensure(&[tools::CXX, tools::FUZZ])?;
+    let known = known_targets()?;
+    for target in &args.targets {
+        ensure!(
+            known.contains(target),
+            "no fuzz target is called `{target}`; there are: {}",
+            known.join(", ")
+        );
+    }
+    let targets = if args.targets.is_empty() {
+        &known
+    } else {
+        &args.targets
+    };
+
+    let mut results = Vec::new();
+    for target in targets {
+        println!("\n── {target} ──");
+        let options = format!(
+            "-max_total_time={} -verbosity=0 -print_final_stats=1",
+            args.seconds
+        );
+        let finished = watch(cargo(&format!("fuzz run --sanitizer none {target} -- {options}")))?;
+        results.push((target, finished));
+    }
+
+    println!();
+    for (target, finished) in &results {
+        let verdict = if finished.status.success() {
+            "ok"
+        } else {
+            "failed: see fuzz/artifacts"
+        };
+        println!(
+            "{target:<24} {:>12} inputs  {verdict}",
+            inputs_tried(finished).unwrap_or("?")
+        );
+    }
+    let failed = results
+        .iter()
+        .filter(|(_, finished)| !finished.status.success())
+        .count();
+    println!("{} held, {failed} failed", results.len() - failed);
+    Ok(success_if(failed == 0))
+}
+
+fn known_targets() -> Result<Vec<String>> {
+    let output = cargo("fuzz list").output()?;
+    ensure!(
+        output.status.success(),
+        "failed to list fuzz targets\n{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    let targets: Vec<String> = String::from_utf8(output.stdout)?
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    ensure!(
+        !targets.is_empty(),
+        "there are no fuzz targets in fuzz/Cargo.toml"
+    );
+    Ok(targets)
+}
+
+fn inputs_tried(finished: &Finished) -> Option<&str> {
+    finished
+        .lines
+        .iter()
+        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
+        .map(str::trim)
+}

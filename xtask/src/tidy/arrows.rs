@@ -1,0 +1,139 @@
+//! Which crate may know which. Arrows point one way: core ← ports ← (adapters, engine) ← binary.
+
+use super::Finding;
+use super::sources::Packages;
+
+/// Each crate of ours with the ones it may be built from. Tests may use any.
+///
+/// A new arrow is a decision about the whole design, so it is made here, where a reviewer sees it.
+const ARROWS: &[(&str, May)] = &[
+    ("ao-core", May::Use(&[])),
+    ("ao-ports", May::Use(&["ao-core"])),
+    ("ao-engine", May::Use(&["ao-core", "ao-ports"])),
+    ("ao-store", May::Use(&["ao-core", "ao-ports"])),
+    ("ao-runtime", SLOT),
+    ("ao-agent", SLOT),
+    ("ao-workspace", SLOT),
+    ("ao-tracker", SLOT),
+    ("ao-scm", SLOT),
+    ("ao-notifier", SLOT),
+    ("ao-terminal", SLOT),
+    ("ao-config", May::Use(&["ao-core"])),
+    ("ao-api", May::Use(&[])),
+    ("ao-server", May::Use(&["ao-api", "ao-core", "ao-engine"])),
+    (
+        "ao-testkit",
+        May::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"]),
+    ),
+    ("ao", May::UseAll),
+    ("xtask", May::Use(&[])),
+];
+
+/// What fills a slot knows the slot, never its neighbours or the engine.
+const SLOT: May = May::Use(&["ao-core", "ao-ports"]);
+
+#[derive(Debug, Clone, Copy)]
+enum May {
+    Use(&'static [&'static str]),
+    /// The binary puts everything together, and its demo may show a world of the testkit.
+    UseAll,
+}
+
+pub(super) fn check(packages: &Packages) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for name in &packages.ours {
+        let Some((_, may)) = ARROWS.iter().find(|(known, _)| known == name) else {
+            findings.push(Finding::new(
+                format!("crate {name}"),
+                "is not in the table of which crate may know which",
+                "add it to ARROWS in xtask/src/tidy/arrows.rs, with as few arrows as it can live with",
+            ));
+            continue;
+        };
+        let May::Use(allowed) = may else { continue };
+        let uses = packages.dependencies.get(name).into_iter().flatten();
+        for used in uses.filter(|used| packages.ours.contains(*used) && !allowed.contains(&used.as_str())) {
+            let allowed = if allowed.is_empty() {
+                "none of our crates".to_owned()
+            } else {
+                allowed.join(" and ")
+            };
+            let fix = match used.as_str() {
+                "ao-testkit" => "move it to [dev-dependencies]: the testkit is for tests".to_owned(),
+                _ => format!("it may use {allowed}; move what is shared down, or pass it in through a port"),
+            };
+            findings.push(Finding::new(
+                format!("crate {name}"),
+                format!("depends on {used}"),
+                fix,
+            ));
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(dependencies: &[(&str, &[&str])]) -> Vec<String> {
+        let findings = check(&Packages::of(dependencies));
+        findings
+            .iter()
+            .map(|finding| format!("{} {}", finding.place, finding.what))
+            .collect()
+    }
+
+    #[test]
+    fn the_intended_shape_is_fine() {
+        let found = found(&[
+            ("ao-core", &["serde"]),
+            ("ao-ports", &["ao-core"]),
+            ("ao-scm", &["ao-core", "ao-ports", "tokio"]),
+            ("ao-engine", &["ao-core", "ao-ports"]),
+            ("ao-testkit", &["ao-core", "ao-engine"]),
+            ("ao", &["ao-core", "ao-scm", "ao-engine", "ao-testkit"]),
+        ]);
+        assert_eq!(found, [""; 0]);
+    }
+
+    #[test]
+    fn the_core_knows_nobody() {
+        let found = found(&[("ao-core", &["ao-ports"]), ("ao-ports", &[])]);
+        assert_eq!(found, ["crate ao-core depends on ao-ports"]);
+    }
+
+    #[test]
+    fn slots_know_neither_each_other_nor_the_engine() {
+        let found = found(&[
+            ("ao-scm", &["ao-engine", "ao-tracker"]),
+            ("ao-engine", &[]),
+            ("ao-tracker", &[]),
+        ]);
+        assert_eq!(
+            found,
+            [
+                "crate ao-scm depends on ao-engine",
+                "crate ao-scm depends on ao-tracker"
+            ]
+        );
+    }
+
+    #[test]
+    fn the_testkit_is_for_tests() {
+        let findings = check(&Packages::of(&[
+            ("ao-store", &["ao-testkit"]),
+            ("ao-testkit", &[]),
+        ]));
+        assert_eq!(findings.len(), 1);
+        assert!(findings[0].fix.contains("dev-dependencies"), "{findings:?}");
+    }
+
+    #[test]
+    fn a_new_crate_has_to_be_placed() {
+        assert_eq!(
+            found(&[("ao-new", &[])]),
+            ["crate ao-new is not in the table of which crate may know which"]
+        );
+    }
+}

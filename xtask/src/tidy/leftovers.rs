@@ -1,0 +1,107 @@
+//! What was meant to be gone before the commit.
+
+use super::Finding;
+use super::rust_text::{RustText, numbered};
+use super::sources::Tree;
+
+/// This file has to name what it looks for.
+const THIS_FILE: &str = "xtask/src/tidy/leftovers.rs";
+
+/// Looked for in code only; in a comment or a string they are harmless.
+const CODE: &[(&str, &str)] = &[
+    (
+        "todo!(",
+        "write it, or return an error that says it is not there yet",
+    ),
+    (
+        "unimplemented!(",
+        "write it, or return an error that says it is not there yet",
+    ),
+    ("dbg!(", "remove it, or make it a `tracing` event"),
+    (
+        "#[ignore",
+        "make the test run, or remove it: a test that is skipped proves nothing",
+    ),
+];
+
+/// Looked for everywhere: a path of one machine is wrong in code, in a string and in a comment.
+const PATHS: &[&str] = &["/work/", "/root/", "/home/"];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (path, source) in tree.rust().filter(|(path, _)| *path != THIS_FILE) {
+        for (line, text) in numbered(&RustText::of(source).code) {
+            for (leftover, fix) in CODE.iter().filter(|(leftover, _)| text.contains(leftover)) {
+                findings.push(Finding::new(
+                    format!("{path}:{line}"),
+                    format!("has a leftover `{leftover}`"),
+                    *fix,
+                ));
+            }
+        }
+        for (line, text) in numbered(source) {
+            for machine_path in PATHS
+                .iter()
+                .filter(|machine_path| starts_a_path(text, machine_path))
+            {
+                findings.push(Finding::new(
+                    format!("{path}:{line}"),
+                    format!("names `{machine_path}…`, which exists on one machine only"),
+                    "use a temporary folder, or a path from the root of the repository",
+                ));
+            }
+        }
+    }
+    findings
+}
+
+/// Whether the folder stands at the start of a path and goes on; `dir/work/x` and `/home/` alone do not count.
+fn starts_a_path(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + folder.len()..].chars().next();
+        !before.is_some_and(|c| c.is_alphanumeric() || "_.-~}/:>)*".contains(c))
+            && after.is_some_and(char::is_alphanumeric)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(source: &str) -> Vec<String> {
+        let findings = check(&Tree::of(&[("crates/a/src/lib.rs", source)]));
+        findings
+            .iter()
+            .map(|finding| format!("{} {}", finding.place, finding.what))
+            .collect()
+    }
+
+    #[test]
+    fn leftovers_are_found_where_they_stand() {
+        for leftover in ["todo!(", "unimplemented!(", "dbg!(", "#[ignore"] {
+            let expected = format!("crates/a/src/lib.rs:2 has a leftover `{leftover}`");
+            assert_eq!(found(&format!("fn f() {{\n    {leftover}\n}}")), [expected]);
+        }
+    }
+
+    #[test]
+    fn in_a_string_or_comment_they_are_harmless() {
+        assert_eq!(found("// Not todo!() any more.\nlet a = \"dbg!(x)\";"), [""; 0]);
+    }
+
+    #[test]
+    fn paths_of_one_machine_are_found_everywhere() {
+        assert_eq!(found("let a = \"/home/ann/x\";").len(), 1);
+        assert_eq!(found("// see /root/notes").len(), 1);
+        assert_eq!(found("let a = b\"/work/main\";").len(), 1);
+    }
+
+    #[test]
+    fn other_paths_are_fine() {
+        assert_eq!(
+            found("\"/tmp/x\" \"dir/work/x\" \"~/home/x\" \"{dir}/work/x\" \"/homework/x\""),
+            [""; 0]
+        );
+    }
+}
