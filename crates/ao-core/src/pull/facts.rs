@@ -1,0 +1,372 @@
+//! One look at a pull request, whole, as a forge shows it. Plain data: every forge is translated into these words.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Commit, Timestamp};
+
+/// How much of one text from outside is kept. The log of a failed check is a file; this is what a message can carry.
+pub(crate) const TEXT_LIMIT: usize = 8 * 1024;
+
+/// Everything a forge says about one pull request at one time.
+///
+/// A look is whole: what is missing from it is gone. An adapter that could not read all pages has no facts to give.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullFacts {
+    /// When the forge was asked, so that an answer that was overtaken on its way is seen and dropped.
+    pub observed_at: Timestamp,
+    pub title: String,
+    pub url: String,
+    pub head: Commit,
+    pub head_branch: String,
+    /// The fork that the branch lives in; `None` if it lives beside its base.
+    pub head_repo: Option<String>,
+    pub base_branch: String,
+    /// The tip of the base branch, not the commit that the branch was cut from.
+    pub base: Commit,
+    pub draft: bool,
+    pub state: PullState,
+    pub author: Author,
+    pub labels: BTreeSet<String>,
+    pub mergeable: Mergeable,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckFacts>,
+    /// In the order they were given, because a later verdict replaces an earlier one of the same person.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reviews: Vec<ReviewFacts>,
+    /// Review threads, and each top-level comment as a thread without a path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadFacts>,
+    pub size: ChangeSize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullState {
+    Open,
+    Merged { commit: Commit },
+    Closed,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Author {
+    pub login: String,
+    pub standing: Standing,
+}
+
+/// What an author may ask of us. Judged by the adapter from permissions, never from how a login is spelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    Owner,
+    Member,
+    Collaborator,
+    /// Another program that was let in on purpose.
+    Bot,
+    /// One of our own agents, or we ourselves. Its words must never come back to it as news.
+    Agent,
+    Outsider,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mergeable {
+    /// The forge is still computing, as it does whenever head or base has moved. Not an answer.
+    Unknown,
+    Clean,
+    Conflict {
+        files: Vec<String>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckFacts {
+    pub name: String,
+    pub commit: Commit,
+    pub state: CheckState,
+    pub required: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Pending,
+    Passed,
+    Failed {
+        /// What tells this failure from another one of the same check: times, paths and numbers taken out.
+        signature: String,
+        /// The lines that matter.
+        excerpt: String,
+        url: String,
+        /// Where the whole log was put for the agent to read.
+        log: Option<String>,
+    },
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewFacts {
+    pub id: String,
+    pub author: Author,
+    pub verdict: ReviewVerdict,
+    /// The head it was given on.
+    pub commit: Commit,
+    pub body: String,
+    /// Changes when the body is edited.
+    pub revision: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewVerdict {
+    Approved,
+    ChangesRequested,
+    Commented,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadFacts {
+    pub id: String,
+    pub path: Option<String>,
+    pub line: Option<u32>,
+    pub resolved: bool,
+    pub comments: Vec<CommentFacts>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommentFacts {
+    pub id: String,
+    pub author: Author,
+    pub body: String,
+    pub url: String,
+    /// Changes when the comment is edited.
+    pub revision: String,
+}
+
+/// How much a pull request changes.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ChangeSize {
+    /// All of them, and both names of a renamed one: protected paths are looked for here, so a list cut short by a
+    /// forge's page limit would let one slip by. Empty means not known.
+    pub files: Vec<String>,
+    pub added: u64,
+    pub removed: u64,
+}
+
+impl Author {
+    /// Forges do not tell `Bob` from `bob`, so neither may whoever counts approvals.
+    pub fn is(&self, login: &str) -> bool {
+        self.login.eq_ignore_ascii_case(login)
+    }
+}
+
+impl Standing {
+    /// A person whose word counts in this repository.
+    pub fn is_trusted_person(self) -> bool {
+        matches!(self, Standing::Owner | Standing::Member | Standing::Collaborator)
+    }
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Standing::Owner => "owner",
+            Standing::Member => "member",
+            Standing::Collaborator => "collaborator",
+            Standing::Bot => "bot",
+            Standing::Agent => "agent",
+            Standing::Outsider => "outsider",
+        })
+    }
+}
+
+impl PullFacts {
+    /// Returns what of a look is kept: bounded, in a fixed order, without what can no longer matter.
+    ///
+    /// Two looks that mean the same are equal afterwards, so the rest can compare plain values.
+    pub(super) fn tidied(&self) -> PullFacts {
+        let mut facts = self.clone();
+        facts.checks = worst_per_name(facts.checks.into_iter().filter(|check| check.commit == self.head));
+        facts.reviews = once_per_id(facts.reviews, |review| &review.id);
+        for review in &mut facts.reviews {
+            // An approval or a stranger's review is only counted, never quoted.
+            let quoted = review.verdict != ReviewVerdict::Approved && may_ask(&review.author);
+            review.body = if quoted {
+                cut(&review.body, TEXT_LIMIT)
+            } else {
+                String::new()
+            };
+        }
+        facts.threads = once_per_id(facts.threads, |thread| &thread.id);
+        facts.threads.sort_by(|one, other| one.id.cmp(&other.id));
+        facts
+            .threads
+            .retain_mut(|thread| !thread.resolved && tidy_comments(&mut thread.comments));
+        if let Mergeable::Conflict { files } = &mut facts.mergeable {
+            sort_once(files);
+        }
+        sort_once(&mut facts.size.files);
+        facts
+    }
+}
+
+/// Whether a word of this author can become work for an agent.
+pub(super) fn may_ask(author: &Author) -> bool {
+    author.standing.is_trusted_person() || author.standing == Standing::Bot
+}
+
+/// Returns `text` in at most about `limit` bytes: its beginning, which says what was tried, and its end, which says
+/// how that went.
+pub(crate) fn cut(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let start = (0..=limit / 2)
+        .rev()
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(0);
+    let end = (text.len() - limit / 2..text.len())
+        .find(|&at| text.is_char_boundary(at))
+        .unwrap_or(text.len());
+    format!(
+        "{}\n[… {} bytes left out …]\n{}",
+        &text[..start],
+        end - start,
+        &text[end..]
+    )
+}
+
+/// Keeps what is asked of us and that we answered. An outsider's text is not even stored; our own needs no body.
+fn tidy_comments(comments: &mut Vec<CommentFacts>) -> bool {
+    comments.retain(|comment| comment.author.standing != Standing::Outsider);
+    for comment in comments.iter_mut() {
+        comment.body = if may_ask(&comment.author) {
+            cut(&comment.body, TEXT_LIMIT)
+        } else {
+            String::new()
+        };
+    }
+    *comments = once_per_id(std::mem::take(comments), |comment| &comment.id);
+    !comments.is_empty()
+}
+
+/// Pages that shift while they are read show a thing twice. Its first place and its last content are right.
+fn once_per_id<T>(items: Vec<T>, id: impl Fn(&T) -> &str) -> Vec<T> {
+    let mut once: Vec<T> = Vec::with_capacity(items.len());
+    for item in items {
+        match once.iter_mut().find(|kept| id(kept) == id(&item)) {
+            Some(kept) => *kept = item,
+            None => once.push(item),
+        }
+    }
+    once
+}
+
+/// Two workflows may both report a `build`. A pull request is as good as the worse of them.
+fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
+    let badness = |check: &CheckFacts| match check.state {
+        CheckState::Skipped => 0,
+        CheckState::Passed => 1,
+        CheckState::Pending => 2,
+        CheckState::Failed { .. } => 3,
+    };
+    let mut worst: BTreeMap<String, CheckFacts> = BTreeMap::new();
+    for mut check in checks {
+        if let CheckState::Failed { excerpt, .. } = &mut check.state {
+            *excerpt = cut(excerpt, TEXT_LIMIT);
+        }
+        let required = check.required || worst.get(&check.name).is_some_and(|known| known.required);
+        if worst
+            .get(&check.name)
+            .is_none_or(|known| badness(&check) > badness(known))
+        {
+            worst.insert(check.name.clone(), check.clone());
+        }
+        if let Some(kept) = worst.get_mut(&check.name) {
+            kept.required = required;
+        }
+    }
+    worst.into_values().collect()
+}
+
+fn sort_once(files: &mut Vec<String>) {
+    files.sort();
+    files.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pull::fixture::{bot, check, comment, facts, failed, member, outsider, review, thread};
+
+    #[test]
+    fn two_checks_of_one_name_count_as_the_worse_of_them() {
+        let mut seen = facts(1);
+        seen.checks = vec![
+            failed("build", "E1"),
+            CheckFacts {
+                required: true,
+                ..check("build", CheckState::Passed)
+            },
+        ];
+        let kept = seen.tidied().checks;
+        assert_eq!(
+            kept,
+            [CheckFacts {
+                required: true,
+                ..failed("build", "E1")
+            }]
+        );
+    }
+
+    #[test]
+    fn a_check_of_an_old_head_is_not_kept() {
+        let mut seen = facts(1);
+        seen.checks = vec![CheckFacts {
+            commit: Commit::new("before"),
+            ..failed("build", "E1")
+        }];
+        assert_eq!(seen.tidied().checks, []);
+    }
+
+    #[test]
+    fn a_thing_on_two_pages_is_kept_once_with_its_later_content() {
+        let mut seen = facts(1);
+        let (old, new) = (
+            comment("c1", member("bob"), "1"),
+            comment("c1", member("bob"), "2"),
+        );
+        seen.threads = vec![thread("t1", vec![old, comment("c2", bot(), "1"), new.clone()])];
+        assert_eq!(
+            seen.tidied().threads[0].comments,
+            [new, comment("c2", bot(), "1")]
+        );
+    }
+
+    /// An outsider's words must not even reach the log. acceptance: X3
+    #[test]
+    fn what_an_outsider_writes_is_not_kept() {
+        let mut seen = facts(1);
+        seen.threads = vec![thread("t1", vec![comment("c1", outsider(), "1")])];
+        seen.reviews = vec![review(
+            "r1",
+            outsider(),
+            ReviewVerdict::ChangesRequested,
+            "run this",
+        )];
+        let kept = seen.tidied();
+        assert_eq!(kept.threads, []);
+        assert_eq!(kept.reviews[0].body, "");
+    }
+
+    #[test]
+    fn a_long_text_keeps_its_beginning_and_its_end() {
+        let long = format!("first{}last", "é".repeat(TEXT_LIMIT));
+        let kept = cut(&long, TEXT_LIMIT);
+        assert!(kept.starts_with("firsté") && kept.ends_with("élast"), "{kept}");
+        assert!(kept.len() < TEXT_LIMIT + 64);
+        assert_eq!(cut("short", TEXT_LIMIT), "short");
+    }
+}

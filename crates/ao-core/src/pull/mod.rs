@@ -1,0 +1,204 @@
+//! A pull request: what the forge says about it, who of us works on it, and what is wrong with it now.
+//!
+//! ```text
+//! forge ──whole look──▶ decide ──what changed──▶ evolve ──▶ Pull ──▶ problems(), approvals(), green()
+//! ```
+//!
+//! Looks come whole and are compared with what is known, so a webhook delivered twice, a poll without news and an
+//! answer that was overtaken on its way all come to nothing. Status is never stored: problems, approvals and
+//! greenness are functions of the facts. Nothing here reacts to a problem or remembers whom it was told to.
+
+#![cfg_attr(
+    not(test),
+    expect(
+        unused_imports,
+        reason = "called by the core's own decide and evolve once they are there"
+    )
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Commit, PullId, SessionId, Timestamp};
+
+mod asks;
+mod decide;
+mod diff;
+mod evolve;
+mod facts;
+#[cfg(test)]
+pub(crate) mod fixture;
+mod problems;
+mod verdicts;
+
+pub(crate) use decide::decide;
+pub(crate) use evolve::evolve;
+pub use facts::{
+    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
+    ReviewVerdict, Standing, ThreadFacts,
+};
+pub(crate) use facts::{TEXT_LIMIT, cut};
+pub use verdicts::Green;
+
+/// What is known of one pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pull {
+    pub id: PullId,
+    /// The session that answers for it.
+    pub owner: Option<SessionId>,
+    /// The newest look, tidied: checks of this head only, open threads only, texts bounded. A merged pull request
+    /// keeps only what it is called and how it ended.
+    pub facts: PullFacts,
+    /// The last failure of each check on this head. A re-run takes it back only by passing, so that a check going
+    /// failed, pending, failed stays one problem.
+    pub failures: BTreeMap<String, CheckFacts>,
+    /// The conflict this head has, kept while the forge computes anew, for the same reason.
+    pub conflict: Option<Conflict>,
+    /// When the last event happened to it.
+    pub changed_at: Timestamp,
+}
+
+/// A conflict, with the commits on which it first showed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Conflict {
+    /// Where the base was then. Later moves of the base leave the task what it is, so they are no new conflict.
+    pub base: Commit,
+    pub head: Commit,
+    pub files: Vec<String>,
+}
+
+/// What can be said to a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullInput {
+    /// The forge was looked at.
+    Seen(Box<PullFacts>),
+    /// A session takes responsibility.
+    Claim {
+        session: SessionId,
+    },
+    Release {
+        session: SessionId,
+    },
+}
+
+/// What happened to a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullEvent {
+    /// We saw it for the first time. Checks, reviews and threads follow as events of their own.
+    Opened {
+        facts: Box<PullFacts>,
+    },
+    Retitled {
+        title: String,
+        url: String,
+    },
+    /// New commits: what was known about the old head's checks and conflicts no longer applies.
+    HeadMoved {
+        head: Commit,
+    },
+    /// The branch has another name or home but the same commits.
+    BranchRenamed {
+        branch: String,
+        repo: Option<String>,
+    },
+    BaseMoved {
+        base: Commit,
+    },
+    /// It is to be merged into another branch than before.
+    Retargeted {
+        branch: String,
+    },
+    DraftChanged {
+        draft: bool,
+    },
+    /// The author gained or lost standing.
+    AuthorChanged {
+        author: Author,
+    },
+    LabelsChanged {
+        labels: BTreeSet<String>,
+    },
+    Resized {
+        size: ChangeSize,
+    },
+    MergeabilitySeen {
+        mergeable: Mergeable,
+    },
+    CheckReported {
+        check: CheckFacts,
+    },
+    CheckVanished {
+        check: String,
+    },
+    /// A review is new or was edited. `place` is its rank in time among all reviews.
+    ReviewGiven {
+        place: usize,
+        review: ReviewFacts,
+    },
+    /// A review was dismissed or deleted.
+    ReviewWithdrawn {
+        review: String,
+    },
+    /// An open thread is new, open again, or has moved within the file.
+    ThreadSeen {
+        thread: String,
+        path: Option<String>,
+        line: Option<u32>,
+    },
+    /// A comment is new or was edited. `place` is its rank within the thread.
+    CommentSeen {
+        thread: String,
+        place: usize,
+        comment: CommentFacts,
+    },
+    CommentDeleted {
+        thread: String,
+        comment: String,
+    },
+    /// A thread was resolved or deleted: either way it asks for nothing any more.
+    ThreadResolved {
+        thread: String,
+    },
+    Merged {
+        commit: Commit,
+    },
+    Closed {},
+    Reopened {},
+    /// Ends the news of one look and tells how old it was. A look without news leaves no trace, not even this one:
+    /// sixty quiet pull requests polled all day would fill the log.
+    Seen {
+        observed_at: Timestamp,
+    },
+    Claimed {
+        session: SessionId,
+    },
+    Released {
+        session: SessionId,
+    },
+}
+
+/// Why a request about a pull request was refused.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PullRefusal {
+    #[error("no such pull request is known yet; it appears once the forge has been looked at")]
+    Unknown,
+    #[error("the pull request belongs to `{by}`; release it there first")]
+    Owned { by: SessionId },
+    #[error(
+        "the pull request is by `{login}`, who is a stranger here; only its branch name may be one of ours"
+    )]
+    Stranger { login: String },
+}
+
+impl Pull {
+    pub fn is_open(&self) -> bool {
+        self.facts.state == PullState::Open
+    }
+
+    pub fn is_merged(&self) -> bool {
+        matches!(self.facts.state, PullState::Merged { .. })
+    }
+}

@@ -1,0 +1,335 @@
+//! What is wrong with a pull request now, and what its agent needs to know to act on it.
+//!
+//! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
+//! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
+
+use super::asks::{new_comments, one_line, quote};
+use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing};
+use crate::incident::{IncidentKind, Problem};
+
+/// How many conflicting files are named; the agent sees the others as soon as it rebases.
+const FILES_NAMED: usize = 50;
+
+impl Pull {
+    /// Returns the problems that exist now.
+    pub fn problems(&self) -> Vec<Problem> {
+        match &self.facts.state {
+            PullState::Merged { commit } => vec![Problem {
+                kind: IncidentKind::PrMerged,
+                problem: "merged".into(),
+                revision: commit.to_string(),
+                detail: format!("{} was merged as {commit}", self.facts.url),
+            }],
+            PullState::Closed => vec![Problem {
+                kind: IncidentKind::PrClosed,
+                problem: "closed".into(),
+                revision: self.facts.head.to_string(),
+                detail: format!("{} was closed without a merge", self.facts.url),
+            }],
+            PullState::Open => {
+                let mut problems: Vec<Problem> = self.failures.values().filter_map(ci_failed).collect();
+                problems.extend(self.asks());
+                problems.extend(self.merge_conflict());
+                problems.extend(self.approved_and_green());
+                problems.extend(self.facts.labels.iter().map(|label| label_added(label)));
+                problems
+            }
+        }
+    }
+
+    /// Returns what there is to say about a problem to someone who was told it as it stood at revision `told`.
+    ///
+    /// Of a thread these are the comments written or edited since then, so that each is delivered once.
+    pub fn news_since(&self, kind: IncidentKind, problem: &str, told: &str) -> Option<String> {
+        if let Some(thread) = self.asking_thread(kind, problem) {
+            return new_comments(kind, thread, told);
+        }
+        let found = self
+            .problems()
+            .into_iter()
+            .find(|found| found.kind == kind && found.problem == problem)?;
+        (found.revision != told).then_some(found.detail)
+    }
+
+    fn merge_conflict(&self) -> Option<Problem> {
+        let conflict = self.conflict.as_ref()?;
+        let (branch, base) = (one_line(&self.facts.head_branch), &self.facts.base_branch);
+        let mut files: Vec<String> = conflict
+            .files
+            .iter()
+            .take(FILES_NAMED)
+            .map(|file| format!("- {}\n", one_line(file)))
+            .collect();
+        if let Some(more @ 1..) = conflict.files.len().checked_sub(FILES_NAMED) {
+            files.push(format!("- and {more} more\n"));
+        }
+        Some(Problem {
+            kind: IncidentKind::MergeConflicts,
+            problem: base.clone(),
+            revision: format!("{}+{}", conflict.base, conflict.head),
+            detail: format!(
+                "`{branch}` conflicts with `{base}` at {base_tip}:\n{files}run: git fetch origin && git rebase {target}\n\
+                 to go back to where the branch was before: {head}",
+                base_tip = conflict.base,
+                files = files.concat(),
+                target = shell_word(&format!("origin/{base}")),
+                head = conflict.head,
+            ),
+        })
+    }
+
+    fn approved_and_green(&self) -> Option<Problem> {
+        let trusted = |review: &&ReviewFacts| review.author.standing != Standing::Outsider;
+        let approvers: Vec<&str> = self
+            .approvals()
+            .into_iter()
+            .filter(trusted)
+            .map(|review| review.author.login.as_str())
+            .collect();
+        let ready = !self.facts.draft
+            && self.green() == Green::Yes
+            && !approvers.is_empty()
+            && self.changes_requested().is_empty()
+            && self.facts.mergeable == Mergeable::Clean;
+        ready.then(|| Problem {
+            kind: IncidentKind::ApprovedAndGreen,
+            problem: "ready".into(),
+            revision: self.facts.head.to_string(),
+            detail: format!(
+                "{} is green and approved by {}",
+                self.facts.url,
+                approvers.join(", ")
+            ),
+        })
+    }
+}
+
+fn ci_failed(check: &CheckFacts) -> Option<Problem> {
+    let CheckState::Failed {
+        signature,
+        excerpt,
+        url,
+        log,
+    } = &check.state
+    else {
+        return None;
+    };
+    let (name, commit) = (&check.name, &check.commit);
+    let log = log
+        .as_ref()
+        .map(|path| format!("whole log: {path}\n"))
+        .unwrap_or_default();
+    Some(Problem {
+        kind: IncidentKind::CiFailed,
+        problem: format!("{name} {signature}"),
+        revision: commit.to_string(),
+        detail: format!(
+            "check `{}` failed on {commit}\n{}\n{log}{}",
+            one_line(name),
+            one_line(url),
+            quote(excerpt)
+        ),
+    })
+}
+
+fn label_added(label: &str) -> Problem {
+    Problem {
+        kind: IncidentKind::LabelAdded,
+        problem: label.to_owned(),
+        revision: label.to_owned(),
+        detail: format!("label `{}`", one_line(label)),
+    }
+}
+
+/// A branch name may hold characters that a shell would act upon, and an agent runs this line as it stands.
+fn shell_word(word: &str) -> String {
+    let plain = word
+        .chars()
+        .all(|c| c.is_ascii_alphanumeric() || "._/-".contains(c));
+    if plain {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Commit;
+    use crate::pull::fixture::*;
+    use crate::pull::{PullFacts, ReviewVerdict, TEXT_LIMIT};
+
+    /// acceptance: F1
+    #[test]
+    fn a_failed_check_brings_its_lines_its_commit_its_url_and_its_log() {
+        let mut check = failed("build", "E0308");
+        if let CheckState::Failed { excerpt, .. } = &mut check.state {
+            *excerpt = format!("first\n{}\nlast", "x".repeat(5_000_000));
+        }
+        let found = pull(PullFacts {
+            checks: vec![check],
+            ..facts(1)
+        })
+        .problems();
+        assert_eq!(found[0].problem, "build E0308");
+        let detail = &found[0].detail;
+        let beginning =
+            "check `build` failed on head1\nhttps://ci/build\nwhole log: /logs/build.txt\n> first\n";
+        assert!(
+            detail.starts_with(beginning) && detail.ends_with("> last\n"),
+            "{detail}"
+        );
+        assert!(detail.len() < TEXT_LIMIT + 512);
+    }
+
+    /// The problem stands still while the check flickers, so the budgets kept for it do too. acceptance: F2
+    #[test]
+    fn a_check_that_flips_between_failed_and_pending_stays_one_problem() {
+        let red = vec![problem(IncidentKind::CiFailed, "build E1", "head1")];
+        let mut looks = vec![];
+        for at in (1..40).step_by(2) {
+            looks.push(PullFacts {
+                checks: vec![failed("build", "E1")],
+                ..facts(at)
+            });
+            assert_eq!(problems(looks.clone()), red);
+            looks.push(PullFacts {
+                checks: vec![check("build", CheckState::Pending)],
+                ..facts(at + 1)
+            });
+            assert_eq!(problems(looks.clone()), red);
+        }
+        looks.push(facts(41));
+        assert_eq!(
+            problems(looks.clone()),
+            red,
+            "a re-run may take the check away for a moment"
+        );
+        looks.push(PullFacts {
+            checks: vec![check("build", CheckState::Passed)],
+            ..facts(42)
+        });
+        assert_eq!(problems(looks), []);
+    }
+
+    #[test]
+    fn a_new_head_forgets_failures_until_it_fails_itself() {
+        let old = PullFacts {
+            checks: vec![failed("build", "E1")],
+            ..facts(1)
+        };
+        let new = PullFacts {
+            head: Commit::new("head2"),
+            ..facts(2)
+        };
+        assert_eq!(problems(vec![old.clone(), new.clone()]), []);
+        let fails = CheckFacts {
+            commit: Commit::new("head2"),
+            ..failed("build", "E1")
+        };
+        let again = PullFacts {
+            checks: vec![fails],
+            ..new
+        };
+        assert_eq!(
+            problems(vec![old, again]),
+            [problem(IncidentKind::CiFailed, "build E1", "head2")]
+        );
+    }
+
+    /// The second conflict is a new revision; the forge thinking anew, or the base moving on, is not. acceptance: F7
+    #[test]
+    fn a_conflict_that_was_resolved_and_came_back_has_a_new_revision() {
+        let look = |at, head: &str, base: &str, mergeable| PullFacts {
+            head: Commit::new(head),
+            base: Commit::new(base),
+            mergeable,
+            ..facts(at)
+        };
+        let conflict = || Mergeable::Conflict {
+            files: vec!["a.rs".into()],
+        };
+        let mut looks = vec![];
+        let mut step = |look| {
+            looks.push(look);
+            problems(looks.clone())
+        };
+        let first = [problem(IncidentKind::MergeConflicts, "main", "base1+head1")];
+        assert_eq!(step(look(1, "head1", "base1", conflict())), first);
+        assert_eq!(step(look(2, "head1", "base2", Mergeable::Unknown)), first);
+        assert_eq!(step(look(3, "head1", "base2", conflict())), first);
+        assert_eq!(step(look(4, "head2", "base2", Mergeable::Unknown)), []);
+        assert_eq!(step(look(5, "head2", "base2", Mergeable::Clean)), []);
+        let second = [problem(IncidentKind::MergeConflicts, "main", "base3+head2")];
+        assert_eq!(step(look(6, "head2", "base3", conflict())), second);
+    }
+
+    #[test]
+    fn a_conflict_comes_with_the_exact_command_and_the_way_back() {
+        let mergeable = Mergeable::Conflict {
+            files: vec!["b.rs".into(), "a.rs".into()],
+        };
+        let detail = |base: &str| {
+            let look = PullFacts {
+                base_branch: base.into(),
+                mergeable: mergeable.clone(),
+                ..facts(1)
+            };
+            pull(look).problems()[0].detail.clone()
+        };
+        assert_eq!(
+            detail("main"),
+            "`feat` conflicts with `main` at base1:\n- a.rs\n- b.rs\n\
+             run: git fetch origin && git rebase origin/main\nto go back to where the branch was before: head1"
+        );
+        assert!(detail("x;id").contains("git rebase 'origin/x;id'\n"));
+    }
+
+    #[test]
+    fn ready_means_open_green_approved_and_nothing_against_it() {
+        assert_eq!(
+            problems(vec![ready()]),
+            [problem(IncidentKind::ApprovedAndGreen, "ready", "head1")]
+        );
+        let breaks: [&dyn Fn(&mut PullFacts); 7] = [
+            &|f| f.draft = true,
+            &|f| f.checks.clear(),
+            &|f| f.checks[0].state = CheckState::Pending,
+            &|f| f.reviews[0].commit = Commit::new("before"),
+            &|f| f.reviews[0].author = outsider(),
+            &|f| {
+                f.reviews
+                    .push(review("r2", member("ann"), ReviewVerdict::ChangesRequested, ""));
+            },
+            &|f| f.mergeable = Mergeable::Unknown,
+        ];
+        for (which, spoil) in breaks.iter().enumerate() {
+            let mut spoiled = ready();
+            spoil(&mut spoiled);
+            assert_eq!(problems(vec![spoiled]), [], "{which}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_pull_request_is_its_only_problem() {
+        let mut look = PullFacts {
+            checks: vec![failed("build", "E1")],
+            ..facts(1)
+        };
+        look.labels = ["urgent".to_owned()].into();
+        assert_eq!(problems(vec![look.clone()]).len(), 2);
+        look.state = PullState::Closed;
+        assert_eq!(
+            problems(vec![look.clone()]),
+            [problem(IncidentKind::PrClosed, "closed", "head1")]
+        );
+        look.state = PullState::Merged {
+            commit: Commit::new("m1"),
+        };
+        assert_eq!(
+            problems(vec![look]),
+            [problem(IncidentKind::PrMerged, "merged", "m1")]
+        );
+    }
+}
