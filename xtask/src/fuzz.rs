@@ -32,39 +32,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             known.join(", ")
         );
     }
-    let targets = if args.targets.is_empty() {
-        &known
-    } else {
-        &args.targets
-    };
+    let targets = if args.targets.is_empty() { &known } else { &args.targets };
 
     let mut results = Vec::new();
     for target in targets {
         println!("\n── {target} ──");
-        let options = format!(
-            "-max_total_time={} -verbosity=0 -print_final_stats=1",
-            args.seconds
-        );
+        let options = format!("-max_total_time={} -verbosity=0 -print_final_stats=1", args.seconds);
         let finished = watch(cargo(&format!("fuzz run --sanitizer none {target} -- {options}")))?;
         results.push((target, finished));
     }
 
     println!();
     for (target, finished) in &results {
-        let verdict = if finished.status.success() {
-            "ok"
-        } else {
-            "failed: see fuzz/artifacts"
-        };
-        println!(
-            "{target:<24} {:>12} inputs  {verdict}",
-            inputs_tried(finished).unwrap_or("?")
-        );
+        let verdict = if finished.status.success() { "ok" } else { "failed: see fuzz/artifacts" };
+        println!("{target:<24} {:>12} inputs  {verdict}", inputs_tried(finished).unwrap_or("?"));
     }
-    let failed = results
-        .iter()
-        .filter(|(_, finished)| !finished.status.success())
-        .count();
+    let failed = results.iter().filter(|(_, finished)| !finished.status.success()).count();
     println!("{} held, {failed} failed", results.len() - failed);
     Ok(success_if(failed == 0))
 }
@@ -76,21 +59,11 @@ fn known_targets() -> Result<Vec<String>> {
         "failed to list fuzz targets\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let targets: Vec<String> = String::from_utf8(output.stdout)?
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    ensure!(
-        !targets.is_empty(),
-        "there are no fuzz targets in fuzz/Cargo.toml"
-    );
+    let targets: Vec<String> = String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect();
+    ensure!(!targets.is_empty(), "there are no fuzz targets in fuzz/Cargo.toml");
     Ok(targets)
 }
 
 fn inputs_tried(finished: &Finished) -> Option<&str> {
-    finished
-        .lines
-        .iter()
-        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
-        .map(str::trim)
+    finished.lines.iter().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).map(str::trim)
 }

@@ -189,9 +189,17 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
         return;
     };
     match event {
-        IncidentEvent::Acted { action: Action::SendToAgent, .. } => {
+        IncidentEvent::Acted { action: Action::SendToAgent, told, .. } => {
             if let Some(agent) = agent_of(state, &key.subject) {
-                then.push_back(news(state, agent, incident, None));
+                let since = match &key.subject {
+                    Subject::Pull(pull) => state.pulls.get(pull).and_then(|pull| {
+                        pull.news_since(key.kind, &key.problem, told.as_deref().unwrap_or_default())
+                    }),
+                    _ => None,
+                };
+                // Nothing is new, but the agent has had its time: it hears the whole once more.
+                let detail = since.unwrap_or_else(|| incident.detail.clone());
+                then.push_back(news(state, agent, incident, &detail));
             }
         }
         IncidentEvent::Acted { action: Action::Merge, .. } => {
@@ -210,7 +218,8 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
         }
         IncidentEvent::Escalated { to: Rung::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
-                then.push_back(news(state, orchestrator, incident, Some(why)));
+                let detail = format!("{} ({why})\n{}", key.subject, incident.detail);
+                then.push_back(news(state, orchestrator, incident, &detail));
             }
         }
         IncidentEvent::Escalated { to: Rung::Person, why, .. } => then.push_back(Input::Tell {
@@ -252,7 +261,11 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
                 then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
             }
         }
+        PullEvent::Closed {} => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
+        }
         PullEvent::Merged { .. } => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was merged".into() }));
             if let Some(owner) = pull.owner.and_then(|owner| state.sessions.get(&owner)) {
                 let others_open = owner
                     .pulls
@@ -320,13 +333,10 @@ fn released(session: &Session, kind: HoldKind) -> Input {
 }
 
 /// What an agent is told about an incident. A reaction without words of its own uses the kind's.
-fn news(state: &State, to: &Session, incident: &Incident, escalated: Option<&str>) -> Input {
+fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     let reaction = state.settings.reaction(incident.key.kind);
     let lead = reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned());
-    let body = match escalated {
-        Some(why) => format!("{lead}\n{} ({why})\n{}", incident.key.subject, incident.detail),
-        None => format!("{lead}\n{}", incident.detail),
-    };
+    let body = bounded(format!("{lead}\n{detail}"));
     Input::Session {
         session: to.id,
         input: SessionInput::Send(NewMessage {

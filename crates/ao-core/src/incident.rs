@@ -150,14 +150,35 @@ pub(crate) struct Helpers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
-    Opened { revision: String, detail: String },
-    Revised { revision: String, detail: String },
-    Vanished { until: Timestamp },
-    Returned { due: Option<Timestamp> },
-    Acted { action: Action, due: Timestamp },
-    Escalated { to: Rung, due: Option<Timestamp>, why: String },
+    Opened {
+        revision: String,
+        detail: String,
+    },
+    Revised {
+        revision: String,
+        detail: String,
+    },
+    Vanished {
+        until: Timestamp,
+    },
+    Returned {
+        due: Option<Timestamp>,
+    },
+    /// `told` is the revision that the agent already knows, so that it gets what is new since.
+    Acted {
+        action: Action,
+        told: Option<String>,
+        due: Timestamp,
+    },
+    Escalated {
+        to: Rung,
+        due: Option<Timestamp>,
+        why: String,
+    },
     Recorded {},
-    Waiting { due: Timestamp },
+    Waiting {
+        due: Timestamp,
+    },
     Closed {},
 }
 
@@ -227,7 +248,7 @@ fn act(incident: &Incident, reaction: &Reaction, now: Timestamp, helpers: Helper
             }
         }
         Rung::Agent if incident.acted < reaction.attempts && reachable && (fresh || patience_ended) => {
-            vec![E::Acted { action: reaction.action, due }]
+            vec![E::Acted { action: reaction.action, told: incident.acted_on.clone(), due }]
         }
         Rung::Agent if (incident.acted >= reaction.attempts && fresh) || patience_ended => {
             let why = match incident.acted {

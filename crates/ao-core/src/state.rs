@@ -189,7 +189,7 @@ impl State {
 
     /// The lines of those that wait, a project each, in the order in which they get a slot.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
-        self.index.waiting.iter().filter(|(_, line)| !line.is_empty())
+        self.index.waiting.iter()
     }
 
     /// The open incidents of one subject.
@@ -434,23 +434,22 @@ impl Index {
     fn leave(&mut self, session: &Session, footprint: Footprint) {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
-            if let Some(live) = index.live.get_mut(&spec.project) {
-                live.remove(&id);
-            }
+            take_from(&mut index.live, &spec.project, &id);
             if let Some(task) = &spec.task {
                 index.tasks.remove(task);
             }
         }
         if footprint.slot {
-            if let Some(taken) = index.slots.get_mut(&spec.project) {
-                *taken -= 1;
+            match index.slots.get_mut(&spec.project) {
+                Some(taken) if *taken > 1 => *taken -= 1,
+                _ => {
+                    index.slots.remove(&spec.project);
+                }
             }
             index.slots_taken -= 1;
         }
-        if let Some(place) = footprint.place
-            && let Some(line) = index.waiting.get_mut(&spec.project)
-        {
-            line.remove(&place);
+        if let Some(place) = footprint.place {
+            take_from(&mut index.waiting, &spec.project, &place);
         }
         if footprint.holds_branch {
             index.branches.remove(&(spec.project.clone(), spec.branch.clone()));
@@ -460,6 +459,16 @@ impl Index {
         }
         if let Some(conversation) = footprint.conversation {
             index.conversations.remove(&conversation);
+        }
+    }
+}
+
+/// Takes one out of a project's set, and the set with its last one: an index made anew has no empty sets.
+fn take_from<T: Ord>(sets: &mut BTreeMap<ProjectId, BTreeSet<T>>, project: &ProjectId, one: &T) {
+    if let Some(set) = sets.get_mut(project) {
+        set.remove(one);
+        if set.is_empty() {
+            sets.remove(project);
         }
     }
 }

@@ -174,14 +174,14 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
             let pauses = session.outbox.current.as_ref().map_or(0, |current| current.pauses);
-            Ok(vec![E::DeliveryPaused { delivery, until: now + backoff(pauses), why }])
+            Ok(vec![E::DeliveryPaused { delivery, until: now + backoff(pauses), counts: false, why }])
         }
         (
             Phase::Running { attempt, .. },
             I::Failed { effect: EffectKey::Deliver { attempt: of, delivery, tries, .. }, why },
         ) if of == *attempt && is_writing(session, delivery, tries) => {
             Ok(vec![if tries < settings.delivery_tries {
-                E::DeliveryPaused { delivery, until: now + backoff(tries), why }
+                E::DeliveryPaused { delivery, until: now + backoff(tries), counts: true, why }
             } else {
                 E::DeliveryFailed { delivery, why: format!("not accepted: {why}") }
             }])

@@ -140,15 +140,17 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
         E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
-        E::DeliveryPaused { until, .. } => {
+        E::DeliveryPaused { until, counts, .. } => {
             if let Some(current) = &mut session.outbox.current {
                 current.pauses += 1;
             }
-            set_stage(session, Stage::Paused { until: *until });
+            set_stage(session, Stage::Paused { until: *until, counts: *counts });
         }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
-                current.tries += 1;
+                if !matches!(current.stage, Stage::Paused { counts: false, .. }) {
+                    current.tries += 1;
+                }
                 current.with_launch = None;
             }
             set_stage(session, Stage::Writing);
@@ -228,7 +230,7 @@ fn set_stage(session: &mut Session, stage: Stage) {
 fn pause_current(session: &mut Session, until: Timestamp) {
     if let Some(current) = &mut session.outbox.current {
         current.with_launch = None;
-        current.stage = Stage::Paused { until };
+        current.stage = Stage::Paused { until, counts: true };
     }
 }
 

@@ -429,6 +429,7 @@ pub enum SessionEvent {
     DeliveryPaused {
         delivery: u32,
         until: Timestamp,
+        counts: bool,
         why: String,
     },
     DeliveryRetried {

@@ -104,8 +104,14 @@ pub struct Delivery {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Stage {
     Writing,
-    Written { proof_by: Timestamp },
-    Paused { until: Timestamp },
+    Written {
+        proof_by: Timestamp,
+    },
+    /// `counts` if the try that failed is to be counted; being barred by a dialog is not a failure.
+    Paused {
+        until: Timestamp,
+        counts: bool,
+    },
 }
 
 /// The messages of a session that are not yet history.
@@ -321,7 +327,8 @@ impl Session {
         let (wait_until, spent) = match &delivery.stage {
             Stage::Writing => return Next::Nothing,
             Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
-            Stage::Paused { until } => (*until, delivery.tries > settings.delivery_tries),
+            // One more than the limit: after a restart somebody has to look whether the last one got through.
+            Stage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
         };
         match self.quiet(delivery.interrupt, now, settings) {
             Ok(()) if now < wait_until => Next::At(wait_until),

@@ -12,8 +12,8 @@ use ao_core::session::{
 };
 use ao_core::task::TaskFacts;
 use ao_core::{
-    Attempt, Effect, Event, Input, Moment, ProjectId, Refusal, Scope, SessionId, Settings, Stamped, State, TaskId,
-    Timestamp, codec, step, wants,
+    Attempt, Effect, Event, Input, Moment, ProjectId, Refusal, Scope, SessionId, Settings, Stamped, State,
+    TaskId, Timestamp, codec, step, wants,
 };
 
 pub(crate) const TYPED: AgentAbilities =
@@ -154,7 +154,8 @@ impl Desk {
 
     /// The adapter has written what was to be written.
     pub(crate) fn write(&mut self, session: SessionId) {
-        let (attempt, current) = (self.session(session).attempt, self.session(session).outbox.current.clone());
+        let (attempt, current) =
+            (self.session(session).attempt, self.session(session).outbox.current.clone());
         let current = current.expect("a delivery is under way");
         let input = SessionInput::Written { attempt, delivery: current.no, tries: current.tries };
         self.tell(session, input);

@@ -1,9 +1,9 @@
 //! What an agent is doing, as time passes and signals come, go missing, or lie.
 
+use ao_core::Input;
 use ao_core::evidence::{Reading, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{Role, SessionInput};
-use ao_core::Input;
 
 use crate::desk::{Desk, TYPED, asking, request, working};
 

@@ -31,7 +31,12 @@ fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
         author: Author { login: "agent".into(), standing: Standing::Agent },
         labels: BTreeSet::new(),
         mergeable: Mergeable::Clean,
-        checks: vec![CheckFacts { name: "test".into(), commit: Commit::new(head), state: check, required: true }],
+        checks: vec![CheckFacts {
+            name: "test".into(),
+            commit: Commit::new(head),
+            state: check,
+            required: true,
+        }],
         reviews: vec![],
         threads: vec![],
         size: ChangeSize::default(),

@@ -216,7 +216,12 @@ fn a_dialog_seen_at_the_last_moment_puts_the_delivery_off_without_spending_a_try
         let attempt = desk.session(session).attempt;
         desk.tell(
             session,
-            SessionInput::NotWritten { attempt, delivery: current.no, tries: current.tries, why: "a draft".into() },
+            SessionInput::NotWritten {
+                attempt,
+                delivery: current.no,
+                tries: current.tries,
+                why: "a draft".into(),
+            },
         );
         desk.wait(61);
     }

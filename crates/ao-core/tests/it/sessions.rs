@@ -51,7 +51,8 @@ fn names_and_branches_are_never_shared() {
         request.name = Some("Fix Login!".into());
         Input::Spawn(Box::new(request))
     };
-    let spawn = |desk: &mut Desk, key: &str| desk.take(named(key)).iter().find_map(|event| event.session()).unwrap();
+    let spawn =
+        |desk: &mut Desk, key: &str| desk.take(named(key)).iter().find_map(|event| event.session()).unwrap();
     let (first, second) = (spawn(&mut desk, "1"), spawn(&mut desk, "2"));
     assert_eq!(desk.session(first).spec.name, "fix-login");
     assert_eq!(desk.session(second).spec.name, "fix-login-2");
@@ -69,7 +70,10 @@ fn a_workspace_of_another_session_is_not_taken_over() {
     let (first, second) = (desk.spawn("1"), desk.spawn("2"));
     desk.make_ready(first);
     let path = desk.session(first).workspace.path().unwrap().to_owned();
-    desk.tell(second, SessionInput::WorkspaceReady { attempt: attempt(1), path: path.clone(), base: "c0".into() });
+    desk.tell(
+        second,
+        SessionInput::WorkspaceReady { attempt: attempt(1), path: path.clone(), base: "c0".into() },
+    );
     assert_eq!(desk.status(second), format!("setup_failed: the workspace `{path}` belongs to {first}"));
     assert_eq!(desk.state.owner_of_path(&path), Some(first));
 }
@@ -117,7 +121,9 @@ fn a_crashed_agent_is_ended_for_certain_and_resumed_with_its_conversation() {
     desk.ended(session);
     assert_eq!(desk.status(session), "retrying: the agent was ended by a signal; starts again in 1 s");
     desk.wait(1);
-    let Effect::Launch { plan, attempt: again, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    let Effect::Launch { plan, attempt: again, .. } = desk.wanted(session).remove(0) else {
+        panic!("a launch")
+    };
     assert_eq!((again, plan.resume, Some(plan.conversation)), (attempt(2), true, conversation));
 }
 
@@ -323,7 +329,11 @@ fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     let census = |desk: &Desk, alive: &[SessionId]| {
         let seen = alive
             .iter()
-            .map(|session| Counted { session: *session, attempt: attempt(1), life: Life::Alive { busy: false } })
+            .map(|session| Counted {
+                session: *session,
+                attempt: attempt(1),
+                life: Life::Alive { busy: false },
+            })
             .collect();
         Input::Census(Census { runtime: "process".into(), began: desk.now, seen })
     };
