@@ -25,7 +25,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Incident(key, event) => incident(state, key, event, then),
         Event::Pull(id, event) => pull(state, id, event, then),
         Event::Queue(_, event) => queue(state, event, then),
-        Event::Task(_, TaskEvent::Seen { .. } | TaskEvent::Forgotten {}) => then.push_back(Input::Schedule),
+        Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
         Event::Task(id, TaskEvent::Closed {}) => {
             then.push_back(Input::Schedule);
             if let Some(waiting) = state.live_session_of(id).and_then(|id| state.sessions.get(&id))
@@ -92,6 +92,9 @@ fn session(
     let Some(session) = state.sessions.get(&id) else {
         // Archived: what was about it is over.
         then.push_back(Input::Review(Subject::Session(id)));
+        if let E::Archived { pulls } = event {
+            then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
+        }
         return;
     };
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
@@ -242,8 +245,12 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
 }
 
 fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input>) {
-    let Some(pull) = state.pulls.get(id) else { return };
     let queue = |input| Input::Queue { project: id.project.clone(), input };
+    let Some(pull) = state.pulls.get(id) else {
+        then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it is over".into() }));
+        then.push_back(Input::Review(Subject::Pull(id.clone())));
+        return;
+    };
     match event {
         PullEvent::Claimed { session } => {
             let linked = SessionInput::PullLinked { pull: id.clone() };

@@ -109,14 +109,12 @@ impl State {
                 self.tasks.insert(id.clone(), facts.clone());
             }
             Event::Task(_, TaskEvent::Closed {}) => {}
-            Event::Task(id, TaskEvent::Forgotten {}) => {
-                self.tasks.remove(id);
-            }
             Event::Session(id, event) => self.evolve_session(*id, event, at),
             Event::Pull(id, event) => {
                 let mut pull = self.pulls.remove(id).map(|pull| *pull);
                 pull::evolve(&mut pull, id, event, at);
-                if let Some(pull) = pull {
+                // What is over and nobody's is history, and history is on disk.
+                if let Some(pull) = pull.filter(|pull| pull.is_open() || pull.owner.is_some()) {
                     self.pulls.insert(id.clone(), Box::new(pull));
                 }
             }
@@ -306,15 +304,31 @@ impl State {
                 index.enter(session, after);
             }
         }
-        if *event == (SessionEvent::Archived {}) {
+        if let SessionEvent::Archived { pulls } = event {
             index.leave(session, Footprint::of(session));
             if index.names.get(&session.spec.name) == Some(&id) {
                 index.names.remove(&session.spec.name);
             }
             index.set_timer(Timer::Session(id), None);
-            sessions.remove(&id);
+            let task = sessions.remove(&id).and_then(|session| session.spec.task);
+            self.forget(pulls, task.as_ref());
         } else {
             index.set_timer(Timer::Session(id), session.due(settings));
+        }
+    }
+
+    /// Forgets what only an archived session knew of.
+    fn forget(&mut self, pulls: &BTreeSet<PullId>, task: Option<&TaskId>) {
+        for id in pulls {
+            if self.pulls.get(id).is_some_and(|pull| !pull.is_open()) {
+                self.pulls.remove(id);
+            }
+        }
+        if let Some(task) = task.filter(|task| self.tasks.get(*task).is_some_and(|known| known.closed)) {
+            self.tasks.remove(task);
+            for other in self.tasks.values_mut() {
+                other.blocked_by.remove(task);
+            }
         }
     }
 

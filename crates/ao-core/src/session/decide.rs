@@ -614,7 +614,7 @@ fn due(state: &State, session: &Session, moment: &Moment) -> Events {
         Phase::Ended { at, .. }
             if *at + state.settings.keep_ended <= now && session.workspace.path().is_none() =>
         {
-            vec![E::Archived {}]
+            vec![E::Archived { pulls: session.pulls.clone() }]
         }
         _ => vec![],
     })

@@ -8,7 +8,7 @@ use crate::workspace::{Workspace, WorkspaceState};
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
     use SessionEvent as E;
     match event {
-        E::Queued { .. } | E::Archived {} => {}
+        E::Queued { .. } | E::Archived { .. } => {}
 
         // ── from the queue to a running process ──
         E::Admitted { attempt } => {

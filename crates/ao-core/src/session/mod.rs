@@ -472,7 +472,10 @@ pub enum SessionEvent {
     WorkspaceKept {
         reasons: Vec<KeepReason>,
     },
-    Archived {},
+    /// Leaves the memory, and with it what nobody else asks about: its pull requests that are over, its closed task.
+    Archived {
+        pulls: BTreeSet<PullId>,
+    },
 }
 
 impl Session {
