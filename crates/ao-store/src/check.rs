@@ -47,7 +47,8 @@ impl Store {
 
 fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> {
     // One view for all queries, or events appended in between would look like gaps.
-    conn.execute_batch("BEGIN")
+    let _view = conn
+        .unchecked_transaction()
         .map_err(|err| sqlite_error(path, err))?;
     let mut report = CheckReport::default();
     for part in [check_file, check_events, check_snapshots] {
@@ -56,8 +57,6 @@ fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> 
             report.problem(err.to_string());
         }
     }
-    conn.execute_batch("COMMIT")
-        .map_err(|err| sqlite_error(path, err))?;
     Ok(report)
 }
 

@@ -126,7 +126,7 @@ fn build<T, E: From<StoreError>>(
 /// Opens an existing log for the one writer, and brings it up to date.
 pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     let sql = |err| sqlite_error(path, err);
-    recognise(path)?;
+    refuse_truncated(path, &recognise(path)?)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(BUSY).map_err(sql)?;
@@ -184,8 +184,8 @@ pub(crate) fn open_reader(path: &Utf8Path) -> Result<Connection, StoreError> {
     Ok(conn)
 }
 
-/// Makes sure by its header that the file is a log of ours, without letting SQLite touch it.
-fn recognise(path: &Utf8Path) -> Result<(), StoreError> {
+/// Makes sure by its header that the file is a log of ours, without letting SQLite touch it. Returns the header.
+fn recognise(path: &Utf8Path) -> Result<Vec<u8>, StoreError> {
     let mut header = Vec::with_capacity(100);
     File::open(path)
         .and_then(|file| file.take(100).read_to_end(&mut header))
@@ -196,17 +196,43 @@ fn recognise(path: &Utf8Path) -> Result<(), StoreError> {
     if !header.starts_with(b"SQLite format 3\0") {
         return Err(damaged(path, "it is not an SQLite database"));
     }
-    let Some(id) = header.get(68..72).filter(|_| header.len() == 100) else {
+    if header.len() < 100 {
         return Err(damaged(path, format!("it ends after {} bytes", header.len())));
-    };
-    let id = u32::from_be_bytes(id.try_into().expect("four bytes were asked for"));
+    }
+    let id = header_field(&header, 68);
     if id != APPLICATION_ID {
         return Err(damaged(
             path,
             format!("it is the database of another program (application id {id:#010x})"),
         ));
     }
-    Ok(())
+    Ok(header)
+}
+
+/// Notices a last page that is cut short, where SQLite would only look once it needs that page.
+///
+/// Not while there is a WAL: then the file is what the last checkpoint, perhaps an unfinished one, made of it.
+fn refuse_truncated(path: &Utf8Path, header: &[u8]) -> Result<(), StoreError> {
+    if fs::metadata(sidecar(path, "-wal")).is_ok_and(|wal| wal.len() > 0) {
+        return Ok(());
+    }
+    let page_size = match u16::from_be_bytes([header[16], header[17]]) {
+        1 => 65536,
+        size => u64::from(size),
+    };
+    let expected = u64::from(header_field(header, 28)) * page_size;
+    let found = fs::metadata(path)
+        .map_err(|err| io_error(path, "look at the log", &err))?
+        .len();
+    match expected.saturating_sub(found) {
+        0 => Ok(()),
+        missing => Err(damaged(path, format!("{missing} bytes are missing at its end"))),
+    }
+}
+
+/// A number in the header, as <https://www.sqlite.org/fileformat.html#the_database_header> lays it out.
+fn header_field(header: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(header[at..at + 4].try_into().expect("a slice of four"))
 }
 
 /// Returns the names of the migrations this file has seen, if we know all of them.

@@ -241,11 +241,16 @@ impl Writer {
 
     /// Moves the WAL into the file, so that one file is the whole log, and closes it.
     fn finish(self) -> Result<(), StoreError> {
-        let sql = |err| sqlite_error(&self.path, err);
-        self.conn
+        // A full disk may have no room for that. Nothing is lost: the WAL stays, and the next start reads it.
+        if let Err(err) = self
+            .conn
             .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-            .map_err(sql)?;
-        self.conn.close().map_err(|(_, err)| sql(err))
+        {
+            tracing::warn!(%err, "the last events stay in the WAL");
+        }
+        self.conn
+            .close()
+            .map_err(|(_, err)| sqlite_error(&self.path, err))
     }
 }
 
