@@ -5,13 +5,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use ao_core::Timestamp;
 use ao_ports::{NewRecord, Seq, Snapshot, StoreError};
 use camino::{Utf8Path, Utf8PathBuf};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{failed, sqlite_error};
@@ -52,8 +53,12 @@ pub(crate) enum Work {
 #[derive(Debug)]
 struct Request {
     work: Work,
-    reply: oneshot::Sender<Result<u64, StoreError>>,
+    reply: Reply,
 }
+
+/// The outcome, and the work itself: the caller drops it. Freed here, the memory of many records from another thread
+/// makes both wait for the allocator; under load that was a quarter of an append.
+type Reply = oneshot::Sender<(Result<u64, StoreError>, Work)>;
 
 #[derive(Debug)]
 enum Message {
@@ -101,7 +106,9 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let sent = self.sender().send(Message::Do(Request { work, reply })).await;
         match sent {
-            Ok(()) => answer.await.unwrap_or_else(|_| Err(self.gone())),
+            Ok(()) => answer
+                .await
+                .map_or_else(|_| Err(self.gone()), |(outcome, _work)| outcome),
             Err(_) => Err(self.gone()),
         }
     }
@@ -139,6 +146,26 @@ impl Drop for Handle {
     }
 }
 
+/// What shares a commit.
+#[derive(Default)]
+struct Group {
+    works: Vec<Work>,
+    replies: Vec<Reply>,
+    records: usize,
+}
+
+impl Group {
+    fn push(&mut self, request: Request) {
+        self.records += request.work.records();
+        self.works.push(request.work);
+        self.replies.push(request.reply);
+    }
+
+    fn has_room(&self) -> bool {
+        self.works.len() < GROUP && self.records < GROUP_RECORDS
+    }
+}
+
 struct Writer {
     path: Utf8PathBuf,
     conn: Connection,
@@ -149,24 +176,23 @@ struct Writer {
 impl Writer {
     fn run(mut self, mut inbox: mpsc::Receiver<Message>, lock: DirLock, last_words: &OnceLock<String>) {
         let mut closers = Vec::new();
-        let mut group = Vec::new();
+        let mut group = Group::default();
         while let Some(first) = inbox.blocking_recv() {
-            let mut records = 0;
             let mut next = Some(first);
             while let Some(message) = next {
                 match message {
-                    Message::Do(request) => {
-                        records += request.work.records();
-                        group.push(request);
-                    }
+                    Message::Do(request) => group.push(request),
                     Message::Close(reply) => {
                         // What was accepted before is still received; what comes now hears that we are closed.
                         inbox.close();
                         closers.push(reply);
                     }
                 }
-                let room = group.len() < GROUP && records < GROUP_RECORDS;
-                next = if room { inbox.try_recv().ok() } else { None };
+                next = if group.has_room() {
+                    inbox.try_recv().ok()
+                } else {
+                    None
+                };
             }
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.commit(&mut group))) {
                 // The reason is set before group and inbox go, because with them go the replies: every caller then
@@ -187,32 +213,29 @@ impl Writer {
     }
 
     /// Commits a group and answers it.
-    fn commit(&mut self, group: &mut Vec<Request>) {
-        match self.transact(group) {
-            Ok(outcomes) => {
-                for (request, outcome) in group.drain(..).zip(outcomes) {
-                    // A caller that stopped waiting does not undo what it asked for.
-                    _ = request.reply.send(outcome);
-                }
+    fn commit(&mut self, group: &mut Group) {
+        let outcomes = match self.transact(&group.works) {
+            Ok(outcomes) => outcomes,
+            // Whoever keeps the file locked would let each of them wait as long as he did all of them.
+            Err(err) if is_busy(&err) => {
+                let err = sqlite_error(&self.path, err);
+                group.works.iter().map(|_| Err(err.clone())).collect()
             }
-            Err(err) if group.len() == 1 => {
-                for request in group.drain(..) {
-                    _ = request.reply.send(Err(err.clone()));
-                }
-            }
+            Err(err) if group.works.len() == 1 => vec![Err(sqlite_error(&self.path, err))],
             // One of them broke the transaction, or all of them together were too much for the disk. Each alone, so
             // that only those fail that have to.
-            Err(_) => {
-                for request in group.drain(..) {
-                    self.commit(&mut vec![request]);
-                }
-            }
+            Err(_) => group.works.iter().map(|work| self.transact_alone(work)).collect(),
+        };
+        group.records = 0;
+        for ((reply, work), outcome) in group.replies.drain(..).zip(group.works.drain(..)).zip(outcomes) {
+            // A caller that stopped waiting does not undo what it asked for.
+            _ = reply.send((outcome, work));
         }
     }
 
     /// Does everything or nothing. The inner results are refusals that leave the transaction whole.
-    fn transact(&mut self, group: &[Request]) -> Result<Vec<Result<u64, StoreError>>, StoreError> {
-        let done = self.begin_apply_commit(group);
+    fn transact(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+        let done = self.begin_apply_commit(works);
         if done.is_err() {
             // Some failures have already rolled back.
             if !self.conn.is_autocommit()
@@ -224,15 +247,22 @@ impl Writer {
                 self.last = last;
             }
         }
-        done.map_err(|err| sqlite_error(&self.path, err))
+        done
     }
 
-    fn begin_apply_commit(&mut self, group: &[Request]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+    fn transact_alone(&mut self, work: &Work) -> Result<u64, StoreError> {
+        let mut outcomes = self
+            .transact(slice::from_ref(work))
+            .map_err(|err| sqlite_error(&self.path, err))?;
+        outcomes.pop().expect("one outcome for one piece of work")
+    }
+
+    fn begin_apply_commit(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let mut last = self.last;
-        let outcomes = group
+        let outcomes = works
             .iter()
-            .map(|request| apply(&self.conn, &self.path, &mut last, &request.work))
+            .map(|work| apply(&self.conn, &self.path, &mut last, work))
             .collect::<rusqlite::Result<Vec<_>>>()?;
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         self.last = last;
@@ -301,6 +331,13 @@ fn apply(
         #[cfg(test)]
         Work::Panic => panic!("as the test asked"),
     }
+}
+
+fn is_busy(err: &rusqlite::Error) -> bool {
+    matches!(
+        err.sqlite_error_code(),
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
+    )
 }
 
 impl Work {
