@@ -304,3 +304,36 @@ pub(crate) fn sync_parent(path: &Utf8Path) -> io::Result<()> {
         .unwrap_or(Utf8Path::new("."));
     File::open(parent)?.sync_all()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_lacks_a_change_gets_it_whatever_its_place_in_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("ao.db");
+        // As a branch would leave it that had the later changes and not yet this one.
+        create(&path, |conn| {
+            let older = "DROP TABLE snapshots; DELETE FROM migrations WHERE name = 'create-snapshots'";
+            conn.execute_batch(older).map_err(|err| sqlite_error(&path, err))
+        })
+        .unwrap();
+
+        let by_a_tool = open_reader(&path).unwrap_err();
+        assert!(
+            by_a_tool.to_string().contains("start the daemon once"),
+            "{by_a_tool}"
+        );
+        let conn = open_writer(&path).unwrap();
+        conn.execute_batch("SELECT seq, format, checksum, body FROM snapshots")
+            .unwrap();
+        open_reader(&path).unwrap();
+    }
+
+    #[test]
+    fn names_of_changes_are_used_once() {
+        let names: HashSet<_> = MIGRATIONS.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), MIGRATIONS.len());
+    }
+}
