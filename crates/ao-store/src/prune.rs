@@ -1,10 +1,10 @@
 //! Retention: letting go of events that are old and no longer needed to start.
 
 use ao_core::Timestamp;
+use ao_ports::Seq;
 use rusqlite::Connection;
 
 use crate::read;
-use crate::snapshot;
 
 /// What may go.
 ///
@@ -29,10 +29,12 @@ const BATCH: i64 = 1000;
 const SHRINK_PAGES: i64 = 256;
 
 /// Removes the next events that may go, and returns how many did. 0 means that there are none left.
-pub(crate) fn remove_batch(conn: &Connection, before: Timestamp) -> rusqlite::Result<u64> {
-    let Some(covered) = snapshot::covered_twice(conn)? else {
-        return Ok(0);
-    };
+///
+/// `covered` is [`snapshot::covered_twice`] of this moment or an earlier one: newer snapshots only cover more. It
+/// comes from outside because loading snapshots takes longer than removing a batch.
+///
+/// [`snapshot::covered_twice`]: crate::snapshot::covered_twice
+pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -> rusqlite::Result<u64> {
     let through = read::pruned_through(conn)?;
     if covered <= through {
         return Ok(0);

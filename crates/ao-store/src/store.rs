@@ -98,10 +98,17 @@ impl Store {
     pub async fn prune(&self, retention: Retention) -> Result<Pruned, StoreError> {
         let writer = self.writer()?;
         let mut pruned = Pruned::default();
+        let path = self.path().to_owned();
+        let covered = self
+            .readers()
+            .run(move |conn| snapshot::covered_twice(conn).map_err(|err| sqlite_error(&path, err)))
+            .await?;
+        let Some(covered) = covered else { return Ok(pruned) };
         loop {
             let removed = writer
                 .request(Work::Prune {
                     before: retention.before,
+                    covered,
                 })
                 .await?;
             if removed == 0 {

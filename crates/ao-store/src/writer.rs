@@ -43,6 +43,7 @@ pub(crate) enum Work {
     /// Removes one bounded batch. Answers with how many records went.
     Prune {
         before: Timestamp,
+        covered: Seq,
     },
     /// Gives one bounded batch of free pages back to the disk. Answers with how many are left.
     Shrink,
@@ -326,7 +327,7 @@ fn apply(
             Ok(Err(failed(path, detail)))
         }
         Work::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
-        Work::Prune { before } => prune::remove_batch(conn, *before).map(Ok),
+        Work::Prune { before, covered } => prune::remove_batch(conn, *before, *covered).map(Ok),
         Work::Shrink => prune::shrink_batch(conn).map(Ok),
         #[cfg(test)]
         Work::Panic => panic!("as the test asked"),
