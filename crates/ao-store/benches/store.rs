@@ -18,30 +18,14 @@ use tokio::runtime::Runtime;
 use tokio::task::JoinSet;
 
 fn main() -> ExitCode {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(1)
-        .enable_all()
-        .build()
-        .unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     println!("{:<58} | {:>5} | {:>8} |", "what", "limit", "measured");
     let within = [
         row("one append / one bare commit", 1.3, one_append(&runtime)),
-        row(
-            "100,000 appends of 1024 producers / bare, 256 a commit",
-            1.5,
-            many_appends(&runtime),
-        ),
-        row(
-            "start-up with 1,000,000 events / with none",
-            2.0,
-            start_up(&runtime),
-        ),
+        row("100,000 appends of 1024 producers / bare, 256 a commit", 1.5, many_appends(&runtime)),
+        row("start-up with 1,000,000 events / with none", 2.0, start_up(&runtime)),
     ];
-    if within.iter().all(|within| *within) {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if within.iter().all(|within| *within) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn row(what: &str, limit: f64, (ours, bare): (Duration, Duration)) -> bool {
@@ -136,20 +120,10 @@ fn start_up(runtime: &Runtime) -> (Duration, Duration) {
     let store = full.open();
     runtime.block_on(async {
         for first in (0..EVENTS).step_by(4000) {
-            store
-                .append((first..first + 4000).map(record).collect(), None)
-                .await
-                .unwrap();
+            store.append((first..first + 4000).map(record).collect(), None).await.unwrap();
         }
         let body = vec![7; 16 * 1024];
-        store
-            .save_snapshot(Snapshot {
-                seq: EVENTS - TAIL,
-                format: 1,
-                body,
-            })
-            .await
-            .unwrap();
+        store.save_snapshot(Snapshot { seq: EVENTS - TAIL, format: 1, body }).await.unwrap();
     });
     drop(store);
 
@@ -158,10 +132,7 @@ fn start_up(runtime: &Runtime) -> (Duration, Duration) {
         let store = place.open();
         let read = runtime.block_on(async {
             let snapshot = store.latest_snapshot().await.unwrap();
-            store
-                .read(snapshot.map_or(0, |snapshot| snapshot.seq), 1000)
-                .await
-                .unwrap()
+            store.read(snapshot.map_or(0, |snapshot| snapshot.seq), 1000).await.unwrap()
         });
         let took = start.elapsed();
         assert_eq!(read.len() as u64, tail);
@@ -184,10 +155,7 @@ struct Place {
 impl Place {
     fn new() -> Place {
         let root = tempfile::tempdir().unwrap();
-        Place {
-            dir: Utf8Path::from_path(root.path()).unwrap().to_owned(),
-            _root: root,
-        }
+        Place { dir: Utf8Path::from_path(root.path()).unwrap().to_owned(), _root: root }
     }
 
     fn open(&self) -> Store {
@@ -198,11 +166,8 @@ impl Place {
     fn bare(&self) -> Connection {
         drop(self.open());
         let conn = Connection::open(self.dir.join("ao.db")).unwrap();
-        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216")
-            .unwrap();
-        let mode: String = conn
-            .query_row("PRAGMA journal_mode", [], |row| row.get(0))
-            .unwrap();
+        conn.execute_batch("PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 16777216").unwrap();
+        let mode: String = conn.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
         assert_eq!(mode, "wal");
         conn
     }
@@ -213,14 +178,7 @@ fn insert(conn: &Connection, seq: i64, record: &NewRecord) {
         "INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )
     .unwrap()
-    .execute((
-        seq,
-        record.at.0,
-        &record.kind,
-        record.version,
-        &record.scope,
-        &record.body,
-    ))
+    .execute((seq, record.at.0, &record.kind, record.version, &record.scope, &record.body))
     .unwrap();
 }
 

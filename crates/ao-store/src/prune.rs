@@ -44,17 +44,12 @@ pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -
             "SELECT min(seq) FROM (SELECT seq, at FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2) WHERE at >= ?3",
         )?
         .query_row((through as i64, BATCH, before.0), |row| row.get(0))?;
-    let cut = first_kept
-        .map_or(through as i64 + BATCH, |kept| kept - 1)
-        .min(covered as i64);
+    let cut = first_kept.map_or(through as i64 + BATCH, |kept| kept - 1).min(covered as i64);
     if cut <= through as i64 {
         return Ok(0);
     }
-    let removed = conn
-        .prepare_cached("DELETE FROM events WHERE seq <= ?1")?
-        .execute([cut])?;
-    conn.prepare_cached("UPDATE pruned SET through = ?1")?
-        .execute([cut])?;
+    let removed = conn.prepare_cached("DELETE FROM events WHERE seq <= ?1")?.execute([cut])?;
+    conn.prepare_cached("UPDATE pruned SET through = ?1")?.execute([cut])?;
     Ok(removed as u64)
 }
 
@@ -62,6 +57,5 @@ pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -
 pub(crate) fn shrink_batch(conn: &Connection) -> rusqlite::Result<u64> {
     // It takes a step for every page, which `execute_batch` does and `execute` would not.
     conn.execute_batch(&format!("PRAGMA incremental_vacuum({SHRINK_PAGES})"))?;
-    conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0))
-        .map(|pages| pages as u64)
+    conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0)).map(|pages| pages as u64)
 }

@@ -23,11 +23,7 @@ pub(crate) struct Readers {
 
 impl Readers {
     pub(crate) fn new(path: Utf8PathBuf) -> Readers {
-        Readers {
-            path,
-            permits: Arc::new(Semaphore::new(READERS)),
-            idle: Mutex::new(Some(Vec::new())),
-        }
+        Readers { path, permits: Arc::new(Semaphore::new(READERS)), idle: Mutex::new(Some(Vec::new())) }
     }
 
     /// Runs a read where blocking is allowed.
@@ -35,10 +31,7 @@ impl Readers {
         self: &Arc<Readers>,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let permit = Arc::clone(&self.permits)
-            .acquire_owned()
-            .await
-            .expect("the semaphore is never closed");
+        let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
         let readers = Arc::clone(self);
         tokio::task::spawn_blocking(move || {
             // Goes along, because the thread reads on when its caller has stopped waiting.

@@ -84,22 +84,13 @@ impl Handle {
         let last = read::last_seq(&conn).map_err(|err| sqlite_error(path, err))?;
         let (sender, inbox) = mpsc::channel(QUEUE);
         let last_words = Arc::new(OnceLock::new());
-        let writer = Writer {
-            path: path.to_owned(),
-            conn,
-            last,
-        };
+        let writer = Writer { path: path.to_owned(), conn, last };
         let heard = Arc::clone(&last_words);
         let thread = thread::Builder::new()
             .name("ao-store-writer".into())
             .spawn(move || writer.run(inbox, lock, &heard))
             .map_err(|err| failed(path, format!("could not start its writer thread: {err}")))?;
-        Ok(Handle {
-            path: path.to_owned(),
-            sender: Some(sender),
-            thread: Some(thread),
-            last_words,
-        })
+        Ok(Handle { path: path.to_owned(), sender: Some(sender), thread: Some(thread), last_words })
     }
 
     /// Has something done. Once it was handed over, dropping the future does not take it back.
@@ -107,9 +98,7 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let sent = self.sender().send(Message::Do(Request { work, reply })).await;
         match sent {
-            Ok(()) => answer
-                .await
-                .map_or_else(|_| Err(self.gone()), |(outcome, _work)| outcome),
+            Ok(()) => answer.await.map_or_else(|_| Err(self.gone()), |(outcome, _work)| outcome),
             Err(_) => Err(self.gone()),
         }
     }
@@ -189,11 +178,7 @@ impl Writer {
                         closers.push(reply);
                     }
                 }
-                next = if group.has_room() {
-                    inbox.try_recv().ok()
-                } else {
-                    None
-                };
+                next = if group.has_room() { inbox.try_recv().ok() } else { None };
             }
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.commit(&mut group))) {
                 // The reason is set before group and inbox go, because with them go the replies: every caller then
@@ -252,9 +237,8 @@ impl Writer {
     }
 
     fn transact_alone(&mut self, work: &Work) -> Result<u64, StoreError> {
-        let mut outcomes = self
-            .transact(slice::from_ref(work))
-            .map_err(|err| sqlite_error(&self.path, err))?;
+        let mut outcomes =
+            self.transact(slice::from_ref(work)).map_err(|err| sqlite_error(&self.path, err))?;
         outcomes.pop().expect("one outcome for one piece of work")
     }
 
@@ -273,15 +257,10 @@ impl Writer {
     /// Moves the WAL into the file, so that one file is the whole log, and closes it.
     fn finish(self) -> Result<(), StoreError> {
         // A full disk may have no room for that. Nothing is lost: the WAL stays, and the next start reads it.
-        if let Err(err) = self
-            .conn
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-        {
+        if let Err(err) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!(%err, "the last events stay in the WAL");
         }
-        self.conn
-            .close()
-            .map_err(|(_, err)| sqlite_error(&self.path, err))
+        self.conn.close().map_err(|(_, err)| sqlite_error(&self.path, err))
     }
 }
 
@@ -293,37 +272,23 @@ fn apply(
     work: &Work,
 ) -> rusqlite::Result<Result<u64, StoreError>> {
     match work {
-        Work::Append {
-            after: Some(expected),
-            ..
-        } if expected != last => Ok(Err(StoreError::Moved {
-            expected: *expected,
-            found: *last,
-        })),
+        Work::Append { after: Some(expected), .. } if expected != last => {
+            Ok(Err(StoreError::Moved { expected: *expected, found: *last }))
+        }
         Work::Append { records, .. } => {
             let mut insert = conn.prepare_cached(
                 "INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for new in records {
                 let seq = *last + 1;
-                insert.execute((
-                    seq as i64,
-                    new.at.0,
-                    &new.kind,
-                    new.version,
-                    &new.scope,
-                    &new.body,
-                ))?;
+                insert.execute((seq as i64, new.at.0, &new.kind, new.version, &new.scope, &new.body))?;
                 *last = seq;
             }
             Ok(Ok(*last))
         }
         // It would hide events that are yet to come from whoever starts with it.
         Work::SaveSnapshot(snapshot) if snapshot.seq > *last => {
-            let detail = format!(
-                "a snapshot of event {} was refused: the log ends at {last}",
-                snapshot.seq
-            );
+            let detail = format!("a snapshot of event {} was refused: the log ends at {last}", snapshot.seq);
             Ok(Err(failed(path, detail)))
         }
         Work::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
@@ -335,10 +300,7 @@ fn apply(
 }
 
 fn is_busy(err: &rusqlite::Error) -> bool {
-    matches!(
-        err.sqlite_error_code(),
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked)
-    )
+    matches!(err.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 impl Work {
@@ -352,8 +314,7 @@ impl Work {
 
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
 #[cfg(test)]
@@ -367,26 +328,16 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let path = dir.join("ao.db");
         Store::open(dir, Options::default()).unwrap();
-        let handle = Handle::start(
-            &path,
-            schema::open_writer(&path).unwrap(),
-            DirLock::take(dir).unwrap(),
-        )
-        .unwrap();
+        let handle =
+            Handle::start(&path, schema::open_writer(&path).unwrap(), DirLock::take(dir).unwrap()).unwrap();
 
-        let append = || Work::Append {
-            records: vec![],
-            after: None,
-        };
+        let append = || Work::Append { records: vec![], after: None };
         let (during, beside) = tokio::join!(handle.request(Work::Panic), handle.request(append()));
         let afterwards = handle.request(append()).await;
 
         for outcome in [during, beside, afterwards, handle.close().await.map(|()| 0)] {
             let message = outcome.unwrap_err().to_string();
-            assert!(
-                message.contains("its writer panicked (as the test asked); restart ao"),
-                "{message}"
-            );
+            assert!(message.contains("its writer panicked (as the test asked); restart ao"), "{message}");
         }
     }
 }
