@@ -288,7 +288,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.due = *due;
         }
         E::Acted { due, .. } => {
-            incident.acted += 1;
+            incident.acted = incident.acted.saturating_add(1);
             incident.acted_on = Some(incident.revision.clone());
             incident.since = at;
             incident.due = Some(*due);

@@ -223,7 +223,7 @@ impl State {
     }
 
     pub(crate) fn next_notice(&self) -> NoticeId {
-        NoticeId(self.next_notice + 1)
+        NoticeId(self.next_notice.saturating_add(1))
     }
 
     pub(crate) fn was_told(&self, key: &str) -> bool {

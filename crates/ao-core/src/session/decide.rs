@@ -319,7 +319,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
         .then(|| match &outbox.current {
             Some(unproven) => Some(Delivery {
-                tries: unproven.tries + 1,
+                tries: unproven.tries.saturating_add(1),
                 with_launch: Some(attempt),
                 stage: Stage::Writing,
                 ..unproven.clone()

@@ -16,12 +16,12 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             });
         }
         Phase::Starting { attempt, tries, again_at: None, .. } => {
-            wanted.push(Effect::Launch {
+            wanted.extend(launch_plan(session).map(|plan| Effect::Launch {
                 session: session.id,
                 attempt: *attempt,
                 tries: *tries,
-                plan: launch_plan(session),
-            });
+                plan,
+            }));
         }
         Phase::Running { attempt, .. } => {
             if session.look {
@@ -94,18 +94,20 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     }
 }
 
-fn launch_plan(session: &Session) -> LaunchPlan {
+/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+fn launch_plan(session: &Session) -> Option<LaunchPlan> {
+    let conversation = session.conversation.clone()?;
     let with_launch =
         session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
-    LaunchPlan {
+    Some(LaunchPlan {
         project: session.spec.project.clone(),
         name: session.spec.name.clone(),
         role: session.spec.role,
         agent: session.spec.agent.clone(),
         runtime: session.spec.runtime.clone(),
         path: session.workspace.path().unwrap_or_default().to_owned(),
-        conversation: session.conversation.clone().expect("a launch is decided with its conversation"),
+        conversation,
         resume: session.conversation_begun,
         prompt: with_launch.map(|delivery| delivery.text.clone()),
-    }
+    })
 }

@@ -26,7 +26,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             };
         }
         E::WorkspaceFailed { why, again_at } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
             if again_at.is_none() {
                 session.workspace.tries = 0;
@@ -51,7 +51,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::LaunchFailed { again_at: next, .. } => {
             if let Phase::Starting { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -106,7 +106,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::StopFailed { again_at: next, .. } => {
             if let Phase::Stopping { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -142,14 +142,14 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
         E::DeliveryPaused { until, counts, .. } => {
             if let Some(current) = &mut session.outbox.current {
-                current.pauses += 1;
+                current.pauses = current.pauses.saturating_add(1);
             }
             set_stage(session, Stage::Paused { until: *until, counts: *counts });
         }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
                 if !matches!(current.stage, Stage::Paused { counts: false, .. }) {
-                    current.tries += 1;
+                    current.tries = current.tries.saturating_add(1);
                 }
                 current.with_launch = None;
             }
@@ -187,7 +187,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
         }
         E::RemovalFailed { again_at, .. } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = Some(*again_at);
         }
         E::WorkspaceRemoved { rescue } => {
