@@ -520,7 +520,8 @@ fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is under way while a try waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
-        Phase::Preparing { .. } | Phase::Starting { again_at: None, .. } => {
+        Phase::Preparing { .. } => vec![SessionEvent::StopWanted { outcome }],
+        Phase::Starting { again_at: None, .. } if session.holds.is_empty() => {
             vec![SessionEvent::StopWanted { outcome }]
         }
         Phase::Stopping { then: AfterStop::End { .. }, .. } => vec![],
@@ -547,7 +548,15 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
 // ── holds and budgets ──
 
 fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    if session.holds.contains_key(&kind) { vec![] } else { vec![SessionEvent::Held { kind, why }] }
+    if session.holds.contains_key(&kind) {
+        return vec![];
+    }
+    let mut events = vec![SessionEvent::Held { kind, why }];
+    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
+        events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
+    }
+    events
 }
 
 fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {

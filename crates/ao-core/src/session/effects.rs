@@ -15,7 +15,8 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 plan: workspace_plan(state, session),
             });
         }
-        Phase::Starting { attempt, tries, again_at: None, .. } => {
+        // Under a hold nothing begins that leads to a turn.
+        Phase::Starting { attempt, tries, again_at: None, .. } if session.holds.is_empty() => {
             wanted.extend(launch_plan(session).map(|plan| Effect::Launch {
                 session: session.id,
                 attempt: *attempt,
@@ -37,6 +38,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == Stage::Writing
                 && delivery.with_launch.is_none()
+                && session.holds.is_empty()
             {
                 wanted.push(Effect::Deliver {
                     session: session.id,
