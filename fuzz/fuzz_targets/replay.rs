@@ -26,7 +26,8 @@ fuzz_target!(|input: &str| {
         }
     }
     let restored = State::from_snapshot(&state.to_snapshot()).expect("what we wrote we can read");
-    assert_eq!(restored, state);
+    // Compared by what they store: in a log that no core has written, two sessions may claim one name.
+    assert_eq!(restored.to_snapshot(), state.to_snapshot());
     for scope in scopes(&state) {
         let _ = wants(&state, &scope);
     }
