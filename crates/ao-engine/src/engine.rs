@@ -218,7 +218,11 @@ impl Engine {
             }
             tracing::error!(error = %err, source = ?std::error::Error::source(&err), "nothing can be written down");
             tokio::select! {
-                () = self.stop.cancelled() => return Ok(()),
+                () = self.stop.cancelled() => {
+                    // The state holds what is not on disk, and a snapshot of it would make that true.
+                    self.snapshot = self.seq;
+                    return Ok(());
+                }
                 () = tokio::time::sleep(self.options.store_retry) => {}
             }
             match load(&*self.store).await {

@@ -27,6 +27,7 @@ pub use faults::{Call, Fault, Plan};
 pub use mutant::Mutant;
 pub use outside::Temper;
 pub use simulate::{Config, Outcome, run};
+pub use trace::Trace;
 pub use universe::Careless;
 pub use watch::{Invariant, Violation};
 pub use world::{Spawn, World};
