@@ -365,6 +365,12 @@ fn restore(state: &State, session: &Session) -> Events {
     {
         return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
     }
+    // Its branch was free while it was gone.
+    if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
+        && owner != session.id
+    {
+        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
+    }
     if matches!(session.workspace.state, WorkspaceState::Removing { .. }) {
         return Err(Refusal::Invalid {
             what: "its workspace is being removed; try again in a moment".into(),
