@@ -194,6 +194,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     delivery: delivery.no,
                     why: "not accepted: the agent ended its turns without taking it".into(),
                 }]),
+                _ if session.in_vain > settings.restarts => NOTHING,
                 _ if session.holds.is_empty() && may_go_on(state, session).is_ok() => {
                     Ok(vec![E::Requeued { why: "a message waits for it".into() }])
                 }

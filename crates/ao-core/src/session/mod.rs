@@ -219,6 +219,9 @@ pub struct Session {
     pub conversation_begun: bool,
     /// Unplanned ends since the last stable run.
     pub restarts: u32,
+    /// Launches in a row in which the agent took nothing that was said to it.
+    #[serde(default)]
+    pub in_vain: u32,
     pub workspace: Workspace,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
@@ -486,6 +489,7 @@ impl Session {
             conversation: None,
             conversation_begun: false,
             restarts: 0,
+            in_vain: 0,
             workspace: Workspace::default(),
             judgement: crate::evidence::judge(&evidence, at),
             activity_since: at,
