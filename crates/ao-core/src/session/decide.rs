@@ -314,7 +314,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     }
     let conversation = match &session.conversation {
         Some(conversation) if resume => conversation.clone(),
-        _ => fresh_conversation(moment),
+        _ => fresh_conversation(session.id, moment),
     };
     // A resumed agent gets its messages typed, unless each of its turns is a launch.
     let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))

@@ -535,9 +535,12 @@ impl Session {
 }
 
 /// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.
-pub(crate) fn fresh_conversation(moment: &Moment) -> ConversationId {
-    let high = crate::mix(moment.seed, 1);
-    let low = crate::mix(moment.seed, 2);
+///
+/// And from the session: one moment may give slots to several of them.
+pub(crate) fn fresh_conversation(session: SessionId, moment: &Moment) -> ConversationId {
+    let seed = crate::mix(moment.seed, session.0);
+    let high = crate::mix(seed, 1);
+    let low = crate::mix(seed, 2);
     ConversationId::new(&format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         high >> 32,
