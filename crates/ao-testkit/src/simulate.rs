@@ -1,5 +1,6 @@
 //! One seed, one world: faults until enough was seen, then rest, then the reckoning.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ao_core::Input;
@@ -25,6 +26,8 @@ pub struct Config {
     pub per_mille: u16,
     /// How many lines of what happened are kept; none while many seeds run.
     pub trace: usize,
+    /// Whether the events of the log are counted by kind, to see what a script reaches.
+    pub count_events: bool,
     /// A bug in the rules.
     pub mutant: Option<Mutant>,
     /// A bug in a fake.
@@ -39,6 +42,7 @@ impl Default for Config {
             steps: 300,
             per_mille: 40,
             trace: 0,
+            count_events: false,
             mutant: None,
             careless: Careless::Nobody,
             watching: None,
@@ -53,6 +57,7 @@ pub struct Outcome {
     pub steps: u64,
     pub faults: Vec<(Fault, u64)>,
     pub violation: Option<Violation>,
+    pub events: BTreeMap<String, u64>,
     pub trace: Trace,
 }
 
@@ -88,11 +93,16 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
         settle(sim).await;
     });
     let mut inner = world.sim.universe.lock();
+    let mut events = BTreeMap::new();
+    for record in inner.log.records.iter().filter(|_| config.count_events) {
+        *events.entry(record.kind.clone()).or_default() += 1;
+    }
     Outcome {
         seed,
         steps: inner.steps,
         faults: inner.faults.by_kind(),
         violation: inner.violation.clone(),
+        events,
         trace: std::mem::take(&mut inner.trace),
     }
 }

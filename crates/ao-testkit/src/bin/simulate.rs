@@ -13,12 +13,13 @@ use ao_testkit::{Config, Fault, Outcome, run};
 /// Seeds that once found something. They come first in every run.
 const KNOWN: &str = include_str!("../../seeds.txt");
 
-const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--seed X] [--steps N]
+const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--seed X] [--steps N] [--events]
 
   --seeds N   how many worlds to run [default: 1000]
   --from S    the first seed [default: 0]
   --seed X    run this one world and show what happened in it
-  --steps N   how many inputs the engine takes before the faults stop";
+  --steps N   how many inputs the engine takes before the faults stop
+  --events    count what happened, by kind";
 
 /// What was asked for on the command line.
 struct Args {
@@ -53,6 +54,7 @@ fn args() -> Result<Args, String> {
             "--from" => args.from = number()?,
             "--seed" => args.seed = Some(number()?),
             "--steps" => args.config.steps = number()?,
+            "--events" => args.config.count_events = true,
             other => return Err(format!("what is `{other}`?")),
         }
     }
@@ -103,6 +105,9 @@ fn many(args: &Args) -> ExitCode {
     for (fault, times) in &sum.faults {
         println!("{times:>10}  {fault}");
     }
+    for (kind, times) in &sum.events {
+        println!("{times:>10}  {kind}");
+    }
     match sum.broken {
         Some(Outcome { seed, .. }) => failed(seed, &args.config),
         None => {
@@ -129,6 +134,7 @@ struct Sum {
     seeds: u64,
     steps: u64,
     faults: BTreeMap<Fault, u64>,
+    events: BTreeMap<String, u64>,
     /// The failure with the lowest seed, so that two runs name the same one.
     broken: Option<Outcome>,
 }
@@ -140,6 +146,9 @@ impl Sum {
         self.steps += outcome.steps;
         for (fault, times) in &outcome.faults {
             *self.faults.entry(*fault).or_default() += times;
+        }
+        for (kind, times) in &outcome.events {
+            *self.events.entry(kind.clone()).or_default() += times;
         }
         let failed = outcome.violation.is_some();
         if failed && self.broken.as_ref().is_none_or(|other| outcome.seed < other.seed) {
