@@ -5,7 +5,7 @@ use std::time::Duration;
 use ao_core::budget::Limits;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullInput;
-use ao_core::session::{AgentAbilities, SessionInput};
+use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, SessionId, Settings, TaskId};
 use ao_ports::Report;
@@ -26,7 +26,7 @@ enum Deed {
 /// The next thing in the script, and when the one after it comes.
 pub(crate) async fn act(sim: &mut Sim) {
     let deed = sim.with(|inner| {
-        let pause = if inner.rng.u8(..4) == 0 { inner.rng.u64(..40_000) } else { inner.rng.u64(..1500) };
+        let pause = if inner.rng.u8(..4) == 0 { inner.rng.u64(..30_000) } else { inner.rng.u64(..1200) };
         let at = inner.elapsed() + pause;
         inner.outside.plan(at, Happening::Act);
         choose(inner)
@@ -149,20 +149,21 @@ fn spawn(inner: &mut Inner) -> Vec<Input> {
         steer: rng.u8(..4) == 0,
     };
     let limits = if rng.u8(..4) == 0 {
-        Limits { micros: Some(1_000_000), turns: Some(8), ..Limits::default() }
+        Limits { micros: Some(1_000_000), turns: Some(rng.u64(1..8)), ..Limits::default() }
     } else {
         Limits::default()
     };
     let task = (rng.u8(..3) > 0).then(|| any_task(rng));
     let project = task.as_ref().map_or_else(|| any_project(rng), |task| task.project.clone());
     let no = rng.u32(..);
+    let role = (rng.u8(..8) == 0).then_some(Role::Orchestrator);
     let request = SpawnRequest {
         project,
         task,
         prompt: format!("task {no}: make it work"),
         branch: (rng.u8(..5) == 0).then(|| format!("feat/{}", rng.u8(..3))),
         priority: i32::from(rng.u8(..3)),
-        ..request(Spawn { abilities, limits, ..Spawn::default() })
+        ..request(Spawn { abilities, limits, role, ..Spawn::default() })
     };
     let times = if rng.u8(..5) == 0 { 3 } else { 1 };
     vec![Input::Spawn(Box::new(request)); times]
@@ -222,7 +223,7 @@ fn task(inner: &mut Inner) -> Input {
 fn forge(inner: &mut Inner) -> Vec<Input> {
     let at = inner.wall();
     let known: Vec<PullId> = inner.outside.pulls.keys().cloned().collect();
-    if known.is_empty() || inner.rng.u8(..5) == 0 {
+    if known.is_empty() || inner.rng.u8(..12) == 0 {
         let Some(session) = any_session(inner) else { return vec![] };
         let Some(known_as) = inner.log.shadow.sessions.get(&session) else { return vec![] };
         let (project, branch) = (known_as.spec.project.clone(), known_as.spec.branch.clone());
@@ -235,7 +236,9 @@ fn forge(inner: &mut Inner) -> Vec<Input> {
             Input::Pull { pull, input: PullInput::Claim { session } },
         ];
     }
-    let pull = known[inner.rng.usize(..known.len())].clone();
+    // Mostly the same few, so that their checks flicker.
+    let few = known.len().min(2);
+    let pull = known[known.len() - 1 - inner.rng.usize(..few)].clone();
     let base = inner.outside.base(&pull.project);
     let facts = inner.outside.pulls.get_mut(&pull).expect("it is one of those");
     facts.base = base;

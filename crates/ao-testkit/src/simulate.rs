@@ -22,7 +22,7 @@ use crate::world::{Sim, World};
 pub struct Config {
     /// After so many steps the faults stop.
     pub steps: u64,
-    /// So many of a thousand calls go wrong.
+    /// At most so many of a thousand calls go wrong; each seed draws its own share.
     pub per_mille: u16,
     /// How many lines of what happened are kept; none while many seeds run.
     pub trace: usize,
@@ -40,7 +40,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             steps: 300,
-            per_mille: 40,
+            per_mille: 200,
             trace: 0,
             count_events: false,
             mutant: None,
@@ -62,13 +62,12 @@ pub struct Outcome {
 }
 
 /// Everything pending has this long to settle once the faults have stopped.
-const REST: u64 = 40 * 60 * 1000;
+const REST: u64 = 20 * 60 * 1000;
 /// A world in which hardly anything happens ends too.
 const LONGEST: u64 = 3 * 3600 * 1000;
 
 /// Runs one seed.
 pub fn run(seed: u64, config: &Config) -> Outcome {
-    let plan = Plan::Random { per_mille: config.per_mille };
     let rules: Arc<dyn ao_engine::Rules> = match config.mutant {
         Some(mutant) => Arc::new(mutant),
         None => Arc::new(Core),
@@ -80,8 +79,9 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
         set_up(sim);
         sim.run_until(1).await;
         sim.with(|inner| {
-            inner.faults.plan = plan;
-            inner.outside.bad_line = 60;
+            let per_mille = inner.rng.u16(..=config.per_mille);
+            inner.faults.plan = Plan::Random { per_mille };
+            inner.outside.bad_line = inner.rng.u16(..=config.per_mille);
             let at = inner.elapsed();
             inner.outside.plan(at, Happening::Act);
         });
@@ -108,14 +108,14 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
 }
 
 fn set_up(sim: &mut Sim) {
-    let cap = sim.with(|inner| inner.rng.u32(2..6));
+    let (cap, turns) = sim.with(|inner| (inner.rng.u32(2..6), inner.rng.u64(5..60)));
     sim.post(Input::Configure(Box::new(script::settings(cap))));
     for (project, max_live) in [("app", None), ("lib", Some(2))] {
         let config = ProjectConfig {
             path: format!("/src/{project}"),
             default_branch: "main".into(),
             max_live,
-            daily: Limits { turns: Some(60), ..Limits::default() },
+            daily: Limits { turns: Some(turns), ..Limits::default() },
         };
         let project = ao_core::ProjectId::new(project);
         sim.post(Input::Project { project, input: ProjectInput::Configure(config) });

@@ -41,6 +41,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let mut events = vec![E::WorkspaceReady { path, base }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),
+                // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
+                None if !session.holds.is_empty() => {
+                    events.push(E::Requeued { why: "held while its workspace was made".into() });
+                }
                 None => events.extend(launch(session, moment, *attempt)),
             }
             Ok(events)

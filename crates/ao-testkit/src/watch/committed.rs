@@ -5,7 +5,7 @@ use ao_core::evidence::Activity;
 use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
-use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent};
+use ao_core::session::{Delivery, MessageKind, Phase, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
@@ -58,8 +58,8 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             broken.push((invariant, format!("{what} ({id}, {event:?})")));
         }
     };
-    let spent =
-        [HoldKind::Budget, HoldKind::ProjectBudget].iter().any(|kind| session.holds.contains_key(kind));
+    // A spent budget, a person's pause, a provider's limit: each means no further turn.
+    let held = !session.holds.is_empty();
     let patience = inner.log.ledger.patience.entry(id).or_default();
     match event {
         E::Admitted { attempt } => {
@@ -76,7 +76,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
                 "a slot is given beyond the project's cap",
             );
             must(shadow.scarce_mb.is_none(), CapsHold, "a slot is given while memory is scarce");
-            must(!spent, BudgetHolds, "a slot is given though the budget is spent");
+            must(!held, BudgetHolds, "a slot is given though it is held");
             inner.log.ledger.admitted.insert((id, *attempt));
         }
         E::WorkspaceReady { path, .. } => {
@@ -92,7 +92,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             must(session.workspace.tries + 1 < settings.setup_tries, RetriesBounded, "set up too often");
         }
         E::Launching { attempt, conversation, resume, .. } => {
-            must(!spent, BudgetHolds, "a launch though the budget is spent");
+            must(!held, BudgetHolds, "a launch though it is held");
             let twin = inner.log.shadow.sessions.values().any(|other| {
                 other.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
             });
@@ -127,7 +127,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             must(own_branch(inner, session), Unique, "its branch belongs to another session");
         }
         E::DeliveryStarted { .. } | E::DeliveryRetried { .. } => {
-            must(!spent, BudgetHolds, "a turn though the budget is spent");
+            must(!held, BudgetHolds, "a turn though it is held");
             let interrupt = match event {
                 E::DeliveryStarted { delivery } => delivery.interrupt,
                 _ => session.outbox.current.as_ref().is_some_and(|current| current.interrupt),

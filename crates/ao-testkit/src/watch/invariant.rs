@@ -59,7 +59,7 @@ impl Invariant {
             Invariant::LogReplays => "the log replays to the state, from its start and from a snapshot",
             Invariant::Understandable => "every session says why it is where it is, and is not stuck there",
             Invariant::NoRudeTyping => "nothing is typed into a turn, a dialog or a person's draft",
-            Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent",
+            Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent or a session is held",
             Invariant::CommitFirst => "nothing is done that is not in the log first",
             Invariant::TimeMoves => "what is due makes progress, and nothing spins",
             Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",
