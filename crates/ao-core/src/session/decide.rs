@@ -41,6 +41,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let mut events = vec![E::WorkspaceReady { path, base }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),
+                // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
+                None if !session.holds.is_empty() => {
+                    events.push(E::Requeued { why: "held while its workspace was made".into() });
+                }
                 None => events.extend(launch(session, moment, *attempt)),
             }
             Ok(events)
@@ -194,6 +198,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     delivery: delivery.no,
                     why: "not accepted: the agent ended its turns without taking it".into(),
                 }]),
+                _ if session.in_vain > settings.restarts => NOTHING,
                 _ if session.holds.is_empty() && may_go_on(state, session).is_ok() => {
                     Ok(vec![E::Requeued { why: "a message waits for it".into() }])
                 }
@@ -313,7 +318,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     }
     let conversation = match &session.conversation {
         Some(conversation) if resume => conversation.clone(),
-        _ => fresh_conversation(moment),
+        _ => fresh_conversation(session.id, moment),
     };
     // A resumed agent gets its messages typed, unless each of its turns is a launch.
     let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
@@ -364,6 +369,12 @@ fn restore(state: &State, session: &Session) -> Events {
         && let Some(owner) = state.live_session_of(task)
     {
         return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
+    }
+    // Its branch was free while it was gone.
+    if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
+        && owner != session.id
+    {
+        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
     }
     if matches!(session.workspace.state, WorkspaceState::Removing { .. }) {
         return Err(Refusal::Invalid {

@@ -1,6 +1,6 @@
 //! Folds what happened into a session. Cannot fail, and acts on nothing.
 
-use super::{AfterStop, Hold, Phase, Session, SessionEvent, Stage};
+use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Evidence, Reading, judge};
 use crate::workspace::{Workspace, WorkspaceState};
@@ -37,6 +37,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.phase = Phase::Starting { attempt: *attempt, tries: 0, again_at: None, then_stop: None };
             session.process = None;
+            session.in_vain += 1;
             session.conversation = Some(conversation.clone());
             session.conversation_begun = *resume;
             session.evidence = Evidence::of(*attempt, at);
@@ -135,7 +136,13 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
 
         // ── messages ──
-        E::MessageQueued { message, replaces } => session.outbox.queue(message, *replaces),
+        E::MessageQueued { message, replaces } => {
+            // The task that is said again is no new reason to hope.
+            if message.kind != MessageKind::Task {
+                session.in_vain = 0;
+            }
+            session.outbox.queue(message, *replaces);
+        }
         E::MessageWithdrawn { no } => session.outbox.withdraw(*no),
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
@@ -155,7 +162,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             set_stage(session, Stage::Writing);
         }
-        E::Accepted { delivery } => session.outbox.accept(*delivery),
+        E::Accepted { delivery } => {
+            session.in_vain = 0;
+            session.outbox.accept(*delivery);
+        }
         E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
 
         // ── holds and budgets ──
