@@ -513,7 +513,7 @@ impl Footprint {
                 _ => None,
             },
             // A branch outlives its session for as long as the workspace does.
-            holds_branch: live || session.workspace.path().is_some(),
+            holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
             conversation: session.conversation.clone(),
         }

@@ -250,11 +250,11 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         // ── what it leaves behind ──
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
         (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
-            WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } => Ok(vec![E::RemovalWanted {}]),
-            // Gone already, or on its way: what was asked for is so.
-            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing { .. } => {
-                NOTHING
+            WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
+                Ok(vec![E::RemovalWanted {}])
             }
+            // Gone already, or on its way: what was asked for is so.
+            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing => NOTHING,
         },
         (_, I::WorkspaceRemoved { tries, rescue }) if is_removing(session, tries) => {
             Ok(vec![E::WorkspaceRemoved { rescue }])
@@ -341,7 +341,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     let attempt = session.attempt.next();
     let mut events = vec![SessionEvent::Admitted { attempt }];
-    if let WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } = session.workspace.state {
+    if session.workspace.path().is_some() {
         events.extend(launch(session, moment, attempt));
     }
     events
@@ -376,7 +376,7 @@ fn restore(state: &State, session: &Session) -> Events {
     {
         return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
     }
-    if matches!(session.workspace.state, WorkspaceState::Removing { .. }) {
+    if session.workspace.state == WorkspaceState::Removing {
         return Err(Refusal::Invalid {
             what: "its workspace is being removed; try again in a moment".into(),
         });
@@ -394,7 +394,7 @@ fn is_creation(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn is_removing(session: &Session, tries: u32) -> bool {
-    matches!(session.workspace.state, WorkspaceState::Removing { .. }) && session.workspace.tries == tries
+    session.workspace.state == WorkspaceState::Removing && session.workspace.tries == tries
 }
 
 // ── seeing ──
@@ -553,6 +553,10 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     }
     events.extend(session.holds.keys().map(|kind| SessionEvent::Released { kind: *kind }));
     events.push(SessionEvent::Ended { outcome });
+    // Nobody has worked in it, and nobody knows whether it is there: that is cleared up at once, by the gate.
+    if session.workspace.state == WorkspaceState::Doubtful {
+        events.push(SessionEvent::RemovalWanted {});
+    }
     events
 }
 
@@ -632,7 +636,7 @@ fn due(state: &State, session: &Session, moment: &Moment) -> Events {
             events
         }
         Phase::Ended { at, .. }
-            if *at + state.settings.keep_ended <= now && session.workspace.path().is_none() =>
+            if *at + state.settings.keep_ended <= now && !session.workspace.may_exist() =>
         {
             vec![E::Archived { pulls: session.pulls.clone() }]
         }
@@ -653,7 +657,7 @@ impl Session {
                 };
                 [outbox, self.look_at(settings)].into_iter().flatten().min()
             }
-            Phase::Ended { at, .. } if self.workspace.path().is_none() => Some(*at + settings.keep_ended),
+            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
             _ => self.again_at(),
         }
     }

@@ -65,26 +65,29 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         _ => {}
     }
-    if let WorkspaceState::Removing { path, base } = &session.workspace.state
-        && session.workspace.again_at.is_none()
-    {
+    let workspace = &session.workspace;
+    if workspace.state == WorkspaceState::Removing && workspace.again_at.is_none() {
         wanted.push(Effect::RemoveWorkspace {
             session: session.id,
-            tries: session.workspace.tries,
+            tries: workspace.tries,
             project: session.spec.project.clone(),
+            repository: repository(state, session),
             kind: session.spec.workspace.clone(),
-            path: path.clone(),
+            tree: workspace.tree.clone(),
             branch: session.spec.branch.clone(),
-            base: base.clone(),
         });
     }
+}
+
+fn repository(state: &State, session: &Session) -> String {
+    state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
 }
 
 fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     let project = state.projects.get(&session.spec.project);
     WorkspacePlan {
         project: session.spec.project.clone(),
-        repository: project.map(|project| project.path.clone()).unwrap_or_default(),
+        repository: repository(state, session),
         kind: session.spec.workspace.clone(),
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),

@@ -15,19 +15,17 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
             // A tree that was to be removed and was kept is as good as new for its own session.
-            if let WorkspaceState::Kept { path, base, .. } = &session.workspace.state {
-                session.workspace.state = WorkspaceState::Ready { path: path.clone(), base: base.clone() };
+            if let WorkspaceState::Kept { .. } = session.workspace.state
+                && session.workspace.tree.is_some()
+            {
+                session.workspace.becomes(WorkspaceState::Ready);
             }
         }
-        E::WorkspaceReady { path, base } => {
-            session.workspace = Workspace {
-                state: WorkspaceState::Ready { path: path.clone(), base: base.clone() },
-                ..Workspace::default()
-            };
-        }
+        E::WorkspaceReady { path, base } => session.workspace = Workspace::ready(path, base),
         E::WorkspaceFailed { why, again_at } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
+            session.workspace.state = WorkspaceState::Doubtful;
             if again_at.is_none() {
                 session.workspace.tries = 0;
                 session.phase = Phase::SetupFailed { why: why.clone() };
@@ -186,39 +184,16 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::PullLinked { pull } => {
             session.pulls.insert(pull.clone());
         }
-        E::RemovalWanted {} => {
-            if let WorkspaceState::Ready { path, base } | WorkspaceState::Kept { path, base, .. } =
-                &session.workspace.state
-            {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removing { path: path.clone(), base: base.clone() },
-                    ..Workspace::default()
-                };
-            }
-        }
+        E::RemovalWanted {} => session.workspace.becomes(WorkspaceState::Removing),
         E::RemovalFailed { again_at, .. } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = Some(*again_at);
         }
         E::WorkspaceRemoved { rescue } => {
-            if let Some(path) = session.workspace.path().map(str::to_owned) {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removed { path, rescue: rescue.clone() },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Removed { rescue: rescue.clone() });
         }
         E::WorkspaceKept { reasons } => {
-            if let WorkspaceState::Removing { path, base } = &session.workspace.state {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Kept {
-                        path: path.clone(),
-                        base: base.clone(),
-                        reasons: reasons.clone(),
-                    },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
 }

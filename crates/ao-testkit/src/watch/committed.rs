@@ -193,7 +193,7 @@ fn own_branch(inner: &Inner, session: &Session) -> bool {
 }
 
 fn holds_branch(session: &Session) -> bool {
-    session.is_live() || session.workspace.path().is_some()
+    session.is_live() || session.workspace.may_exist()
 }
 
 /// Whether now is a time to speak.
