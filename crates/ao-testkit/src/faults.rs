@@ -96,9 +96,15 @@ impl Fault {
 pub enum Plan {
     Calm,
     /// So many of a thousand calls go wrong, in any way.
-    Random { per_mille: u16 },
+    Random {
+        per_mille: u16,
+    },
     /// This call goes wrong in this way, so many times from now on.
-    These { call: Call, fault: Fault, times: u32 },
+    These {
+        call: Call,
+        fault: Fault,
+        times: u32,
+    },
 }
 
 /// Chooses faults and counts them.

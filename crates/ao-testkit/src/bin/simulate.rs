@@ -123,7 +123,9 @@ fn failed(seed: u64, config: &Config) -> ExitCode {
     println!("\n{}", outcome.trace.last(60));
     match outcome.violation {
         Some(violation) => println!("seed {seed}: {violation}"),
-        None => println!("seed {seed} failed, but holds when it is run again: the world is not deterministic"),
+        None => {
+            println!("seed {seed} failed, but holds when it is run again: the world is not deterministic")
+        }
     }
     println!("replay: cargo xtask simulate --seed {seed}");
     ExitCode::FAILURE

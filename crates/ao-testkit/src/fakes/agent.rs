@@ -57,7 +57,10 @@ fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &Launc
     let delivery = inner.log.shadow.sessions.get(&session).and_then(|session| {
         session.outbox.current.as_ref().filter(|current| current.with_launch == Some(attempt)).map(|d| d.no)
     });
-    inner.outside.plans.insert((session, attempt), (plan.conversation.clone(), plan.prompt.clone(), delivery));
+    inner
+        .outside
+        .plans
+        .insert((session, attempt), (plan.conversation.clone(), plan.prompt.clone(), delivery));
     Prepared::Run {
         command: Command {
             program: "fake".into(),
@@ -78,7 +81,10 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     let key = (order.session, order.attempt);
     let careless = inner.careless == Careless::Agent;
     let Some(process) = inner.outside.processes.get_mut(&key) else {
-        inner.broken(Invariant::CommitFirst, format!("delivery to {} attempt {}, which never was", key.0, key.1));
+        inner.broken(
+            Invariant::CommitFirst,
+            format!("delivery to {} attempt {}, which never was", key.0, key.1),
+        );
         return Err(AgentError::Failed("there is no such process".into()));
     };
     match process.mind {
@@ -90,9 +96,11 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
         return Ok(Delivered::Held { why: "a person's draft is in the way".into() });
     }
     let conversation = process.conversation.clone();
-    let taken = inner.outside.conversations.get(&conversation).is_some_and(|turns| {
-        turns.iter().any(|turn| turn.delivery == Some(order.delivery))
-    });
+    let taken = inner
+        .outside
+        .conversations
+        .get(&conversation)
+        .is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(order.delivery)));
     if taken && !careless {
         return Ok(Delivered::Taken { text: order.text.clone() });
     }
@@ -129,7 +137,9 @@ fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {
         Mind::Booting => vec![alive(true)],
         // A long silent tool call: the screen shows nothing that we know.
         Mind::Working { silent: true } => vec![alive(true)],
-        Mind::Working { silent: false } => vec![alive(true), screen(Reading::Working { doing: "cargo test".into() })],
+        Mind::Working { silent: false } => {
+            vec![alive(true), screen(Reading::Working { doing: "cargo test".into() })]
+        }
         Mind::Idle => vec![alive(false), screen(Reading::Idle)],
         Mind::Asking => vec![alive(false), screen(Reading::Asking { question: "Allow `rm`?".into() })],
         Mind::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],

@@ -15,8 +15,7 @@ impl Notifier for Fake {
     }
 
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
-        let passed =
-            self.universe.before(self.life, Call::Notify).await.map_err(NotifyError::Failed)?;
+        let passed = self.universe.before(self.life, Call::Notify).await.map_err(NotifyError::Failed)?;
         {
             let mut inner = self.universe.lock();
             let raised = inner.log.ledger.was_raised(&notice.key);

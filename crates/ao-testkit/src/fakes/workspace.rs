@@ -20,8 +20,7 @@ impl Workspace for Fake {
         attempt: Attempt,
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError> {
-        let passed =
-            self.universe.before(self.life, Call::Create).await.map_err(WorkspaceError::Failed)?;
+        let passed = self.universe.before(self.life, Call::Create).await.map_err(WorkspaceError::Failed)?;
         let made = create(&mut self.universe.lock(), session, attempt, plan)?;
         self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
         Ok(made)
@@ -32,8 +31,7 @@ impl Workspace for Fake {
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        let passed =
-            self.universe.before(self.life, Call::Remove).await.map_err(WorkspaceError::Failed)?;
+        let passed = self.universe.before(self.life, Call::Remove).await.map_err(WorkspaceError::Failed)?;
         let mut removal = remove(&mut self.universe.lock(), order);
         if passed.times() > 1 {
             removal = remove(&mut self.universe.lock(), order);
@@ -53,12 +51,8 @@ fn create(
     inner.must(admitted, Invariant::CommitFirst, || {
         format!("a workspace is made for attempt {attempt} of {session}, which has no slot in the log")
     });
-    let one_turn = inner
-        .log
-        .shadow
-        .sessions
-        .get(&session)
-        .is_some_and(|session| session.spec.agent.abilities.one_turn);
+    let one_turn =
+        inner.log.shadow.sessions.get(&session).is_some_and(|session| session.spec.agent.abilities.one_turn);
     inner.outside.meet(session, one_turn);
     if inner.outside.temper(session).setup_fails {
         return Err(WorkspaceError::Failed("the setup script failed".into()));

@@ -51,8 +51,7 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
         10 => {
             let author = Author { login: "bob".into(), standing: Standing::Member };
             let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
-            let verdict =
-                if rng.bool() { ReviewVerdict::Approved } else { ReviewVerdict::ChangesRequested };
+            let verdict = if rng.bool() { ReviewVerdict::Approved } else { ReviewVerdict::ChangesRequested };
             let (body, revision) = ("please".to_owned(), "1".to_owned());
             facts.reviews.push(ReviewFacts { id, author, verdict, commit, body, revision });
         }

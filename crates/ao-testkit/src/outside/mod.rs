@@ -172,7 +172,8 @@ impl Outside {
 
     /// From now on all agents behave.
     pub(crate) fn calm_down(&mut self) {
-        let calm = |temper: &Temper| Temper { one_turn: temper.one_turn, cost: temper.cost, ..Temper::default() };
+        let calm =
+            |temper: &Temper| Temper { one_turn: temper.one_turn, cost: temper.cost, ..Temper::default() };
         self.tempers.values_mut().for_each(|temper| *temper = calm(temper));
         self.usual = calm(&self.usual);
         for process in self.processes.values_mut() {

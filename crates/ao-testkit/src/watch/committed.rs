@@ -176,9 +176,12 @@ fn appears(inner: &mut Inner, id: SessionId, spec: &ao_core::session::SessionSpe
 
 fn alone(inner: &Inner, session: &Session) -> bool {
     session.spec.task.is_none()
-        || !inner.log.shadow.sessions.values().any(|other| {
-            other.id != session.id && other.is_live() && other.spec.task == session.spec.task
-        })
+        || !inner
+            .log
+            .shadow
+            .sessions
+            .values()
+            .any(|other| other.id != session.id && other.is_live() && other.spec.task == session.spec.task)
 }
 
 fn own_branch(inner: &Inner, session: &Session) -> bool {

@@ -12,9 +12,10 @@ use crate::universe::Inner;
 
 /// Whether the log, read from its newest snapshot or from its start, gives the state that it was written from.
 pub(crate) fn replays(inner: &mut Inner) {
-    let from_snapshot = inner.log.snapshots.last().map(|snapshot| {
-        (State::from_snapshot(&snapshot.body).map_err(|err| err.to_string()), snapshot.seq)
-    });
+    let from_snapshot =
+        inner.log.snapshots.last().map(|snapshot| {
+            (State::from_snapshot(&snapshot.body).map_err(|err| err.to_string()), snapshot.seq)
+        });
     let starts = from_snapshot.into_iter().chain([(Ok(State::default()), 0)]);
     for (state, seq) in starts.collect::<Vec<_>>() {
         let replayed = state.and_then(|mut state| {
@@ -64,7 +65,12 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
         };
         answers(replayed) != answers(known)
     };
-    known.sessions.values().map(|session| &**session).find(lost).map(|lost| format!("the indexes disagree on {}", lost.id))
+    known
+        .sessions
+        .values()
+        .map(|session| &**session)
+        .find(lost)
+        .map(|lost| format!("the indexes disagree on {}", lost.id))
 }
 
 /// Whether everything has come to rest in a way that a person understands.
@@ -118,9 +124,10 @@ fn restless(state: &State, session: &Session) -> Option<String> {
         }
         // A held one waits for a person, and says so.
         Phase::Retrying { .. } if !session.holds.is_empty() => None,
-        Phase::Preparing { .. } | Phase::Starting { .. } | Phase::Stopping { .. } | Phase::Retrying { .. } => {
-            Some(format!("is still {:?}", session.phase))
-        }
+        Phase::Preparing { .. }
+        | Phase::Starting { .. }
+        | Phase::Stopping { .. }
+        | Phase::Retrying { .. } => Some(format!("is still {:?}", session.phase)),
         Phase::Running { .. } if session.judgement.activity == Activity::Exited => {
             Some("counts as running, and its process has ended".into())
         }
