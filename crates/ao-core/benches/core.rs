@@ -126,7 +126,10 @@ impl Fleet {
         let delivery = known.outbox.current.as_ref().expect("a delivery is under way");
         let (no, tries, text) = (delivery.no, delivery.tries, delivery.text.clone());
         self.tell(session, SessionInput::Written { attempt, delivery: no, tries });
-        self.tell(session, SessionInput::Proof { attempt, text });
+        self.tell(
+            session,
+            SessionInput::Proof { attempt, delivery: None, turn: self.seed.to_string(), text },
+        );
     }
 
     fn see(&mut self, session: SessionId, reading: Reading) {

@@ -136,6 +136,12 @@ fn session(
                 ),
             });
         }
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
+            level: Level::Info,
+            subject: Subject::Session(id),
+            key: format!("{id} after all {messages:?}"),
+            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
+        }),
         E::MessagesDropped { why } => then.push_back(Input::Tell {
             level: Level::Info,
             subject: Subject::Session(id),

@@ -533,6 +533,7 @@ impl SessionEvent {
                 | SessionEvent::DeliveryPaused { .. }
                 | SessionEvent::DeliveryRetried { .. }
                 | SessionEvent::Accepted { .. }
+                | SessionEvent::TakenAfterAll { .. }
                 | SessionEvent::Spent { .. }
         )
     }

@@ -1,21 +1,224 @@
-//! Rules with a bug planted in them.
+//! Rules with a bug planted in them, one for each thing that must hold. A simulation that misses one is not worth its
+//! time.
 
-use ao_core::{Effect, Input, Moment, Refusal, Scope, Stamped, State};
+use ao_core::incident::{IncidentEvent, Rung};
+use ao_core::notice::NoticeEvent;
+use ao_core::session::{AfterStop, SessionEvent, SessionInput, Stage};
+use ao_core::workspace::WorkspaceState;
+use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
 use ao_engine::{Core, Rules};
 
 /// A bug in the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mutant {
-    /// None: the rules as they are.
-    Sound,
+    /// Forgets what waits for an agent when a dialog opens.
+    ForgetsMessages,
+    /// Takes what was written for what was read.
+    BelievesWrites,
+    /// Gives a taken task to a second session.
+    SharesTasks,
+    /// Gives every conversation the same name.
+    SharesConversations,
+    /// Counts one slot too few.
+    OneTooMany,
+    /// Begins the count of tries anew whenever a problem flickers.
+    ForgetsTries,
+    /// Never counts a restart.
+    ForgetsRestarts,
+    /// Begins the ladder anew whenever a problem comes back.
+    TellsAgain,
+    /// Ends without a word.
+    SaysNothing,
+    /// Does not hear that a process has ended.
+    DeafToEnds,
+    /// Types while a person does.
+    TypesOverPeople,
+    /// Does not heed holds.
+    IgnoresHolds,
+    /// Removes workspaces of ended sessions unasked.
+    TidiesUp,
+    /// Sleeps through every timer.
+    Sleeps,
+    /// Keeps failed deliveries to itself.
+    Hushes,
+    /// Falls over at the first crash of an agent.
+    FallsOver,
+    /// Changes what it remembers without writing that down.
+    RemembersWrongly,
 }
 
 impl Rules for Mutant {
     fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
-        Core.step(state, moment, input)
+        match self {
+            Mutant::Sleeps if input == Input::Tick => Ok(vec![]),
+            Mutant::DeafToEnds if is(&input, |input| matches!(input, SessionInput::ProcessEnded { .. })) => {
+                Ok(vec![])
+            }
+            Mutant::BelievesWrites => Core.step(state, moment, believed(state, input)),
+            Mutant::SharesTasks => shares_tasks(state, moment, input),
+            Mutant::OneTooMany => {
+                state.settings.max_live += 1;
+                let outcome = Core.step(state, moment, input);
+                state.settings.max_live -= 1;
+                outcome
+            }
+            Mutant::TypesOverPeople => {
+                for session in state.sessions.values_mut() {
+                    session.evidence.human_typed = None;
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::IgnoresHolds => {
+                for session in state.sessions.values_mut() {
+                    session.holds.clear();
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::ForgetsRestarts => {
+                for session in state.sessions.values_mut() {
+                    session.restarts = 0;
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::SharesConversations | Mutant::SaysNothing | Mutant::Hushes => {
+                self.rewrites(state, moment, input)
+            }
+            _ => {
+                let outcome = Core.step(state, moment, input);
+                for stamped in outcome.iter().flatten() {
+                    self.spoil(state, &stamped.event);
+                }
+                outcome
+            }
+        }
     }
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
-        Core.wants(state, scope)
+        let mut wanted = Core.wants(state, scope);
+        if let (Mutant::TidiesUp, Scope::Session(id)) = (self, scope)
+            && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
+            && session.workspace.state == WorkspaceState::Ready
+        {
+            wanted.push(Effect::RemoveWorkspace {
+                session: *id,
+                tries: 0,
+                project: session.spec.project.clone(),
+                repository: String::new(),
+                kind: session.spec.workspace.clone(),
+                tree: session.workspace.tree.clone(),
+                branch: session.spec.branch.clone(),
+            });
+        }
+        wanted
     }
+}
+
+impl Mutant {
+    /// Remembers something else than what happened.
+    fn spoil(self, state: &mut State, event: &Event) {
+        match (self, event) {
+            (Mutant::ForgetsMessages, Event::Session(id, SessionEvent::MessageQueued { .. })) => {
+                if let Some(session) = state.sessions.get_mut(id) {
+                    session.outbox.waiting.pop_back();
+                }
+            }
+            (Mutant::RemembersWrongly, Event::Session(id, SessionEvent::Spent { .. })) => {
+                if let Some(session) = state.sessions.get_mut(id) {
+                    session.spend.turns += 1;
+                }
+            }
+            (Mutant::ForgetsTries, Event::Incident(key, IncidentEvent::Returned { .. })) => {
+                if let Some(incident) = state.incidents.get_mut(key) {
+                    (incident.acted, incident.acted_on) = (0, None);
+                }
+            }
+            (Mutant::TellsAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {
+                if let Some(incident) = state.incidents.get_mut(key) {
+                    (incident.rung, incident.acted_on) = (Rung::Agent, None);
+                }
+            }
+            (
+                Mutant::FallsOver,
+                Event::Session(_, SessionEvent::Stopping { then: AfterStop::Retry { .. } }),
+                // Without the panic hook's message, of which there would be many.
+            ) => std::panic::resume_unwind(Box::new("a planted panic")),
+            _ => {}
+        }
+    }
+
+    /// Lets something else have happened than what did.
+    fn rewrites(self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+        let before = state.clone();
+        let mut events = Core.step(state, moment, input)?;
+        match self {
+            Mutant::Hushes => events.retain(|stamped| match &stamped.event {
+                Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
+                _ => true,
+            }),
+            _ => {
+                for stamped in &mut events {
+                    match (self, &mut stamped.event) {
+                        (
+                            Mutant::SharesConversations,
+                            Event::Session(_, SessionEvent::Launching { conversation, .. }),
+                        ) => {
+                            *conversation = ConversationId::new("the-one-conversation");
+                        }
+                        (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
+                            why.clear()
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+        *state = replayed(before, &events);
+        Ok(events)
+    }
+}
+
+fn is(input: &Input, what: impl Fn(&SessionInput) -> bool) -> bool {
+    matches!(input, Input::Session { input, .. } if what(input))
+}
+
+/// A write, turned into the proof that it would need.
+fn believed(state: &State, input: Input) -> Input {
+    let Input::Session { session, input: SessionInput::Written { attempt, .. } } = &input else {
+        return input;
+    };
+    let current = state.sessions.get(session).and_then(|session| session.outbox.current.as_ref());
+    match current.filter(|current| current.stage == Stage::Writing) {
+        Some(current) => Input::Session {
+            session: *session,
+            input: SessionInput::Proof {
+                attempt: *attempt,
+                delivery: Some(current.no),
+                turn: format!("believed {}", current.no),
+                text: current.text.clone(),
+            },
+        },
+        None => input,
+    }
+}
+
+/// Spawns as if there were no task, and names it afterwards.
+fn shares_tasks(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+    let Input::Spawn(mut request) = input else { return Core.step(state, moment, input) };
+    let before = state.clone();
+    let task = request.task.take();
+    let mut events = Core.step(state, moment, Input::Spawn(request))?;
+    for stamped in &mut events {
+        if let Event::Session(_, SessionEvent::Queued { spec }) = &mut stamped.event {
+            spec.task.clone_from(&task);
+        }
+    }
+    *state = replayed(before, &events);
+    Ok(events)
+}
+
+fn replayed(mut state: State, events: &[Stamped]) -> State {
+    for stamped in events {
+        state.evolve(stamped);
+    }
+    state
 }

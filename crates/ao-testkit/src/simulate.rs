@@ -86,7 +86,7 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
             inner.outside.plan(at, Happening::Act);
         });
         let mut until = 0;
-        while sim.with(|inner| inner.steps < config.steps && inner.violation.is_none()) && until < LONGEST {
+        while sim.with(|inner| inner.steps < config.steps && !inner.over) && until < LONGEST {
             until = sim.with(|inner| inner.elapsed()) + 5_000;
             sim.run_until(until).await;
         }
@@ -133,7 +133,7 @@ async fn settle(sim: &mut Sim) {
     });
     sim.post(Input::Host { free_mb: 10_000 });
     sim.run_until(until).await;
-    if sim.with(|inner| inner.violation.is_none()) {
+    if sim.with(|inner| !inner.over) {
         sim.restart().await;
         sim.with(watch::at_rest);
     }

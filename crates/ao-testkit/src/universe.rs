@@ -26,6 +26,8 @@ const FOR_EVER: Duration = Duration::from_secs(30 * 24 * 3600);
 pub(crate) struct Universe {
     inner: Mutex<Inner>,
     pub(crate) crashed: Notify,
+    /// A world that spins never sleeps, so whoever drives it has to be woken.
+    pub(crate) halted: Arc<Notify>,
 }
 
 /// Bugs planted in the fakes on purpose, to see whether the simulation notices.
@@ -65,6 +67,9 @@ pub(crate) struct Inner {
     pub(crate) disk_full_until: u64,
     watching: Option<Invariant>,
     pub(crate) violation: Option<Violation>,
+    /// Set once nothing more is to be learnt from this world.
+    pub(crate) over: bool,
+    halt: Arc<Notify>,
 }
 
 /// How a call ends that was let through.
@@ -90,6 +95,7 @@ impl Universe {
         watching: Option<Invariant>,
         trace: Trace,
     ) -> Arc<Universe> {
+        let halted = Arc::new(Notify::new());
         let inner = Inner {
             rng: Rng::with_seed(seed),
             began: Instant::now(),
@@ -107,8 +113,10 @@ impl Universe {
             disk_full_until: 0,
             watching,
             violation: None,
+            over: false,
+            halt: halted.clone(),
         };
-        Arc::new(Universe { inner: Mutex::new(inner), crashed: Notify::new() })
+        Arc::new(Universe { inner: Mutex::new(inner), crashed: Notify::new(), halted })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -221,7 +229,13 @@ impl Inner {
         if self.violation.is_none() && self.watching.is_none_or(|watched| watched == invariant) {
             self.note(|| Line::Note(format!("BROKEN {invariant}: {what}")));
             self.violation = Some(Violation { invariant, step: self.steps, what });
+            self.halt();
         }
+    }
+
+    pub(crate) fn halt(&mut self) {
+        self.over = true;
+        self.halt.notify_one();
     }
 
     pub(crate) fn note(&mut self, line: impl FnOnce() -> Line) {

@@ -391,7 +391,7 @@ impl Sim {
         loop {
             let next = {
                 let inner = self.universe.lock();
-                if inner.violation.is_some() {
+                if inner.over {
                     return;
                 }
                 inner.outside.next().unwrap_or(until).min(until)
@@ -400,6 +400,7 @@ impl Sim {
             let life = self.life.as_mut().expect("the daemon is up");
             tokio::select! {
                 biased;
+                () = self.universe.halted.notified() => return,
                 () = self.universe.crashed.notified() => self.revive().await,
                 ended = &mut life.task => {
                     self.life = None;

@@ -160,15 +160,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             .filter(|message| message.kind == MessageKind::News { incident: incident.clone() })
             .map(|message| E::MessageWithdrawn { no: message.no })
             .collect()),
-        (_, I::Proof { attempt, text }) => match &session.outbox.current {
-            Some(delivery)
-                if attempt == session.attempt && carries(&text, &delivery.text) == Carries::Yes =>
-            {
-                Ok(vec![E::Accepted { delivery: delivery.no }])
-            }
-            // Somebody else's turn, or one that we already know of.
-            _ => NOTHING,
-        },
+        (_, I::Proof { attempt, .. }) if attempt != session.attempt => NOTHING,
+        (_, I::Proof { delivery, turn, text, .. }) => Ok(proven(session, delivery, turn, &text)),
         (Phase::Running { attempt, .. }, I::Written { attempt: of, delivery, tries })
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
@@ -477,6 +470,33 @@ fn send(session: &Session, phase: &Phase, now: Timestamp, new: NewMessage) -> Ev
         events.push(SessionEvent::Requeued { why: "a message waits for it".into() });
     }
     Ok(events)
+}
+
+/// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
+fn proven(session: &Session, delivery: Option<u32>, turn: String, text: &str) -> Vec<SessionEvent> {
+    let current =
+        session.outbox.current.as_ref().filter(|current| carries(text, &current.text) == Carries::Yes);
+    match (current, delivery) {
+        // The adapter knows which delivery it means.
+        (Some(current), Some(no)) if current.no == no => {
+            return vec![SessionEvent::Accepted { delivery: no, turn }];
+        }
+        (_, Some(_)) => return vec![],
+        (_, None) if session.outbox.proved_by(&turn) => return vec![],
+        (_, None) => {}
+    }
+    // The elder first: the same words may have been said again after they were given up.
+    let late: Vec<u32> = session
+        .outbox
+        .failed
+        .iter()
+        .filter(|(message, _)| carries(text, &message.body) == Carries::Yes)
+        .map(|(message, _)| message.no)
+        .collect();
+    if !late.is_empty() {
+        return vec![SessionEvent::TakenAfterAll { messages: late, turn }];
+    }
+    current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
 }
 
 /// The task as the first message of a conversation.

@@ -38,6 +38,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             if let Some(delivery) = &session.outbox.current
                 && delivery.stage == Stage::Writing
                 && delivery.with_launch.is_none()
+                // What is being typed is finished; after a restart it is not begun again until the hold is gone.
                 && session.holds.is_empty()
             {
                 wanted.push(Effect::Deliver {

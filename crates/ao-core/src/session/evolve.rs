@@ -160,10 +160,11 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             set_stage(session, Stage::Writing);
         }
-        E::Accepted { delivery } => {
+        E::Accepted { delivery, turn } => {
             session.in_vain = 0;
-            session.outbox.accept(*delivery);
+            session.outbox.accept(*delivery, turn);
         }
+        E::TakenAfterAll { messages, turn } => session.outbox.take_after_all(messages, turn),
         E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
 
         // ── holds and budgets ──

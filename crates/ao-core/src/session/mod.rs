@@ -296,6 +296,9 @@ pub enum SessionInput {
     /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
     Proof {
         attempt: Attempt,
+        /// Which delivery it is, if whoever tells wrote it himself.
+        delivery: Option<u32>,
+        turn: String,
         text: String,
     },
     Spent {
@@ -438,8 +441,15 @@ pub enum SessionEvent {
     DeliveryRetried {
         delivery: u32,
     },
+    /// Proven by this turn of the agent's.
     Accepted {
         delivery: u32,
+        turn: String,
+    },
+    /// Messages that were given up, and a proof that came too late for that.
+    TakenAfterAll {
+        messages: Vec<u32>,
+        turn: String,
     },
     DeliveryFailed {
         delivery: u32,

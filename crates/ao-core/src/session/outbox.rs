@@ -24,6 +24,8 @@ use crate::{Attempt, Timestamp};
 pub(super) const DELIVERY_BYTES: usize = 32 * 1024;
 /// How many failed messages stay in memory with their text; the log keeps all of them.
 const FAILED_KEPT: usize = 20;
+/// How many turns are remembered, to tell an old proof that comes late from a new one.
+const TURNS_KEPT: usize = 16;
 /// How many senders' keys are remembered, to tell a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
 
@@ -125,6 +127,8 @@ pub struct Outbox {
     next_message: u32,
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
+    /// The turns that have proven something. Each proves one delivery, however often it is told.
+    turns: VecDeque<String>,
 }
 
 /// Why a message waits.
@@ -248,7 +252,26 @@ impl Outbox {
         self.current = Some(delivery.clone());
     }
 
-    pub(super) fn accept(&mut self, delivery: u32) {
+    /// Whether a turn has proven an earlier delivery.
+    pub(super) fn proved_by(&self, turn: &str) -> bool {
+        self.turns.iter().any(|known| known == turn)
+    }
+
+    fn remember(&mut self, turn: &str) {
+        self.turns.push_back(turn.to_owned());
+        if self.turns.len() > TURNS_KEPT {
+            self.turns.pop_front();
+        }
+    }
+
+    pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) {
+        self.remember(turn);
+        self.failed.retain(|(message, _)| !messages.contains(&message.no));
+        self.accepted = self.accepted.saturating_add(messages.len() as u32);
+    }
+
+    pub(super) fn accept(&mut self, delivery: u32, turn: &str) {
+        self.remember(turn);
         if let Some(done) = self.current.take_if(|current| current.no == delivery) {
             self.accepted = self.accepted.saturating_add(done.messages.len() as u32);
         }

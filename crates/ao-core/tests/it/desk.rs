@@ -163,7 +163,9 @@ impl Desk {
 
     pub(crate) fn prove(&mut self, session: SessionId, text: &str) {
         let attempt = self.session(session).attempt;
-        self.tell(session, SessionInput::Proof { attempt, text: text.into() });
+        self.seed += 1;
+        let turn = format!("turn {}", self.seed);
+        self.tell(session, SessionInput::Proof { attempt, delivery: None, turn, text: text.into() });
     }
 
     pub(crate) fn spends(&mut self, session: SessionId, spend: Spend) {

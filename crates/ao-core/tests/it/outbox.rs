@@ -227,3 +227,48 @@ fn a_dialog_seen_at_the_last_moment_puts_the_delivery_off_without_spending_a_try
     }
     assert!(desk.session(session).outbox.failed.is_empty(), "the way was barred, but nobody gave up");
 }
+
+#[test]
+fn a_turn_proves_one_message_even_if_the_next_has_the_same_words() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "continue");
+    desk.write(session);
+    desk.send(session, "continue");
+    let first = || SessionInput::Proof {
+        attempt: ao_core::Attempt(1),
+        delivery: None,
+        turn: "t1".into(),
+        text: "continue".into(),
+    };
+    desk.tell(session, first());
+    desk.tell(session, first());
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
+}
+
+#[test]
+fn a_proof_that_comes_after_the_message_was_given_up_is_believed_and_proves_nothing_else() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "continue");
+    for _ in 0..4 {
+        desk.write(session);
+        desk.wait(11);
+    }
+    assert_eq!(desk.session(session).outbox.failed.len(), 1);
+    // Somebody says the same again, and then the proof of the first one arrives.
+    desk.send(session, "continue");
+    desk.prove(session, "continue");
+    assert!(desk.session(session).outbox.failed.is_empty());
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
+    assert_eq!(desk.told().len(), 2);
+    // The adapter that wrote the second knows which one it means, even by the words of the same turn.
+    let proof = SessionInput::Proof {
+        attempt: ao_core::Attempt(1),
+        delivery: Some(3),
+        turn: "t2".into(),
+        text: "continue".into(),
+    };
+    desk.tell(session, proof);
+    assert!(desk.session(session).outbox.is_empty());
+}

@@ -239,7 +239,7 @@ impl Agent for World {
 
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
         self.taken.lock().unwrap().push(order.text.clone());
-        Ok(Delivered::Taken { text: order.text.clone() })
+        Ok(Delivered::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {

@@ -12,7 +12,7 @@ use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
 use ao_ports::Report;
 
-pub(crate) use agents::{human_types, kill, perform, start, take_turn};
+pub(crate) use agents::{human_types, kill, perform, start, take_turn, turn_name};
 pub(crate) use forge::{fresh_pull, shake};
 
 /// A process, by whose it is.

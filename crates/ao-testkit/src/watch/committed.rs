@@ -247,7 +247,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 *place = Place::Waiting;
             }
         }
-        E::Accepted { delivery } => {
+        E::Accepted { delivery, .. } => {
             let mut any = false;
             for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
                 *place = Place::Accepted;
@@ -260,6 +260,13 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
             let turns = inner.outside.conversations.get(conversation);
             if !turns.is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(*delivery))) {
                 return wrong(format!("delivery {delivery} is accepted, but the agent never read it"));
+            }
+        }
+        E::TakenAfterAll { messages, .. } => {
+            for no in messages {
+                if book.insert(*no, Place::Accepted) != Some(Place::Failed) {
+                    return wrong(format!("message {no} is taken after all, though it was not given up"));
+                }
             }
         }
         E::DeliveryFailed { delivery, .. } => {

@@ -27,9 +27,11 @@ impl Rules for Watched {
         let mut inner = self.universe.lock();
         inner.steps += 1;
         let at_once = inner.pace();
-        inner.must(at_once < AT_ONCE, Invariant::TimeMoves, || {
-            format!("{at_once} inputs, and no time passes")
-        });
+        if at_once > AT_ONCE {
+            inner.broken(Invariant::TimeMoves, format!("{at_once} inputs, and no time passes"));
+            // Whatever is watched for: it will not come about in a world that stands still.
+            inner.halt();
+        }
         if was_due && outcome.as_ref().is_ok_and(Vec::is_empty) {
             inner.broken(Invariant::TimeMoves, "something was due, and nothing came of it".into());
         }
@@ -48,6 +50,11 @@ impl Rules for Watched {
         let mut inner = self.universe.lock();
         if let Scope::Session(id) = scope {
             session(&mut inner, state, *id);
+            let held = state.sessions.get(id).is_some_and(|session| !session.holds.is_empty());
+            let speaks = wanted.iter().any(|effect| matches!(effect, Effect::Deliver { .. }));
+            inner.must(!(held && speaks), Invariant::BudgetHolds, || {
+                format!("a turn is wanted of {id}, which is held")
+            });
         }
         wanted
     }
