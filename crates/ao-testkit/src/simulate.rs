@@ -135,6 +135,7 @@ async fn settle(sim: &mut Sim) {
     sim.run_until(until).await;
     if sim.with(|inner| !inner.over) {
         sim.restart().await;
+        sim.with(watch::replays);
         sim.with(watch::at_rest);
     }
 }

@@ -345,12 +345,22 @@ impl Sim {
             };
             match opened {
                 Ok((engine, handle)) => {
+                    self.compare(&handle);
                     self.life = Some(Life { handle, task: tokio::spawn(engine.run()), stop });
                     return;
                 }
                 Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
             }
         }
+    }
+
+    /// Has the engine's state, as it was read from the log, compared with the shadow.
+    fn compare(&mut self, handle: &Handle) {
+        let (handle, universe) = (handle.clone(), self.universe.clone());
+        self.asks.spawn(async move {
+            let compare = move |state: &State| watch::agrees(&mut universe.lock(), state);
+            let _ = handle.view(compare).await;
+        });
     }
 
     /// The daemon is dead; what it had in memory is gone, and the next one starts from the log.
@@ -365,7 +375,6 @@ impl Sim {
             if inner.careless == Careless::Store {
                 inner.log.records.pop();
             }
-            watch::replays(&mut inner);
         }
         self.start().await;
     }
@@ -380,7 +389,6 @@ impl Sim {
                 _ = life.task => {}
             }
         }
-        watch::replays(&mut self.universe.lock());
         self.start().await;
     }
 

@@ -60,7 +60,10 @@ impl Runtime for Fake {
                     attempt: key.1,
                     life: life(process),
                 };
-                inner.outside.processes.iter().map(counted).collect()
+                // What was ended is forgotten; what died by itself waits for somebody to notice.
+                let known =
+                    inner.outside.processes.iter().filter(|(key, _)| !inner.outside.ended.contains(*key));
+                known.map(counted).collect()
             }
         };
         self.universe.after(passed).await.map_err(RuntimeError::Failed)?;
