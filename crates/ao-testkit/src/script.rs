@@ -80,13 +80,13 @@ fn choose(inner: &mut Inner) -> Deed {
             inner.note(|| Line::Note(format!("the wall clock jumps by {by} ms")));
             Deed::Say(vec![])
         }
-        90 | 91 => {
+        90 => {
             inner.disk_full_until = inner.elapsed() + inner.rng.u64(..8_000);
             inner.note(|| Line::Note("the disk is full for a while".into()));
             Deed::Say(vec![])
         }
-        92..=94 => Deed::Crash,
-        95 | 96 => Deed::Restart,
+        91 => Deed::Crash,
+        92 => Deed::Restart,
         _ => Deed::Say(vec![]),
     }
 }

@@ -8,10 +8,13 @@ use ao_core::budget::Limits;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::pull::{CheckState, PullInput};
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionInput, StatusWord,
 };
-use ao_core::{Event, Input, ProjectId, Refusal, SessionId, Settings, State, TaskId, Timestamp};
+use ao_core::{
+    Commit, Event, Input, ProjectId, PullId, Refusal, SessionId, Settings, State, TaskId, Timestamp,
+};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Receipt, Rules};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{JoinHandle, JoinSet};
@@ -196,6 +199,23 @@ impl World {
         self.ask(message(session, body, true, None))
     }
 
+    pub fn send_keyed(&mut self, session: SessionId, body: &str, key: &str) -> Result<Vec<Event>, Refusal> {
+        self.ask(message(session, body, false, Some(key.into())))
+    }
+
+    /// Says something without waiting for an answer, as one does when the daemon may be down.
+    pub fn post(&mut self, session: SessionId, input: SessionInput) {
+        let World { runtime, sim } = self;
+        let entered = runtime.enter();
+        sim.post(Input::Session { session, input });
+        drop(entered);
+    }
+
+    pub fn post_message(&mut self, session: SessionId, body: &str) {
+        let Input::Session { input, .. } = message(session, body, false, None) else { return };
+        self.post(session, input);
+    }
+
     pub fn tell(&mut self, session: SessionId, input: SessionInput) -> Result<Vec<Event>, Refusal> {
         self.ask(Input::Session { session, input })
     }
@@ -224,19 +244,78 @@ impl World {
     /// A person types into the agent's terminal.
     pub fn human_types(&mut self, session: SessionId) {
         let key = self.process_of(session);
+        let entered = self.runtime.enter();
         outside::human_types(&mut self.sim.universe.lock(), key);
+        drop(entered);
+    }
+
+    /// A person answers the dialog that is open.
+    pub fn answer_dialog(&mut self, session: SessionId) {
+        let key = self.process_of(session);
+        let entered = self.runtime.enter();
+        outside::answer(&mut self.sim.universe.lock(), key);
+        drop(entered);
+    }
+
+    /// How many of a thousand reports are lost, doubled or late.
+    pub fn bad_line(&mut self, per_mille: u16) {
+        self.sim.universe.lock().outside.bad_line = per_mille;
     }
 
     /// The process is killed from outside, and nobody says so.
     pub fn kill_agent(&mut self, session: SessionId) {
         let key = self.process_of(session);
+        let entered = self.runtime.enter();
         outside::kill(&mut self.sim.universe.lock(), key, None);
+        drop(entered);
     }
 
     /// How often this text is a user's turn, over all conversations.
     pub fn turns_with(&self, text: &str) -> usize {
         let inner = self.sim.universe.lock();
         inner.outside.conversations.values().flatten().filter(|turn| turn.text.contains(text)).count()
+    }
+
+    /// The user's turns of a session's conversation, in order.
+    pub fn conversation(&self, session: SessionId) -> Vec<String> {
+        let conversation = self.session(session).conversation;
+        let inner = self.sim.universe.lock();
+        let turns = conversation.and_then(|conversation| inner.outside.conversations.get(&conversation));
+        turns.into_iter().flatten().map(|turn| turn.text.clone()).collect()
+    }
+
+    // ── the forge ──
+
+    /// The session opens a pull request, and the poller sees it.
+    pub fn open_pull(&mut self, session: SessionId) -> PullId {
+        let spec = self.session(session).spec;
+        let pull = PullId { project: spec.project.clone(), number: 1 };
+        let facts = outside::fresh_pull(&spec.branch, Commit::new("b0"), self.now());
+        self.sim.universe.lock().outside.pulls.insert(pull.clone(), facts);
+        self.look_at(&pull);
+        let claim = PullInput::Claim { session };
+        self.ask(Input::Pull { pull: pull.clone(), input: claim }).expect("a session claims its own");
+        pull
+    }
+
+    /// The one check of a pull request changes, and the poller sees it.
+    pub fn check(&mut self, pull: &PullId, state: CheckState) {
+        if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
+            outside::check(facts, state);
+        }
+        self.look_at(pull);
+    }
+
+    fn look_at(&mut self, pull: &PullId) {
+        let mut facts = self.sim.universe.lock().outside.pulls[pull].clone();
+        facts.observed_at = self.now();
+        let seen = PullInput::Seen(Box::new(facts));
+        self.ask(Input::Pull { pull: pull.clone(), input: seen }).expect("a look is never refused");
+    }
+
+    /// How many workspaces exist.
+    pub fn trees(&self) -> usize {
+        self.sim.universe.lock().outside.trees.len()
     }
 
     pub fn living(&self) -> usize {
@@ -420,6 +499,7 @@ impl Sim {
                     self.universe.lock().broken(Invariant::EngineLives, what);
                     self.start().await;
                 }
+                () = self.universe.sooner.notified() => {}
                 () = tokio::time::sleep_until(wake) => {
                     while self.asks.try_join_next().is_some() {}
                     let now = self.elapsed();

@@ -104,7 +104,8 @@ fn start(inner: &mut Inner, spec: &StartSpec) {
         inner.broken(Invariant::OneProcessPerSession, what);
     }
     outside::start(inner, spec, name_of(spec.session, spec.attempt));
-    let (living, cap) = (inner.outside.living().count(), inner.log.ledger.widest_cap);
+    let cap = inner.log.ledger.widest_cap.max(inner.log.shadow.settings.max_live);
+    let living = inner.outside.living().count();
     inner.must(living as u32 <= cap, Invariant::CapsHold, || {
         format!("{living} processes live, and the cap was never above {cap}")
     });
