@@ -100,7 +100,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         stable_run: Duration::from_secs(120),
         stable_clear: Duration::from_secs(60),
         stuck_after: Duration::from_secs(120),
-        keep_ended: Duration::from_secs(1800),
+        keep_ended: Duration::from_secs(240),
         ..Settings::default()
     };
     use ao_core::incident::IncidentKind::*;

@@ -134,7 +134,6 @@ async fn settle(sim: &mut Sim) {
     sim.post(Input::Host { free_mb: 10_000 });
     sim.run_until(until).await;
     if sim.with(|inner| !inner.over) {
-        sim.restart().await;
         sim.with(watch::replays);
         sim.with(watch::at_rest);
     }
