@@ -12,9 +12,10 @@ use ao_ports::Report;
 use fastrand::Rng;
 
 use crate::outside::{self, Happening, Temper};
+use crate::sim::Sim;
 use crate::trace::Line;
 use crate::universe::Inner;
-use crate::world::{Sim, Spawn, message, request};
+use crate::world::{Spawn, message, request};
 
 /// What the next act comes to.
 enum Deed {

@@ -12,10 +12,11 @@ use crate::faults::{Fault, Plan};
 use crate::mutant::Mutant;
 use crate::outside::Happening;
 use crate::script;
+use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::universe::Careless;
 use crate::watch::{self, Invariant, Violation};
-use crate::world::{Sim, World};
+use crate::world::World;
 
 /// How a world is set up.
 #[derive(Debug, Clone)]
