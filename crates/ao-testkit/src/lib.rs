@@ -17,6 +17,7 @@ mod log;
 mod mutant;
 mod outside;
 mod script;
+mod sim;
 mod simulate;
 mod trace;
 mod universe;

@@ -165,7 +165,7 @@ impl Mutant {
                             *conversation = ConversationId::new("the-one-conversation");
                         }
                         (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
-                            why.clear()
+                            why.clear();
                         }
                         _ => {}
                     }

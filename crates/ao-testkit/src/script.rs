@@ -12,9 +12,10 @@ use ao_ports::Report;
 use fastrand::Rng;
 
 use crate::outside::{self, Happening, Temper};
+use crate::sim::Sim;
 use crate::trace::Line;
 use crate::universe::Inner;
-use crate::world::{Sim, Spawn, message, request};
+use crate::world::{Spawn, message, request};
 
 /// What the next act comes to.
 enum Deed {
@@ -80,13 +81,13 @@ fn choose(inner: &mut Inner) -> Deed {
             inner.note(|| Line::Note(format!("the wall clock jumps by {by} ms")));
             Deed::Say(vec![])
         }
-        90 | 91 => {
+        90 => {
             inner.disk_full_until = inner.elapsed() + inner.rng.u64(..8_000);
             inner.note(|| Line::Note("the disk is full for a while".into()));
             Deed::Say(vec![])
         }
-        92..=94 => Deed::Crash,
-        95 | 96 => Deed::Restart,
+        91 => Deed::Crash,
+        92 => Deed::Restart,
         _ => Deed::Say(vec![]),
     }
 }
@@ -100,7 +101,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         stable_run: Duration::from_secs(120),
         stable_clear: Duration::from_secs(60),
         stuck_after: Duration::from_secs(120),
-        keep_ended: Duration::from_secs(1800),
+        keep_ended: Duration::from_secs(240),
         ..Settings::default()
     };
     use ao_core::incident::IncidentKind::*;

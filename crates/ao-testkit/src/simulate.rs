@@ -12,10 +12,11 @@ use crate::faults::{Fault, Plan};
 use crate::mutant::Mutant;
 use crate::outside::Happening;
 use crate::script;
+use crate::sim::Sim;
 use crate::trace::Trace;
 use crate::universe::Careless;
 use crate::watch::{self, Invariant, Violation};
-use crate::world::{Sim, World};
+use crate::world::World;
 
 /// How a world is set up.
 #[derive(Debug, Clone)]
@@ -134,7 +135,7 @@ async fn settle(sim: &mut Sim) {
     sim.post(Input::Host { free_mb: 10_000 });
     sim.run_until(until).await;
     if sim.with(|inner| !inner.over) {
-        sim.restart().await;
+        sim.with(watch::replays);
         sim.with(watch::at_rest);
     }
 }

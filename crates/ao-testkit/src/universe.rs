@@ -28,6 +28,8 @@ pub(crate) struct Universe {
     pub(crate) crashed: Notify,
     /// A world that spins never sleeps, so whoever drives it has to be woken.
     pub(crate) halted: Arc<Notify>,
+    /// Something is going to happen sooner than what was to be next.
+    pub(crate) sooner: Arc<Notify>,
 }
 
 /// Bugs planted in the fakes on purpose, to see whether the simulation notices.
@@ -116,7 +118,8 @@ impl Universe {
             over: false,
             halt: halted.clone(),
         };
-        Arc::new(Universe { inner: Mutex::new(inner), crashed: Notify::new(), halted })
+        let sooner = inner.outside.sooner.clone();
+        Arc::new(Universe { inner: Mutex::new(inner), crashed: Notify::new(), halted, sooner })
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {

@@ -2,53 +2,33 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ao_core::budget::Limits;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::pull::{CheckState, PullInput};
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, Role, Sender, Session, SessionInput, StatusWord,
 };
-use ao_core::{Event, Input, ProjectId, Refusal, SessionId, Settings, State, TaskId, Timestamp};
-use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Receipt, Rules};
+use ao_core::{
+    Commit, Event, Input, ProjectId, PullId, Refusal, SessionId, Settings, State, TaskId, Timestamp,
+};
+use ao_engine::{AskError, Core, Receipt, Rules};
 use tokio::runtime::{Builder, Runtime};
-use tokio::task::{JoinHandle, JoinSet};
-use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
+use tokio::task::JoinSet;
 
-use crate::fakes::{Fake, MemoryStore, SimClock, slots};
 use crate::faults::Plan;
-use crate::outside::{self, Happening, Key, Temper};
-use crate::script;
-use crate::trace::{Line, Trace};
-use crate::universe::{Careless, Inner, Universe};
-use crate::watch::{self, Invariant, Violation, Watched};
+use crate::outside::{self, Key, Temper};
+use crate::sim::Sim;
+use crate::trace::Trace;
+use crate::universe::{Careless, Universe};
+use crate::watch::{self, Invariant, Violation};
 
 /// A world with the engine in it.
 pub struct World {
     runtime: Runtime,
     pub(crate) sim: Sim,
-}
-
-/// The part of a world that lives on simulated time.
-pub(crate) struct Sim {
-    pub(crate) universe: Arc<Universe>,
-    rules: Arc<dyn Rules>,
-    options: Options,
-    projects: Vec<ProjectId>,
-    life: Option<Life>,
-    /// Inputs on their way to the engine. Nobody waits for the answers.
-    asks: JoinSet<()>,
-    began: Instant,
-}
-
-/// One of the daemon's lives.
-struct Life {
-    handle: Handle,
-    task: JoinHandle<Result<(), EngineError>>,
-    stop: CancellationToken,
 }
 
 /// A session to be.
@@ -76,20 +56,9 @@ impl World {
             .build()
             .expect("a runtime without I/O needs nothing from the system");
         let entered = runtime.enter();
-        let began = Instant::now();
-        let universe = Universe::new(seed, plan, careless, watching, trace);
+        let sim = Sim::new(Universe::new(seed, plan, careless, watching, trace), rules);
         drop(entered);
-        let projects = vec![ProjectId::new("app"), ProjectId::new("lib")];
-        let options = Options {
-            turn: 64,
-            inbox: 64,
-            snapshot_every: 150,
-            reconcile_every: Duration::from_secs(30),
-            effect_timeout: Duration::from_secs(20),
-            store_retry: Duration::from_secs(1),
-        };
-        let asks = JoinSet::new();
-        World { runtime, sim: Sim { universe, rules, options, projects, life: None, asks, began } }
+        World { runtime, sim }
     }
 
     /// A world in which nothing goes wrong by itself, with the settings that ship.
@@ -196,6 +165,23 @@ impl World {
         self.ask(message(session, body, true, None))
     }
 
+    pub fn send_keyed(&mut self, session: SessionId, body: &str, key: &str) -> Result<Vec<Event>, Refusal> {
+        self.ask(message(session, body, false, Some(key.into())))
+    }
+
+    /// Says something without waiting for an answer, as one does when the daemon may be down.
+    pub fn post(&mut self, session: SessionId, input: SessionInput) {
+        let World { runtime, sim } = self;
+        let entered = runtime.enter();
+        sim.post(Input::Session { session, input });
+        drop(entered);
+    }
+
+    pub fn post_message(&mut self, session: SessionId, body: &str) {
+        let Input::Session { input, .. } = message(session, body, false, None) else { return };
+        self.post(session, input);
+    }
+
     pub fn tell(&mut self, session: SessionId, input: SessionInput) -> Result<Vec<Event>, Refusal> {
         self.ask(Input::Session { session, input })
     }
@@ -224,19 +210,78 @@ impl World {
     /// A person types into the agent's terminal.
     pub fn human_types(&mut self, session: SessionId) {
         let key = self.process_of(session);
+        let entered = self.runtime.enter();
         outside::human_types(&mut self.sim.universe.lock(), key);
+        drop(entered);
+    }
+
+    /// A person answers the dialog that is open.
+    pub fn answer_dialog(&mut self, session: SessionId) {
+        let key = self.process_of(session);
+        let entered = self.runtime.enter();
+        outside::answer(&mut self.sim.universe.lock(), key);
+        drop(entered);
+    }
+
+    /// How many of a thousand reports are lost, doubled or late.
+    pub fn bad_line(&mut self, per_mille: u16) {
+        self.sim.universe.lock().outside.bad_line = per_mille;
     }
 
     /// The process is killed from outside, and nobody says so.
     pub fn kill_agent(&mut self, session: SessionId) {
         let key = self.process_of(session);
+        let entered = self.runtime.enter();
         outside::kill(&mut self.sim.universe.lock(), key, None);
+        drop(entered);
     }
 
     /// How often this text is a user's turn, over all conversations.
     pub fn turns_with(&self, text: &str) -> usize {
         let inner = self.sim.universe.lock();
         inner.outside.conversations.values().flatten().filter(|turn| turn.text.contains(text)).count()
+    }
+
+    /// The user's turns of a session's conversation, in order.
+    pub fn conversation(&self, session: SessionId) -> Vec<String> {
+        let conversation = self.session(session).conversation;
+        let inner = self.sim.universe.lock();
+        let turns = conversation.and_then(|conversation| inner.outside.conversations.get(&conversation));
+        turns.into_iter().flatten().map(|turn| turn.text.clone()).collect()
+    }
+
+    // ── the forge ──
+
+    /// The session opens a pull request, and the poller sees it.
+    pub fn open_pull(&mut self, session: SessionId) -> PullId {
+        let spec = self.session(session).spec;
+        let pull = PullId { project: spec.project.clone(), number: 1 };
+        let facts = outside::fresh_pull(&spec.branch, Commit::new("b0"), self.now());
+        self.sim.universe.lock().outside.pulls.insert(pull.clone(), facts);
+        self.look_at(&pull);
+        let claim = PullInput::Claim { session };
+        self.ask(Input::Pull { pull: pull.clone(), input: claim }).expect("a session claims its own");
+        pull
+    }
+
+    /// The one check of a pull request changes, and the poller sees it.
+    pub fn check(&mut self, pull: &PullId, state: CheckState) {
+        if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
+            outside::check(facts, state);
+        }
+        self.look_at(pull);
+    }
+
+    fn look_at(&mut self, pull: &PullId) {
+        let mut facts = self.sim.universe.lock().outside.pulls[pull].clone();
+        facts.observed_at = self.now();
+        let seen = PullInput::Seen(Box::new(facts));
+        self.ask(Input::Pull { pull: pull.clone(), input: seen }).expect("a look is never refused");
+    }
+
+    /// How many workspaces exist.
+    pub fn trees(&self) -> usize {
+        self.sim.universe.lock().outside.trees.len()
     }
 
     pub fn living(&self) -> usize {
@@ -304,154 +349,6 @@ impl World {
             watch::at_rest(&mut inner);
         }
         self.expect_sound();
-    }
-}
-
-impl Sim {
-    fn elapsed(&self) -> u64 {
-        self.began.elapsed().as_millis() as u64
-    }
-
-    fn handle(&self) -> Handle {
-        self.life.as_ref().expect("the daemon is up").handle.clone()
-    }
-
-    // ── the daemon's lives ──
-
-    /// Starts the daemon, again and again until it is up: reading the log can fail too.
-    pub(crate) async fn start(&mut self) {
-        loop {
-            let fake = {
-                let mut inner = self.universe.lock();
-                inner.life += 1;
-                inner.dead = false;
-                let life = inner.life;
-                inner.note(|| Line::Note(format!("the daemon starts, life {life}")));
-                Fake { universe: self.universe.clone(), life }
-            };
-            let stop = CancellationToken::new();
-            let watched = Watched { universe: self.universe.clone(), rules: self.rules.clone() };
-            let opened = tokio::select! {
-                biased;
-                () = self.universe.crashed.notified() => continue,
-                opened = Engine::open(
-                    self.options.clone(),
-                    Arc::new(watched),
-                    slots(&fake, &self.projects),
-                    Arc::new(MemoryStore(fake.clone())),
-                    Arc::new(SimClock(fake.clone())),
-                    stop.clone(),
-                ) => opened,
-            };
-            match opened {
-                Ok((engine, handle)) => {
-                    self.life = Some(Life { handle, task: tokio::spawn(engine.run()), stop });
-                    return;
-                }
-                Err(_) => tokio::time::sleep(Duration::from_secs(1)).await,
-            }
-        }
-    }
-
-    /// The daemon is dead; what it had in memory is gone, and the next one starts from the log.
-    pub(crate) async fn revive(&mut self) {
-        if let Some(life) = self.life.take() {
-            life.task.abort();
-            let _ = life.task.await;
-        }
-        {
-            let mut inner = self.universe.lock();
-            inner.note(|| Line::Note("the daemon crashed".into()));
-            if inner.careless == Careless::Store {
-                inner.log.records.pop();
-            }
-            watch::replays(&mut inner);
-        }
-        self.start().await;
-    }
-
-    /// An orderly restart.
-    pub(crate) async fn restart(&mut self) {
-        if let Some(life) = self.life.take() {
-            life.stop.cancel();
-            tokio::select! {
-                biased;
-                () = self.universe.crashed.notified() => {}
-                _ = life.task => {}
-            }
-        }
-        watch::replays(&mut self.universe.lock());
-        self.start().await;
-    }
-
-    // ── what happens ──
-
-    /// Lets the world go on until then, or until something does not hold.
-    pub(crate) async fn run_until(&mut self, until: u64) {
-        loop {
-            let next = {
-                let inner = self.universe.lock();
-                if inner.over {
-                    return;
-                }
-                inner.outside.next().unwrap_or(until).min(until)
-            };
-            let wake = self.began + Duration::from_millis(next);
-            let life = self.life.as_mut().expect("the daemon is up");
-            tokio::select! {
-                biased;
-                () = self.universe.halted.notified() => return,
-                () = self.universe.crashed.notified() => self.revive().await,
-                ended = &mut life.task => {
-                    self.life = None;
-                    let what = match ended {
-                        Ok(Ok(())) => "it stopped by itself".to_owned(),
-                        Ok(Err(err)) => format!("it gave up: {err}"),
-                        Err(err) => format!("it panicked: {err}"),
-                    };
-                    self.universe.lock().broken(Invariant::EngineLives, what);
-                    self.start().await;
-                }
-                () = tokio::time::sleep_until(wake) => {
-                    while self.asks.try_join_next().is_some() {}
-                    let now = self.elapsed();
-                    loop {
-                        let due = self.universe.lock().outside.pop_due(now);
-                        let Some(happening) = due else { break };
-                        self.happens(happening).await;
-                    }
-                    if now >= until {
-                        return;
-                    }
-                }
-            }
-        }
-    }
-
-    async fn happens(&mut self, happening: Happening) {
-        match happening {
-            Happening::Report(report) => self.post(script::input_of(report)),
-            Happening::Act => script::act(self).await,
-            other => outside::perform(&mut self.universe.lock(), other),
-        }
-    }
-
-    /// Sends an input to the engine, if it is up to hear it.
-    pub(crate) fn post(&mut self, input: Input) {
-        let Some(life) = &self.life else { return };
-        let handle = life.handle.clone();
-        self.asks.spawn(async move {
-            let _ = handle.ask(input).await;
-        });
-    }
-
-    pub(crate) async fn ask(&mut self, input: Input) -> Result<Receipt, AskError> {
-        let handle = self.handle();
-        handle.ask(input).await
-    }
-
-    pub(crate) fn with<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
-        look(&mut self.universe.lock())
     }
 }
 

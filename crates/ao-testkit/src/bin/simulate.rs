@@ -124,7 +124,7 @@ fn failed(seed: u64, config: &Config) -> ExitCode {
     match outcome.violation {
         Some(violation) => println!("seed {seed}: {violation}"),
         None => {
-            println!("seed {seed} failed, but holds when it is run again: the world is not deterministic")
+            println!("seed {seed} failed, but holds when it is run again: the world is not deterministic");
         }
     }
     println!("replay: cargo xtask simulate --seed {seed}");

@@ -60,7 +60,10 @@ impl Runtime for Fake {
                     attempt: key.1,
                     life: life(process),
                 };
-                inner.outside.processes.iter().map(counted).collect()
+                // What was ended is forgotten; what died by itself waits for somebody to notice.
+                let known =
+                    inner.outside.processes.iter().filter(|(key, _)| !inner.outside.ended.contains(*key));
+                known.map(counted).collect()
             }
         };
         self.universe.after(passed).await.map_err(RuntimeError::Failed)?;
@@ -101,7 +104,8 @@ fn start(inner: &mut Inner, spec: &StartSpec) {
         inner.broken(Invariant::OneProcessPerSession, what);
     }
     outside::start(inner, spec, name_of(spec.session, spec.attempt));
-    let (living, cap) = (inner.outside.living().count(), inner.log.ledger.widest_cap);
+    let cap = inner.log.ledger.widest_cap.max(inner.log.shadow.settings.max_live);
+    let living = inner.outside.living().count();
     inner.must(living as u32 <= cap, Invariant::CapsHold, || {
         format!("{living} processes live, and the cap was never above {cap}")
     });

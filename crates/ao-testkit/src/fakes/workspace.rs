@@ -60,22 +60,20 @@ fn create(
     }
     let path = format!("/trees/{}/{}", plan.project, plan.name);
     let base = inner.outside.base(&plan.project).to_string();
+    let taken =
+        |tree: &Tree| tree.session != session && tree.project == plan.project && tree.branch == plan.branch;
     match inner.outside.trees.get(&path) {
+        // What the core does not know of can still be there: a creation whose result was lost, of a session that was
+        // stopped before it was tried again.
         Some(tree) if tree.session != session => {
-            let owner = tree.session;
-            inner.broken(Invariant::Unique, format!("`{path}` of {owner} is to be made for {session}"));
+            let other = path.clone();
+            return Err(WorkspaceError::BranchInUse { branch: plan.branch.clone(), other });
         }
         Some(_) => {}
         None => {
-            let twin = inner
-                .outside
-                .trees
-                .values()
-                .find(|tree| tree.project == plan.project && tree.branch == plan.branch)
-                .map(|tree| tree.session);
-            if let Some(other) = twin {
-                let what = format!("branch `{}` of {other} is to be used by {session}", plan.branch);
-                inner.broken(Invariant::Unique, what);
+            if let Some((other, _)) = inner.outside.trees.iter().find(|(_, tree)| taken(tree)) {
+                let (branch, other) = (plan.branch.clone(), other.clone());
+                return Err(WorkspaceError::BranchInUse { branch, other });
             }
             let tree = Tree::clean(session, plan.project.clone(), plan.branch.clone());
             inner.outside.trees.insert(path.clone(), tree);

@@ -108,6 +108,13 @@ pub(crate) fn take_turn(inner: &mut Inner, key: Key, delivery: Option<u32>, text
     plan_over(inner, key, lasts);
 }
 
+/// A person answers the dialog that is open, if one is.
+pub(crate) fn answer(inner: &mut Inner, key: Key) {
+    if inner.outside.processes.get(&key).is_some_and(|process| process.mind == Mind::Asking) {
+        over(inner, key);
+    }
+}
+
 /// What the agent was doing is over: a turn, a dialog, a limit.
 fn over(inner: &mut Inner, key: Key) {
     let temper = inner.outside.temper(key.0).clone();

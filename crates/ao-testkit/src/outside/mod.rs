@@ -5,15 +5,17 @@ mod agents;
 mod forge;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use ao_core::pull::PullFacts;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
 use ao_ports::Report;
+use tokio::sync::Notify;
 
-pub(crate) use agents::{human_types, kill, perform, start, take_turn, turn_name};
-pub(crate) use forge::{fresh_pull, shake};
+pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn, turn_name};
+pub(crate) use forge::{check, fresh_pull, shake};
 
 /// A process, by whose it is.
 pub(crate) type Key = (SessionId, Attempt);
@@ -41,6 +43,8 @@ pub(crate) struct Outside {
     /// What happens next, by time and by order.
     agenda: BTreeMap<(u64, u64), Happening>,
     happenings: u64,
+    /// Wakes whoever waits for the next thing, when an earlier one is planned.
+    pub(crate) sooner: Arc<Notify>,
     /// How many reports of a thousand are lost, doubled or late.
     pub(crate) bad_line: u16,
 }
@@ -206,6 +210,9 @@ impl Outside {
 
     pub(crate) fn plan(&mut self, at: u64, happening: Happening) {
         self.happenings += 1;
+        if self.next().is_none_or(|next| at < next) {
+            self.sooner.notify_one();
+        }
         self.agenda.insert((at, self.happenings), happening);
     }
 

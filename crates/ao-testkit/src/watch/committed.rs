@@ -235,9 +235,9 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
             }
         }
         E::MessageWithdrawn { no } => {
-            if book.insert(*no, Place::Withdrawn) != Some(Place::Waiting) {
-                return wrong(format!("message {no} is withdrawn, though it does not wait"));
-            }
+            let before = book.insert(*no, Place::Withdrawn);
+            return (before != Some(Place::Waiting))
+                .then(|| wrong(format!("message {no} is withdrawn, though it does not wait")))?;
         }
         E::Launching { delivery: Some(delivery), .. } | E::DeliveryStarted { delivery } => {
             return set_out(inner, id, delivery);
@@ -281,10 +281,8 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 }
             }
         }
-        E::Archived { .. } => {
-            if inner.log.ledger.open(id).next().is_some() {
-                return wrong("it is archived with messages that have no end".into());
-            }
+        E::Archived { .. } if inner.log.ledger.open(id).next().is_some() => {
+            return wrong("it is archived with messages that have no end".into());
         }
         _ => {}
     }

@@ -4,50 +4,52 @@ use ao_core::evidence::Activity;
 use ao_core::incident::Rung;
 use ao_core::schedule::obstacle;
 use ao_core::session::{Phase, Session};
-use ao_core::{Stamped, State, codec};
+use ao_core::{SessionId, Stamped, State, codec};
 
 use super::Invariant::{self, *};
 use super::ledger::Notice;
 use crate::universe::Inner;
 
-/// Whether the log, read from its newest snapshot or from its start, gives the state that it was written from.
+/// Whether what the engine holds, between two turns, is what the log says.
+pub(crate) fn agrees(inner: &mut Inner, state: &State) {
+    if let Some(what) = difference(state, &inner.log.shadow) {
+        inner.broken(LogReplays, format!("the engine was started from the log, and {what}"));
+    }
+}
+
+/// Whether the log, read from its start, gives the state that it was written from. Costs as much as the whole run, so
+/// it is asked once.
 pub(crate) fn replays(inner: &mut Inner) {
-    let from_snapshot =
-        inner.log.snapshots.last().map(|snapshot| {
-            (State::from_snapshot(&snapshot.body).map_err(|err| err.to_string()), snapshot.seq)
-        });
-    let starts = from_snapshot.into_iter().chain([(Ok(State::default()), 0)]);
-    for (state, seq) in starts.collect::<Vec<_>>() {
-        let replayed = state.and_then(|mut state| {
-            for record in &inner.log.records[seq as usize..] {
-                let event = codec::decode(&record.kind, record.version, &record.scope, &record.body)
-                    .map_err(|err| err.to_string())?;
-                state.evolve(&Stamped { at: record.at, event });
-            }
-            Ok(state)
-        });
-        match replayed {
-            Ok(state) => {
-                if let Some(what) = difference(&state, &inner.log.shadow) {
-                    inner.broken(LogReplays, format!("replayed from {seq}, {what}"));
-                }
-            }
-            Err(err) => inner.broken(LogReplays, err),
+    let mut state = State::default();
+    for record in &inner.log.records {
+        match codec::decode(&record.kind, record.version, &record.scope, &record.body) {
+            Ok(event) => state.evolve(&Stamped { at: record.at, event }),
+            Err(err) => return inner.broken(LogReplays, err.to_string()),
         }
+    }
+    if let Some(what) = difference(&state, &inner.log.shadow) {
+        inner.broken(LogReplays, format!("replayed from the start, {what}"));
     }
 }
 
 /// What tells two states apart. Their indexes are compared by what they answer, not by how they came about.
 fn difference(replayed: &State, known: &State) -> Option<String> {
-    if replayed.to_snapshot() != known.to_snapshot() {
-        let differs = |id: &ao_core::SessionId| replayed.sessions.get(id) != known.sessions.get(id);
-        let session = known.sessions.keys().find(|id| differs(id));
-        return Some(match session {
-            Some(id) => {
-                format!("{id} is {:?} and not {:?}", replayed.sessions.get(id), known.sessions.get(id))
-            }
-            None => "something other than a session differs".into(),
-        });
+    let differs = |id: &&SessionId| replayed.sessions.get(*id) != known.sessions.get(*id);
+    if let Some(id) = known.sessions.keys().chain(replayed.sessions.keys()).find(differs) {
+        let (ours, logged) = (replayed.sessions.get(id), known.sessions.get(id));
+        return Some(format!("{id} is {ours:?} and not {logged:?}"));
+    }
+    let same = replayed.settings == known.settings
+        && replayed.projects == known.projects
+        && replayed.tasks == known.tasks
+        && replayed.pulls == known.pulls
+        && replayed.incidents == known.incidents
+        && replayed.notices == known.notices
+        && replayed.accounts == known.accounts
+        && replayed.scarce_mb == known.scarce_mb
+        && replayed.strays == known.strays;
+    if !same {
+        return Some("something other than a session differs".into());
     }
     if replayed.next_due() != known.next_due() {
         return Some(format!("{:?} is due and not {:?}", replayed.next_due(), known.next_due()));

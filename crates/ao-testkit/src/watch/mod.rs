@@ -15,7 +15,7 @@ mod ledger;
 mod watched;
 
 pub(crate) use committed::committed;
-pub(crate) use ending::{at_rest, replays};
+pub(crate) use ending::{agrees, at_rest, replays};
 pub use invariant::{Invariant, Violation};
 pub(crate) use ledger::Ledger;
 pub(crate) use watched::Watched;

@@ -1,4 +1,10 @@
 //! The engine in simulated worlds: many random ones, and some that tell one story each.
 
+mod agents;
+mod budgets;
+mod effects;
+mod feedback;
+mod life;
+mod messages;
 mod mutants;
 mod seeds;

@@ -1,0 +1,47 @@
+//! Budgets and what they stop.
+
+use ao_core::Refusal;
+use ao_core::budget::{Limits, dollars};
+use ao_core::session::{SessionInput, StatusWord};
+use ao_testkit::{Spawn, Temper, World};
+
+/// acceptance: B2
+#[test]
+fn a_budget_that_is_crossed_in_a_turn_allows_no_further_one_until_it_is_raised() {
+    let mut world = World::calm();
+    world.usual_temper(Temper { cost: Some(600_000), ..Temper::default() });
+    let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
+    let session = world.spawn(Spawn { limits, ..Spawn::default() }).unwrap();
+    world.run_for(60);
+    world.send(session, "second turn").unwrap();
+    world.run_for(60);
+    let (word, reason) = world.status(session);
+    assert_eq!((word, reason.as_str()), (StatusWord::Capped, "its budget is spent: cost $1.20 of $1.00"));
+    world.send(session, "third turn").unwrap();
+    world.crash();
+    world.run_for(600);
+    assert_eq!(world.turns_with("third turn"), 0);
+    assert_eq!(world.told().len(), 1, "{:?}", world.told());
+    let same = world.tell(session, SessionInput::Resume { limits: None });
+    assert!(matches!(same, Err(Refusal::Budget { .. })), "{same:?}");
+    let more = Limits { micros: Some(5_000_000), ..Limits::default() };
+    world.tell(session, SessionInput::Resume { limits: Some(more) }).unwrap();
+    world.run_for(60);
+    assert_eq!(world.turns_with("third turn"), 1);
+    world.expect_at_rest();
+}
+
+/// acceptance: B3
+#[test]
+fn without_cost_data_turns_are_counted_and_the_cost_is_unknown() {
+    let mut world = World::calm();
+    let limits = Limits { micros: Some(1), turns: Some(2), ..Limits::default() };
+    let session = world.spawn(Spawn { limits, ..Spawn::default() }).unwrap();
+    world.run_for(60);
+    assert_eq!(dollars(world.session(session).spend.micros), "unknown");
+    assert_eq!(world.status(session).0, StatusWord::Idle);
+    world.send(session, "second turn").unwrap();
+    world.run_for(60);
+    assert_eq!(world.status(session).0, StatusWord::Capped);
+    world.expect_at_rest();
+}
