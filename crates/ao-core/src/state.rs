@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use indexmap::IndexMap;
+use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
@@ -27,7 +29,8 @@ pub struct State {
     pub settings: Settings,
     pub projects: BTreeMap<ProjectId, Project>,
     pub tasks: BTreeMap<TaskId, Task>,
-    pub sessions: BTreeMap<SessionId, Box<Session>>,
+    /// Hashed, because a fleet of ten thousand is looked up as fast as one of ten; in an order that replays alike.
+    pub sessions: IndexMap<SessionId, Box<Session>, FxBuildHasher>,
     pub pulls: BTreeMap<PullId, Box<Pull>>,
     #[serde(with = "by_key")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
@@ -310,7 +313,7 @@ impl State {
                 index.names.remove(&session.spec.name);
             }
             index.set_timer(Timer::Session(id), None);
-            let task = sessions.remove(&id).and_then(|session| session.spec.task);
+            let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
         } else {
             index.set_timer(Timer::Session(id), session.due(settings));

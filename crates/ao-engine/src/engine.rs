@@ -174,7 +174,11 @@ impl Engine {
             for (answer, _) in answers {
                 let _ = answer.send(Err(AskError::NotStored(err.clone())));
             }
-            return self.recover(err).await;
+            self.recover(err).await?;
+            for look in views {
+                look(&self.state);
+            }
+            return Ok(());
         }
         self.feed.publish(self.seq + 1 - happened.len() as u64, &happened);
         for (answer, outcome) in answers {
@@ -218,7 +222,11 @@ impl Engine {
             }
             tracing::error!(error = %err, source = ?std::error::Error::source(&err), "nothing can be written down");
             tokio::select! {
-                () = self.stop.cancelled() => return Ok(()),
+                () = self.stop.cancelled() => {
+                    // The state is ahead of the log here; a snapshot of it would be a lie.
+                    self.snapshot = self.seq;
+                    return Ok(());
+                }
                 () = tokio::time::sleep(self.options.store_retry) => {}
             }
             match load(&*self.store).await {

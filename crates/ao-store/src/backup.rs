@@ -33,17 +33,14 @@ impl Store {
 
 /// Makes a private file, and removes it again if `fill` fails. One that was there before is not touched.
 fn with_new_file(path: &Utf8Path, fill: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)
-        .map_err(|err| match err.kind() {
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|err| {
+        match err.kind() {
             io::ErrorKind::AlreadyExists => {
                 failed(path, "it already exists; choose another name for the backup")
             }
             _ => io_error(path, "create the backup", &err),
-        })?;
+        }
+    })?;
     fill().inspect_err(|_| {
         if let Err(err) = fs::remove_file(path) {
             tracing::warn!(%err, %path, "could not remove an unfinished backup");
@@ -57,21 +54,14 @@ fn copy(from: &Connection, to: &Utf8Path) -> Result<(), StoreError> {
     let mut copy = Connection::open_with_flags(to, flags).map_err(sql)?;
     // All pages in one step is one read transaction, which the writer does not have to wait for. In many small
     // steps, every append in between would start the copy over.
-    match Backup::new(from, &mut copy)
-        .and_then(|backup| backup.step(-1))
-        .map_err(sql)?
-    {
+    match Backup::new(from, &mut copy).and_then(|backup| backup.step(-1)).map_err(sql)? {
         StepResult::Done => {}
         other => {
-            return Err(failed(
-                to,
-                format!("the copy stopped early ({other:?}); try again"),
-            ));
+            return Err(failed(to, format!("the copy stopped early ({other:?}); try again")));
         }
     }
     // Without a WAL it is one file, and can be read from where nothing can be written.
-    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(()))
-        .map_err(sql)?;
+    copy.query_row("PRAGMA journal_mode = DELETE", [], |_| Ok(())).map_err(sql)?;
     copy.close().map_err(|(_, err)| sql(err))
 }
 

@@ -47,9 +47,7 @@ impl Store {
 
 fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> {
     // One view for all queries, or events appended in between would look like gaps.
-    let _view = conn
-        .unchecked_transaction()
-        .map_err(|err| sqlite_error(path, err))?;
+    let _view = conn.unchecked_transaction().map_err(|err| sqlite_error(path, err))?;
     let mut report = CheckReport::default();
     for part in [check_file, check_events, check_snapshots] {
         // A part that cannot be read is a finding like any other, and the next part may tell more.

@@ -14,19 +14,14 @@ pub(crate) fn sqlite_error(path: &Utf8Path, err: rusqlite::Error) -> StoreError 
         return damaged(path, detail);
     };
     match (code, extended) {
-        (ErrorCode::DiskFull, _) => StoreError::Full {
-            path: path.to_string(),
-        },
+        (ErrorCode::DiskFull, _) => StoreError::Full { path: path.to_string() },
         // The shared-memory file cannot grow; on a full disk this is met before any write.
-        (_, ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full {
-            path: path.to_string(),
-        },
+        (_, ffi::SQLITE_IOERR_SHMSIZE) => StoreError::Full { path: path.to_string() },
         (ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase, _) => damaged(path, detail),
         (_, ffi::SQLITE_IOERR_SHORT_READ | ffi::SQLITE_IOERR_CORRUPTFS) => damaged(path, detail),
-        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => failed(
-            path,
-            format!("{detail}: another program is writing to the file; close it and try again"),
-        ),
+        (ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked, _) => {
+            failed(path, format!("{detail}: another program is writing to the file; close it and try again"))
+        }
         (ErrorCode::CannotOpen | ErrorCode::ReadOnly | ErrorCode::PermissionDenied, _) => failed(
             path,
             format!("{detail}: check that you may write to the file and to the directory it is in"),
@@ -38,9 +33,9 @@ pub(crate) fn sqlite_error(path: &Utf8Path, err: rusqlite::Error) -> StoreError 
 /// Says what a failure of the file system means for the log, with what was being tried.
 pub(crate) fn io_error(path: &Utf8Path, tried: &str, err: &io::Error) -> StoreError {
     match err.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => StoreError::Full {
-            path: path.to_string(),
-        },
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            StoreError::Full { path: path.to_string() }
+        }
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => failed(
             path,
             format!("could not {tried}: {err}. Make it writable for you, or choose another data directory"),
@@ -50,15 +45,9 @@ pub(crate) fn io_error(path: &Utf8Path, tried: &str, err: &io::Error) -> StoreEr
 }
 
 pub(crate) fn damaged(path: &Utf8Path, detail: impl Into<String>) -> StoreError {
-    StoreError::Damaged {
-        path: path.to_string(),
-        detail: detail.into(),
-    }
+    StoreError::Damaged { path: path.to_string(), detail: detail.into() }
 }
 
 pub(crate) fn failed(path: &Utf8Path, detail: impl Into<String>) -> StoreError {
-    StoreError::Failed {
-        path: path.to_string(),
-        detail: detail.into(),
-    }
+    StoreError::Failed { path: path.to_string(), detail: detail.into() }
 }

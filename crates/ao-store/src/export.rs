@@ -64,9 +64,8 @@ impl Store {
         let mut exported = Exported::default();
         while after < until {
             let upto = until.min(after + BATCH as Seq);
-            let batch = self
-                .readers()
-                .run_here(|conn| batch(conn, self.path(), after, upto, &mut exported))?;
+            let batch =
+                self.readers().run_here(|conn| batch(conn, self.path(), after, upto, &mut exported))?;
             for record in &batch {
                 exported.write(out, record).map_err(ExportError::Write)?;
             }

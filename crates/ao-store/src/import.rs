@@ -42,10 +42,7 @@ pub enum ImportError {
 pub fn import(data_dir: &Utf8Path, export: &mut dyn BufRead) -> Result<u64, ImportError> {
     let path = log_path(data_dir);
     let _lock = DirLock::take(data_dir)?;
-    if path
-        .try_exists()
-        .map_err(|err| io_error(&path, "look for a log", &err))?
-    {
+    if path.try_exists().map_err(|err| io_error(&path, "look for a log", &err))? {
         return Err(failed(&path, "it already exists; import into an empty data directory").into());
     }
     schema::create(&path, |conn| fill(conn, &path, export))
@@ -62,11 +59,7 @@ fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<
     loop {
         line += 1;
         text.clear();
-        if export
-            .read_line(&mut text)
-            .map_err(|err| ImportError::Read { line, err })?
-            == 0
-        {
+        if export.read_line(&mut text).map_err(|err| ImportError::Read { line, err })? == 0 {
             return Ok(line - 1);
         }
         let event: Line<'_> =
@@ -75,27 +68,15 @@ fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<
             Some(last) => last + 1,
             None => {
                 let first = event.seq.clamp(1, i64::MAX as Seq);
-                conn.execute("UPDATE pruned SET through = ?1", [first as i64 - 1])
-                    .map_err(sql)?;
+                conn.execute("UPDATE pruned SET through = ?1", [first as i64 - 1]).map_err(sql)?;
                 first
             }
         };
         if event.seq != expected {
-            return Err(ImportError::Gap {
-                line,
-                expected,
-                found: event.seq,
-            });
+            return Err(ImportError::Gap { line, expected, found: event.seq });
         }
         insert
-            .execute((
-                event.seq as i64,
-                event.at,
-                event.kind,
-                event.version,
-                event.scope,
-                event.body.get(),
-            ))
+            .execute((event.seq as i64, event.at, event.kind, event.version, event.scope, event.body.get()))
             .map_err(sql)?;
         last = Some(event.seq);
     }

@@ -41,10 +41,7 @@ impl DirLock {
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Locked {
-                    path: data_dir.to_string(),
-                    holder: holder(&mut file),
-                });
+                return Err(StoreError::Locked { path: data_dir.to_string(), holder: holder(&mut file) });
             }
             Err(TryLockError::Error(err)) => return Err(io_error(&path, "lock the lock file", &err)),
         }
@@ -65,12 +62,7 @@ fn sign(file: &mut File) -> io::Result<()> {
 fn holder(file: &mut File) -> String {
     // Bounded, because anybody may have put anything there.
     let mut text = String::new();
-    match file
-        .take(20)
-        .read_to_string(&mut text)
-        .ok()
-        .and_then(|_| text.trim().parse::<u32>().ok())
-    {
+    match file.take(20).read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok()) {
         Some(pid) => format!("pid {pid}"),
         None => "pid unknown".into(),
     }

@@ -1,10 +1,10 @@
 //! Retention: letting go of events that are old and no longer needed to start.
 
 use ao_core::Timestamp;
+use ao_ports::Seq;
 use rusqlite::Connection;
 
 use crate::read;
-use crate::snapshot;
 
 /// What may go.
 ///
@@ -29,10 +29,12 @@ const BATCH: i64 = 1000;
 const SHRINK_PAGES: i64 = 256;
 
 /// Removes the next events that may go, and returns how many did. 0 means that there are none left.
-pub(crate) fn remove_batch(conn: &Connection, before: Timestamp) -> rusqlite::Result<u64> {
-    let Some(covered) = snapshot::covered_twice(conn)? else {
-        return Ok(0);
-    };
+///
+/// `covered` is [`snapshot::covered_twice`] of this moment or an earlier one: newer snapshots only cover more. It
+/// comes from outside because loading snapshots takes longer than removing a batch.
+///
+/// [`snapshot::covered_twice`]: crate::snapshot::covered_twice
+pub(crate) fn remove_batch(conn: &Connection, before: Timestamp, covered: Seq) -> rusqlite::Result<u64> {
     let through = read::pruned_through(conn)?;
     if covered <= through {
         return Ok(0);
@@ -42,17 +44,12 @@ pub(crate) fn remove_batch(conn: &Connection, before: Timestamp) -> rusqlite::Re
             "SELECT min(seq) FROM (SELECT seq, at FROM events WHERE seq > ?1 ORDER BY seq LIMIT ?2) WHERE at >= ?3",
         )?
         .query_row((through as i64, BATCH, before.0), |row| row.get(0))?;
-    let cut = first_kept
-        .map_or(through as i64 + BATCH, |kept| kept - 1)
-        .min(covered as i64);
+    let cut = first_kept.map_or(through as i64 + BATCH, |kept| kept - 1).min(covered as i64);
     if cut <= through as i64 {
         return Ok(0);
     }
-    let removed = conn
-        .prepare_cached("DELETE FROM events WHERE seq <= ?1")?
-        .execute([cut])?;
-    conn.prepare_cached("UPDATE pruned SET through = ?1")?
-        .execute([cut])?;
+    let removed = conn.prepare_cached("DELETE FROM events WHERE seq <= ?1")?.execute([cut])?;
+    conn.prepare_cached("UPDATE pruned SET through = ?1")?.execute([cut])?;
     Ok(removed as u64)
 }
 
@@ -60,6 +57,5 @@ pub(crate) fn remove_batch(conn: &Connection, before: Timestamp) -> rusqlite::Re
 pub(crate) fn shrink_batch(conn: &Connection) -> rusqlite::Result<u64> {
     // It takes a step for every page, which `execute_batch` does and `execute` would not.
     conn.execute_batch(&format!("PRAGMA incremental_vacuum({SHRINK_PAGES})"))?;
-    conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0))
-        .map(|pages| pages as u64)
+    conn.query_row("PRAGMA freelist_count", [], |row| row.get::<_, i64>(0)).map(|pages| pages as u64)
 }

@@ -25,9 +25,7 @@ pub(crate) fn read(
         // Asked after the records were read, so that a prune in between is not taken for damage.
         let through = pruned_through(conn).map_err(|err| sqlite_error(path, err))?;
         if after < through {
-            return Err(StoreError::Pruned {
-                first_kept: through + 1,
-            });
+            return Err(StoreError::Pruned { first_kept: through + 1 });
         }
     }
     let mut expected = after;
@@ -49,19 +47,13 @@ pub(crate) fn history(
 ) -> rusqlite::Result<Vec<Record>> {
     let sql = "SELECT seq, at, kind, version, scope, body FROM events
                WHERE scope = ?1 AND seq < ?2 ORDER BY seq DESC LIMIT ?3";
-    select(
-        conn,
-        sql,
-        (scope, before.map_or(i64::MAX, position), count(limit)),
-        limit,
-    )
+    select(conn, sql, (scope, before.map_or(i64::MAX, position), count(limit)), limit)
 }
 
 /// Returns the position of the last record, also if retention has removed it; 0 for a log that never had one.
 pub(crate) fn last_seq(conn: &Connection) -> rusqlite::Result<Seq> {
-    let last: Option<i64> = conn
-        .prepare_cached("SELECT max(seq) FROM events")?
-        .query_row([], |row| row.get(0))?;
+    let last: Option<i64> =
+        conn.prepare_cached("SELECT max(seq) FROM events")?.query_row([], |row| row.get(0))?;
     match last {
         Some(last) => Ok(last as Seq),
         None => pruned_through(conn),

@@ -16,18 +16,14 @@ const READERS: usize = 4;
 #[derive(Debug)]
 pub(crate) struct Readers {
     path: Utf8PathBuf,
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
     /// Connections at rest; `None` once closed. A plain lock: held for a push or a pop, never while reading.
     idle: Mutex<Option<Vec<Connection>>>,
 }
 
 impl Readers {
     pub(crate) fn new(path: Utf8PathBuf) -> Readers {
-        Readers {
-            path,
-            permits: Semaphore::new(READERS),
-            idle: Mutex::new(Some(Vec::new())),
-        }
+        Readers { path, permits: Arc::new(Semaphore::new(READERS)), idle: Mutex::new(Some(Vec::new())) }
     }
 
     /// Runs a read where blocking is allowed.
@@ -35,15 +31,15 @@ impl Readers {
         self: &Arc<Readers>,
         read: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let _permit = self
-            .permits
-            .acquire()
-            .await
-            .expect("the semaphore is never closed");
+        let permit = Arc::clone(&self.permits).acquire_owned().await.expect("the semaphore is never closed");
         let readers = Arc::clone(self);
-        tokio::task::spawn_blocking(move || readers.run_here(read))
-            .await
-            .unwrap_or_else(|err| Err(failed(&self.path, format!("a read was cut short: {err}"))))
+        tokio::task::spawn_blocking(move || {
+            // Goes along, because the thread reads on when its caller has stopped waiting.
+            let _permit = permit;
+            readers.run_here(read)
+        })
+        .await
+        .unwrap_or_else(|err| Err(failed(&self.path, format!("a read was cut short: {err}"))))
     }
 
     /// Runs a read on this thread.

@@ -109,10 +109,8 @@ fn build<T, E: From<StoreError>>(
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(new, flags).map_err(sql)?;
     // Lets pruning give space back to the disk. Can only be chosen while the file is empty.
-    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL; BEGIN")
-        .map_err(sql)?;
-    conn.pragma_update(None, "application_id", APPLICATION_ID)
-        .map_err(sql)?;
+    conn.execute_batch("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA synchronous = FULL; BEGIN").map_err(sql)?;
+    conn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
     conn.pragma_update(None, "user_version", LAYOUT).map_err(sql)?;
     conn.execute_batch("CREATE TABLE migrations (name TEXT PRIMARY KEY, applied_at INTEGER NOT NULL) STRICT")
         .map_err(sql)?;
@@ -131,20 +129,13 @@ pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     let mut conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(BUSY).map_err(sql)?;
     // Closing would otherwise move the last events of a log we refuse from its WAL into the file.
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)
-        .map_err(sql)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(sql)?;
     let applied = applied_if_known(&conn, path)?;
-    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false)
-        .map_err(sql)?;
+    conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(sql)?;
 
-    let mode: String = conn
-        .query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))
-        .map_err(sql)?;
+    let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(sql)?;
     if mode != "wal" {
-        return Err(failed(
-            path,
-            "this file system has no shared memory for SQLite's WAL; use a local disk",
-        ));
+        return Err(failed(path, "this file system has no shared memory for SQLite's WAL; use a local disk"));
     }
     // FULL syncs the WAL on every commit: what was answered is on disk. `fullfsync` makes that true on macOS too.
     // The size limit lets the WAL shrink again after one large transaction.
@@ -172,8 +163,7 @@ pub(crate) fn open_reader(path: &Utf8Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(BUSY).map_err(sql)?;
-    conn.execute_batch("PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF")
-        .map_err(sql)?;
+    conn.execute_batch("PRAGMA cell_size_check = ON; PRAGMA trusted_schema = OFF").map_err(sql)?;
     let applied = applied_if_known(&conn, path)?;
     if applied.len() < MIGRATIONS.len() {
         return Err(failed(
@@ -221,9 +211,7 @@ fn refuse_truncated(path: &Utf8Path, header: &[u8]) -> Result<(), StoreError> {
         size => u64::from(size),
     };
     let expected = u64::from(header_field(header, 28)) * page_size;
-    let found = fs::metadata(path)
-        .map_err(|err| io_error(path, "look at the log", &err))?
-        .len();
+    let found = fs::metadata(path).map_err(|err| io_error(path, "look at the log", &err))?.len();
     match expected.saturating_sub(found) {
         0 => Ok(()),
         missing => Err(damaged(path, format!("{missing} bytes are missing at its end"))),
@@ -237,23 +225,15 @@ fn header_field(header: &[u8], at: usize) -> u32 {
 
 /// Returns the names of the migrations this file has seen, if we know all of them.
 fn applied_if_known(conn: &Connection, path: &Utf8Path) -> Result<HashSet<String>, StoreError> {
-    let newer = |detail| StoreError::Newer {
-        path: path.to_string(),
-        detail,
-    };
-    let layout: i64 = conn
-        .query_row("PRAGMA user_version", [], |row| row.get(0))
-        .map_err(|err| sqlite_error(path, err))?;
+    let newer = |detail| StoreError::Newer { path: path.to_string(), detail };
+    let layout: i64 =
+        conn.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(|err| sqlite_error(path, err))?;
     if layout > LAYOUT {
         return Err(newer(format!("layout {layout}; this version knows {LAYOUT}")));
     }
     let applied = conn
         .prepare("SELECT name FROM migrations")
-        .and_then(|mut names| {
-            names
-                .query_map([], |row| row.get(0))?
-                .collect::<Result<HashSet<String>, _>>()
-        })
+        .and_then(|mut names| names.query_map([], |row| row.get(0))?.collect::<Result<HashSet<String>, _>>())
         .map_err(|err| match err.sqlite_error() {
             // No such table, in a file whose header says it is ours.
             Some(plain) if plain.extended_code == ffi::SQLITE_ERROR => damaged(path, err.to_string()),
@@ -268,15 +248,10 @@ fn applied_if_known(conn: &Connection, path: &Utf8Path) -> Result<HashSet<String
 
 fn apply_missing(conn: &Connection, applied: &HashSet<String>) -> rusqlite::Result<()> {
     // Only for people who look into the file; nothing reads it.
-    let now = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |since| since.as_millis() as i64);
+    let now = SystemTime::UNIX_EPOCH.elapsed().map_or(0, |since| since.as_millis() as i64);
     for (name, sql) in MIGRATIONS.iter().filter(|(name, _)| !applied.contains(*name)) {
         conn.execute_batch(sql)?;
-        conn.execute(
-            "INSERT INTO migrations (name, applied_at) VALUES (?1, ?2)",
-            (name, now),
-        )?;
+        conn.execute("INSERT INTO migrations (name, applied_at) VALUES (?1, ?2)", (name, now))?;
     }
     Ok(())
 }
@@ -298,9 +273,35 @@ pub(crate) fn sidecar(path: &Utf8Path, suffix: &str) -> Utf8PathBuf {
 
 /// Makes a new name in a directory survive a power cut.
 pub(crate) fn sync_parent(path: &Utf8Path) -> io::Result<()> {
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_str().is_empty())
-        .unwrap_or(Utf8Path::new("."));
+    let parent = path.parent().filter(|parent| !parent.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
     File::open(parent)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_lacks_a_change_gets_it_whatever_its_place_in_the_list() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(dir.path()).unwrap().join("ao.db");
+        // As a branch would leave it that had the later changes and not yet this one.
+        create(&path, |conn| {
+            let older = "DROP TABLE snapshots; DELETE FROM migrations WHERE name = 'create-snapshots'";
+            conn.execute_batch(older).map_err(|err| sqlite_error(&path, err))
+        })
+        .unwrap();
+
+        let by_a_tool = open_reader(&path).unwrap_err();
+        assert!(by_a_tool.to_string().contains("start the daemon once"), "{by_a_tool}");
+        let conn = open_writer(&path).unwrap();
+        conn.execute_batch("SELECT seq, format, checksum, body FROM snapshots").unwrap();
+        open_reader(&path).unwrap();
+    }
+
+    #[test]
+    fn names_of_changes_are_used_once() {
+        let names: HashSet<_> = MIGRATIONS.iter().map(|(name, _)| name).collect();
+        assert_eq!(names.len(), MIGRATIONS.len());
+    }
 }

@@ -44,10 +44,7 @@ pub(crate) fn save(conn: &Connection, snapshot: &Snapshot) -> rusqlite::Result<(
 ///
 /// With the newest alone, one flipped bit in it would leave neither a snapshot nor the events to make it again.
 pub(crate) fn covered_twice(conn: &Connection) -> rusqlite::Result<Option<Seq>> {
-    let intact: Vec<Seq> = positions(conn)?
-        .into_iter()
-        .filter(|seq| load(conn, *seq).is_ok())
-        .collect();
+    let intact: Vec<Seq> = positions(conn)?.into_iter().filter(|seq| load(conn, *seq).is_ok()).collect();
     Ok(intact.get(1).copied())
 }
 
@@ -66,14 +63,7 @@ pub(crate) fn load(conn: &Connection, seq: Seq) -> Result<Snapshot, String> {
             select
                 .query_row([seq as i64], |row| {
                     let (format, expected): (u32, i64) = (row.get(0)?, row.get(1)?);
-                    Ok((
-                        Snapshot {
-                            seq,
-                            format,
-                            body: row.get(2)?,
-                        },
-                        expected,
-                    ))
+                    Ok((Snapshot { seq, format, body: row.get(2)? }, expected))
                 })
                 .optional()
         })

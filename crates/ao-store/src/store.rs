@@ -43,10 +43,7 @@ impl Store {
     pub fn open(data_dir: &Utf8Path, options: Options) -> Result<Store, StoreError> {
         let path = log_path(data_dir);
         let lock = DirLock::take(data_dir)?;
-        if !path
-            .try_exists()
-            .map_err(|err| io_error(&path, "look for the log", &err))?
-        {
+        if !path.try_exists().map_err(|err| io_error(&path, "look for the log", &err))? {
             schema::create(&path, |_| Ok::<_, StoreError>(()))?;
         }
         let conn = schema::open_writer(&path)?;
@@ -67,13 +64,7 @@ impl Store {
 
     fn new(path: Utf8PathBuf, writer: Option<writer::Handle>) -> Store {
         let readers = Arc::new(Readers::new(path.clone()));
-        Store {
-            shared: Arc::new(Shared {
-                path,
-                readers,
-                writer,
-            }),
-        }
+        Store { shared: Arc::new(Shared { path, readers, writer }) }
     }
 
     /// Reads at most `limit` records of one scope in front of `before`, or in front of the end, newest first.
@@ -98,12 +89,14 @@ impl Store {
     pub async fn prune(&self, retention: Retention) -> Result<Pruned, StoreError> {
         let writer = self.writer()?;
         let mut pruned = Pruned::default();
+        let path = self.path().to_owned();
+        let covered = self
+            .readers()
+            .run(move |conn| snapshot::covered_twice(conn).map_err(|err| sqlite_error(&path, err)))
+            .await?;
+        let Some(covered) = covered else { return Ok(pruned) };
         loop {
-            let removed = writer
-                .request(Work::Prune {
-                    before: retention.before,
-                })
-                .await?;
+            let removed = writer.request(Work::Prune { before: retention.before, covered }).await?;
             if removed == 0 {
                 break;
             }
@@ -155,38 +148,27 @@ impl EventStore for Store {
 
     async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
         let path = self.path().to_owned();
-        self.readers()
-            .run(move |conn| read::read(conn, &path, after, limit))
-            .await
+        self.readers().run(move |conn| read::read(conn, &path, after, limit)).await
     }
 
     async fn last_seq(&self) -> Result<Seq, StoreError> {
         let path = self.path().to_owned();
-        self.readers()
-            .run(move |conn| read::last_seq(conn).map_err(|err| sqlite_error(&path, err)))
-            .await
+        self.readers().run(move |conn| read::last_seq(conn).map_err(|err| sqlite_error(&path, err))).await
     }
 
     async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
         let path = self.path().to_owned();
-        self.readers()
-            .run(move |conn| snapshot::latest(conn).map_err(|err| sqlite_error(&path, err)))
-            .await
+        self.readers().run(move |conn| snapshot::latest(conn).map_err(|err| sqlite_error(&path, err))).await
     }
 
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.writer()?
-            .request(Work::SaveSnapshot(snapshot))
-            .await
-            .map(|_| ())
+        self.writer()?.request(Work::SaveSnapshot(snapshot)).await.map(|_| ())
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Store")
-            .field("path", &self.path())
-            .finish_non_exhaustive()
+        f.debug_struct("Store").field("path", &self.path()).finish_non_exhaustive()
     }
 }
 
@@ -204,7 +186,5 @@ pub(crate) fn log_path(data_dir: &Utf8Path) -> Utf8PathBuf {
 fn limit_size(conn: &rusqlite::Connection, bytes: u64) -> rusqlite::Result<()> {
     let page: i64 = conn.query_row("PRAGMA page_size", [], |row| row.get(0))?;
     let pages = i64::try_from(bytes).unwrap_or(i64::MAX) / page;
-    conn.query_row(&format!("PRAGMA max_page_count = {}", pages.max(1)), [], |_| {
-        Ok(())
-    })
+    conn.query_row(&format!("PRAGMA max_page_count = {}", pages.max(1)), [], |_| Ok(()))
 }

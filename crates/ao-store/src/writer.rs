@@ -5,13 +5,14 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::slice;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use ao_core::Timestamp;
 use ao_ports::{NewRecord, Seq, Snapshot, StoreError};
 use camino::{Utf8Path, Utf8PathBuf};
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{failed, sqlite_error};
@@ -42,6 +43,7 @@ pub(crate) enum Work {
     /// Removes one bounded batch. Answers with how many records went.
     Prune {
         before: Timestamp,
+        covered: Seq,
     },
     /// Gives one bounded batch of free pages back to the disk. Answers with how many are left.
     Shrink,
@@ -52,8 +54,12 @@ pub(crate) enum Work {
 #[derive(Debug)]
 struct Request {
     work: Work,
-    reply: oneshot::Sender<Result<u64, StoreError>>,
+    reply: Reply,
 }
+
+/// The outcome, and the work itself: the caller drops it. Freed here, the memory of many records from another thread
+/// makes both wait for the allocator; under load that was a quarter of an append.
+type Reply = oneshot::Sender<(Result<u64, StoreError>, Work)>;
 
 #[derive(Debug)]
 enum Message {
@@ -78,22 +84,13 @@ impl Handle {
         let last = read::last_seq(&conn).map_err(|err| sqlite_error(path, err))?;
         let (sender, inbox) = mpsc::channel(QUEUE);
         let last_words = Arc::new(OnceLock::new());
-        let writer = Writer {
-            path: path.to_owned(),
-            conn,
-            last,
-        };
+        let writer = Writer { path: path.to_owned(), conn, last };
         let heard = Arc::clone(&last_words);
         let thread = thread::Builder::new()
             .name("ao-store-writer".into())
             .spawn(move || writer.run(inbox, lock, &heard))
             .map_err(|err| failed(path, format!("could not start its writer thread: {err}")))?;
-        Ok(Handle {
-            path: path.to_owned(),
-            sender: Some(sender),
-            thread: Some(thread),
-            last_words,
-        })
+        Ok(Handle { path: path.to_owned(), sender: Some(sender), thread: Some(thread), last_words })
     }
 
     /// Has something done. Once it was handed over, dropping the future does not take it back.
@@ -101,7 +98,7 @@ impl Handle {
         let (reply, answer) = oneshot::channel();
         let sent = self.sender().send(Message::Do(Request { work, reply })).await;
         match sent {
-            Ok(()) => answer.await.unwrap_or_else(|_| Err(self.gone())),
+            Ok(()) => answer.await.map_or_else(|_| Err(self.gone()), |(outcome, _work)| outcome),
             Err(_) => Err(self.gone()),
         }
     }
@@ -139,6 +136,26 @@ impl Drop for Handle {
     }
 }
 
+/// What shares a commit.
+#[derive(Default)]
+struct Group {
+    works: Vec<Work>,
+    replies: Vec<Reply>,
+    records: usize,
+}
+
+impl Group {
+    fn push(&mut self, request: Request) {
+        self.records += request.work.records();
+        self.works.push(request.work);
+        self.replies.push(request.reply);
+    }
+
+    fn has_room(&self) -> bool {
+        self.works.len() < GROUP && self.records < GROUP_RECORDS
+    }
+}
+
 struct Writer {
     path: Utf8PathBuf,
     conn: Connection,
@@ -149,24 +166,19 @@ struct Writer {
 impl Writer {
     fn run(mut self, mut inbox: mpsc::Receiver<Message>, lock: DirLock, last_words: &OnceLock<String>) {
         let mut closers = Vec::new();
-        let mut group = Vec::new();
+        let mut group = Group::default();
         while let Some(first) = inbox.blocking_recv() {
-            let mut records = 0;
             let mut next = Some(first);
             while let Some(message) = next {
                 match message {
-                    Message::Do(request) => {
-                        records += request.work.records();
-                        group.push(request);
-                    }
+                    Message::Do(request) => group.push(request),
                     Message::Close(reply) => {
                         // What was accepted before is still received; what comes now hears that we are closed.
                         inbox.close();
                         closers.push(reply);
                     }
                 }
-                let room = group.len() < GROUP && records < GROUP_RECORDS;
-                next = if room { inbox.try_recv().ok() } else { None };
+                next = if group.has_room() { inbox.try_recv().ok() } else { None };
             }
             if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.commit(&mut group))) {
                 // The reason is set before group and inbox go, because with them go the replies: every caller then
@@ -187,32 +199,29 @@ impl Writer {
     }
 
     /// Commits a group and answers it.
-    fn commit(&mut self, group: &mut Vec<Request>) {
-        match self.transact(group) {
-            Ok(outcomes) => {
-                for (request, outcome) in group.drain(..).zip(outcomes) {
-                    // A caller that stopped waiting does not undo what it asked for.
-                    _ = request.reply.send(outcome);
-                }
+    fn commit(&mut self, group: &mut Group) {
+        let outcomes = match self.transact(&group.works) {
+            Ok(outcomes) => outcomes,
+            // Whoever keeps the file locked would let each of them wait as long as he did all of them.
+            Err(err) if is_busy(&err) => {
+                let err = sqlite_error(&self.path, err);
+                group.works.iter().map(|_| Err(err.clone())).collect()
             }
-            Err(err) if group.len() == 1 => {
-                for request in group.drain(..) {
-                    _ = request.reply.send(Err(err.clone()));
-                }
-            }
+            Err(err) if group.works.len() == 1 => vec![Err(sqlite_error(&self.path, err))],
             // One of them broke the transaction, or all of them together were too much for the disk. Each alone, so
             // that only those fail that have to.
-            Err(_) => {
-                for request in group.drain(..) {
-                    self.commit(&mut vec![request]);
-                }
-            }
+            Err(_) => group.works.iter().map(|work| self.transact_alone(work)).collect(),
+        };
+        group.records = 0;
+        for ((reply, work), outcome) in group.replies.drain(..).zip(group.works.drain(..)).zip(outcomes) {
+            // A caller that stopped waiting does not undo what it asked for.
+            _ = reply.send((outcome, work));
         }
     }
 
     /// Does everything or nothing. The inner results are refusals that leave the transaction whole.
-    fn transact(&mut self, group: &[Request]) -> Result<Vec<Result<u64, StoreError>>, StoreError> {
-        let done = self.begin_apply_commit(group);
+    fn transact(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+        let done = self.begin_apply_commit(works);
         if done.is_err() {
             // Some failures have already rolled back.
             if !self.conn.is_autocommit()
@@ -224,15 +233,21 @@ impl Writer {
                 self.last = last;
             }
         }
-        done.map_err(|err| sqlite_error(&self.path, err))
+        done
     }
 
-    fn begin_apply_commit(&mut self, group: &[Request]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
+    fn transact_alone(&mut self, work: &Work) -> Result<u64, StoreError> {
+        let mut outcomes =
+            self.transact(slice::from_ref(work)).map_err(|err| sqlite_error(&self.path, err))?;
+        outcomes.pop().expect("one outcome for one piece of work")
+    }
+
+    fn begin_apply_commit(&mut self, works: &[Work]) -> rusqlite::Result<Vec<Result<u64, StoreError>>> {
         self.conn.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
         let mut last = self.last;
-        let outcomes = group
+        let outcomes = works
             .iter()
-            .map(|request| apply(&self.conn, &self.path, &mut last, &request.work))
+            .map(|work| apply(&self.conn, &self.path, &mut last, work))
             .collect::<rusqlite::Result<Vec<_>>>()?;
         self.conn.prepare_cached("COMMIT")?.execute([])?;
         self.last = last;
@@ -242,15 +257,10 @@ impl Writer {
     /// Moves the WAL into the file, so that one file is the whole log, and closes it.
     fn finish(self) -> Result<(), StoreError> {
         // A full disk may have no room for that. Nothing is lost: the WAL stays, and the next start reads it.
-        if let Err(err) = self
-            .conn
-            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))
-        {
+        if let Err(err) = self.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())) {
             tracing::warn!(%err, "the last events stay in the WAL");
         }
-        self.conn
-            .close()
-            .map_err(|(_, err)| sqlite_error(&self.path, err))
+        self.conn.close().map_err(|(_, err)| sqlite_error(&self.path, err))
     }
 }
 
@@ -262,45 +272,35 @@ fn apply(
     work: &Work,
 ) -> rusqlite::Result<Result<u64, StoreError>> {
     match work {
-        Work::Append {
-            after: Some(expected),
-            ..
-        } if expected != last => Ok(Err(StoreError::Moved {
-            expected: *expected,
-            found: *last,
-        })),
+        Work::Append { after: Some(expected), .. } if expected != last => {
+            Ok(Err(StoreError::Moved { expected: *expected, found: *last }))
+        }
         Work::Append { records, .. } => {
             let mut insert = conn.prepare_cached(
                 "INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
             )?;
             for new in records {
                 let seq = *last + 1;
-                insert.execute((
-                    seq as i64,
-                    new.at.0,
-                    &new.kind,
-                    new.version,
-                    &new.scope,
-                    &new.body,
-                ))?;
+                insert.execute((seq as i64, new.at.0, &new.kind, new.version, &new.scope, &new.body))?;
                 *last = seq;
             }
             Ok(Ok(*last))
         }
         // It would hide events that are yet to come from whoever starts with it.
         Work::SaveSnapshot(snapshot) if snapshot.seq > *last => {
-            let detail = format!(
-                "a snapshot of event {} was refused: the log ends at {last}",
-                snapshot.seq
-            );
+            let detail = format!("a snapshot of event {} was refused: the log ends at {last}", snapshot.seq);
             Ok(Err(failed(path, detail)))
         }
         Work::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
-        Work::Prune { before } => prune::remove_batch(conn, *before).map(Ok),
+        Work::Prune { before, covered } => prune::remove_batch(conn, *before, *covered).map(Ok),
         Work::Shrink => prune::shrink_batch(conn).map(Ok),
         #[cfg(test)]
         Work::Panic => panic!("as the test asked"),
     }
+}
+
+fn is_busy(err: &rusqlite::Error) -> bool {
+    matches!(err.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 impl Work {
@@ -314,8 +314,7 @@ impl Work {
 
 fn words(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no reason given")
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given")
 }
 
 #[cfg(test)]
@@ -329,26 +328,16 @@ mod tests {
         let dir = Utf8Path::from_path(dir.path()).unwrap();
         let path = dir.join("ao.db");
         Store::open(dir, Options::default()).unwrap();
-        let handle = Handle::start(
-            &path,
-            schema::open_writer(&path).unwrap(),
-            DirLock::take(dir).unwrap(),
-        )
-        .unwrap();
+        let handle =
+            Handle::start(&path, schema::open_writer(&path).unwrap(), DirLock::take(dir).unwrap()).unwrap();
 
-        let append = || Work::Append {
-            records: vec![],
-            after: None,
-        };
+        let append = || Work::Append { records: vec![], after: None };
         let (during, beside) = tokio::join!(handle.request(Work::Panic), handle.request(append()));
         let afterwards = handle.request(append()).await;
 
         for outcome in [during, beside, afterwards, handle.close().await.map(|()| 0)] {
             let message = outcome.unwrap_err().to_string();
-            assert!(
-                message.contains("its writer panicked (as the test asked); restart ao"),
-                "{message}"
-            );
+            assert!(message.contains("its writer panicked (as the test asked); restart ao"), "{message}");
         }
     }
 }

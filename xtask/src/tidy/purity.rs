@@ -17,6 +17,11 @@ const ALLOWED: &[&str] = &[
     "memchr",
     "ryu",
     "zmij",
+    // Tables with a fixed hash and an order that replays.
+    "indexmap",
+    "hashbrown",
+    "equivalent",
+    "rustc-hash",
     // Error types.
     "thiserror",
     // Run in the compiler, not in the product.

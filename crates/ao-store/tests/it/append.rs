@@ -14,10 +14,7 @@ async fn a_batch_gets_consecutive_positions_and_comes_back_as_it_was() {
     assert_eq!(store.append(records([4]), Some(3)).await.unwrap(), 4);
 
     let read = store.read(0, 10).await.unwrap();
-    assert_eq!(
-        read.iter().map(|record| record.seq).collect::<Vec<_>>(),
-        [1, 2, 3, 4]
-    );
+    assert_eq!(read.iter().map(|record| record.seq).collect::<Vec<_>>(), [1, 2, 3, 4]);
     let (first, new) = (&read[0], record(1));
     assert_eq!(
         (first.at, &first.kind, first.version, &first.scope, &first.body),
@@ -32,13 +29,7 @@ async fn an_empty_batch_writes_nothing_but_still_says_where_the_log_ends() {
     assert_eq!(store.append(vec![], None).await.unwrap(), 0);
     store.append(records(1..=2), None).await.unwrap();
     assert_eq!(store.append(vec![], Some(2)).await.unwrap(), 2);
-    assert!(matches!(
-        store.append(vec![], Some(1)).await,
-        Err(StoreError::Moved {
-            expected: 1,
-            found: 2
-        })
-    ));
+    assert!(matches!(store.append(vec![], Some(1)).await, Err(StoreError::Moved { expected: 1, found: 2 })));
     assert_eq!(store.last_seq().await.unwrap(), 2);
 }
 
@@ -57,13 +48,7 @@ async fn a_stale_append_is_refused_and_its_neighbours_in_the_group_are_not() {
     );
 
     assert_eq!(before.unwrap(), 2);
-    assert!(matches!(
-        stale,
-        Err(StoreError::Moved {
-            expected: 1,
-            found: 2
-        })
-    ));
+    assert!(matches!(stale, Err(StoreError::Moved { expected: 1, found: 2 })));
     assert_eq!(behind.unwrap(), 3);
     assert_eq!(conditional.unwrap(), 4);
     assert_eq!(numbers(&store).await, [1, 2, 3, 4]);
@@ -97,19 +82,14 @@ async fn a_foreign_writer_is_noticed_and_not_written_over() {
     let dir = DataDir::new();
     let store = dir.open();
     store.append(records([1]), None).await.unwrap();
-    dir.foreign()
-        .execute("INSERT INTO events VALUES (2, 50, 'k', 1, 's', '{}')", [])
-        .unwrap();
+    dir.foreign().execute("INSERT INTO events VALUES (2, 50, 'k', 1, 's', '{}')", []).unwrap();
 
     // The first hears of it by way of the conflict, and nothing of it is written.
     let stale = store.append(records([2]), Some(1)).await;
     assert!(stale.is_err());
     assert!(matches!(
         store.append(records([2]), Some(1)).await,
-        Err(StoreError::Moved {
-            expected: 1,
-            found: 2
-        })
+        Err(StoreError::Moved { expected: 1, found: 2 })
     ));
     assert_eq!(store.append(records([3]), None).await.unwrap(), 3);
     assert_eq!(numbers(&store).await, [1, 50, 3]);
@@ -138,11 +118,7 @@ async fn concurrent_producers_keep_their_own_order() {
     let all = numbers(&store).await;
     assert_eq!(all.len() as u64, PRODUCERS * EACH);
     for producer in 0..PRODUCERS {
-        let own: Vec<u64> = all
-            .iter()
-            .filter(|n| *n / 1000 == producer)
-            .map(|n| n % 1000)
-            .collect();
+        let own: Vec<u64> = all.iter().filter(|n| *n / 1000 == producer).map(|n| n % 1000).collect();
         assert_eq!(own, (0..EACH).collect::<Vec<_>>());
     }
 }
@@ -173,22 +149,8 @@ async fn a_closed_store_says_so_and_lets_the_next_one_in() {
     store.close().await.unwrap();
     store.close().await.unwrap();
 
-    assert!(
-        clone
-            .append(records([2]), None)
-            .await
-            .unwrap_err()
-            .to_string()
-            .contains("has been closed")
-    );
-    assert!(
-        clone
-            .read(0, 1)
-            .await
-            .unwrap_err()
-            .to_string()
-            .contains("has been closed")
-    );
+    assert!(clone.append(records([2]), None).await.unwrap_err().to_string().contains("has been closed"));
+    assert!(clone.read(0, 1).await.unwrap_err().to_string().contains("has been closed"));
     assert!(!dir.join("ao.db-wal").exists());
     assert_eq!(numbers(&dir.open()).await, [1]);
 }

@@ -14,19 +14,11 @@ use crate::support::{DataDir, block_on, records};
 
 #[test]
 fn a_file_that_is_no_database_is_damaged_and_stays() {
-    for content in [
-        &b"my notes, which I would like to keep\n"[..],
-        b"",
-        b"SQLite format 3\0",
-    ] {
+    for content in [&b"my notes, which I would like to keep\n"[..], b"", b"SQLite format 3\0"] {
         let dir = DataDir::new();
         fs::create_dir(&*dir).unwrap();
         fs::write(dir.log(), content).unwrap();
-        refused(
-            &dir,
-            |err| matches!(err, StoreError::Damaged { .. }),
-            "is damaged",
-        );
+        refused(&dir, |err| matches!(err, StoreError::Damaged { .. }), "is damaged");
     }
 }
 
@@ -34,14 +26,8 @@ fn a_file_that_is_no_database_is_damaged_and_stays() {
 fn the_database_of_another_program_is_not_taken_over() {
     let dir = DataDir::new();
     fs::create_dir(&*dir).unwrap();
-    dir.foreign()
-        .execute_batch("CREATE TABLE bookmarks (url); INSERT INTO bookmarks VALUES ('x')")
-        .unwrap();
-    refused(
-        &dir,
-        |err| matches!(err, StoreError::Damaged { .. }),
-        "the database of another program",
-    );
+    dir.foreign().execute_batch("CREATE TABLE bookmarks (url); INSERT INTO bookmarks VALUES ('x')").unwrap();
+    refused(&dir, |err| matches!(err, StoreError::Damaged { .. }), "the database of another program");
 }
 
 #[test]
@@ -50,19 +36,12 @@ fn a_truncated_log_is_damaged_and_stays() {
     let whole = fs::read(dir.log()).unwrap();
     for length in [50, 100, 4096, 3 * 4096, whole.len() - 4096] {
         fs::write(dir.log(), &whole[..length]).unwrap();
-        refused(
-            &dir,
-            |err| matches!(err, StoreError::Damaged { .. }),
-            "restore a backup",
-        );
+        refused(&dir, |err| matches!(err, StoreError::Damaged { .. }), "restore a backup");
     }
     // With only a part of a page missing SQLite sees no fault, so a tool may still save what there is.
     fs::write(dir.log(), &whole[..whole.len() - 100]).unwrap();
     let err = Store::open(&dir, Options::default()).unwrap_err();
-    assert!(
-        err.to_string().contains("100 bytes are missing at its end"),
-        "{err}"
-    );
+    assert!(err.to_string().contains("100 bytes are missing at its end"), "{err}");
     assert_eq!(dir.log().metadata().unwrap().len(), whole.len() as u64 - 100);
     Store::open_read_only(&dir).unwrap();
 
@@ -85,12 +64,7 @@ fn a_log_whose_file_is_gone_but_not_its_wal_is_not_started_anew() {
 fn a_log_with_a_change_we_do_not_know_is_newer_and_stays() {
     let dir = with_events(10);
     let newer = dir.foreign();
-    newer
-        .execute(
-            "INSERT INTO migrations VALUES ('fold-events-into-crystals', 0)",
-            [],
-        )
-        .unwrap();
+    newer.execute("INSERT INTO migrations VALUES ('fold-events-into-crystals', 0)", []).unwrap();
     newer.close().unwrap();
     refused(
         &dir,
@@ -103,37 +77,22 @@ fn a_log_with_a_change_we_do_not_know_is_newer_and_stays() {
 fn a_log_with_a_layout_we_do_not_know_is_newer_and_stays() {
     let dir = with_events(10);
     let newer = dir.foreign();
-    newer
-        .execute_batch("PRAGMA user_version = 2; DROP TABLE migrations")
-        .unwrap();
+    newer.execute_batch("PRAGMA user_version = 2; DROP TABLE migrations").unwrap();
     newer.close().unwrap();
-    refused(
-        &dir,
-        |err| matches!(err, StoreError::Newer { .. }),
-        "layout 2; this version knows 1",
-    );
+    refused(&dir, |err| matches!(err, StoreError::Newer { .. }), "layout 2; this version knows 1");
 }
 
 #[test]
 fn a_newer_log_keeps_even_the_wal_of_its_killed_daemon() {
     let dir = with_events(10);
     let newer = dir.foreign();
-    newer
-        .execute("INSERT INTO migrations VALUES ('from-the-future', 0)", [])
-        .unwrap();
-    let (file, wal) = (
-        fs::read(dir.log()).unwrap(),
-        fs::read(dir.join("ao.db-wal")).unwrap(),
-    );
+    newer.execute("INSERT INTO migrations VALUES ('from-the-future', 0)", []).unwrap();
+    let (file, wal) = (fs::read(dir.log()).unwrap(), fs::read(dir.join("ao.db-wal")).unwrap());
     newer.close().unwrap();
     fs::write(dir.log(), &file).unwrap();
     fs::write(dir.join("ao.db-wal"), &wal).unwrap();
 
-    refused(
-        &dir,
-        |err| matches!(err, StoreError::Newer { .. }),
-        "from-the-future",
-    );
+    refused(&dir, |err| matches!(err, StoreError::Newer { .. }), "from-the-future");
     assert_eq!(fs::read(dir.join("ao.db-wal")).unwrap(), wal);
 }
 
@@ -143,11 +102,7 @@ fn a_log_of_ours_without_its_tables_is_damaged() {
     let vandal = dir.foreign();
     vandal.execute_batch("DROP TABLE migrations").unwrap();
     vandal.close().unwrap();
-    refused(
-        &dir,
-        |err| matches!(err, StoreError::Damaged { .. }),
-        "no such table: migrations",
-    );
+    refused(&dir, |err| matches!(err, StoreError::Damaged { .. }), "no such table: migrations");
 }
 
 #[test]
@@ -163,10 +118,7 @@ fn a_crash_while_the_log_was_made_leaves_nothing_in_the_way() {
 fn a_missing_log_is_not_made_by_a_tool_that_only_reads() {
     let dir = DataDir::new();
     let err = Store::open_read_only(&dir).unwrap_err();
-    assert!(
-        err.to_string().contains("could not read the log: No such file"),
-        "{err}"
-    );
+    assert!(err.to_string().contains("could not read the log: No such file"), "{err}");
     assert!(!dir.exists());
 }
 
@@ -175,10 +127,7 @@ fn a_data_directory_that_is_a_file_is_named() {
     let dir = DataDir::new();
     fs::write(&*dir, "not a directory").unwrap();
     let err = Store::open(&dir, Options::default()).unwrap_err().to_string();
-    assert!(
-        err.contains(dir.as_str()) && err.contains("could not create the data directory"),
-        "{err}"
-    );
+    assert!(err.contains(dir.as_str()) && err.contains("could not create the data directory"), "{err}");
 }
 
 #[test]
@@ -187,10 +136,7 @@ fn a_read_only_directory_is_named_with_what_to_do() {
     let said = as_somebody_else(&dir, 0o555);
     assert_eq!(said.len(), 1, "{said:?}");
     assert!(said[0].contains(dir.as_str()), "{said:?}");
-    assert!(
-        said[0].contains("Make it writable for you, or choose another data directory"),
-        "{said:?}"
-    );
+    assert!(said[0].contains("Make it writable for you, or choose another data directory"), "{said:?}");
 }
 
 /// Opens the log in a process that may do with its directory only what `mode` lets it.
@@ -223,10 +169,7 @@ fn refused(dir: &DataDir, is_expected: impl Fn(&StoreError) -> bool, words: &str
     for err in errors {
         let message = err.to_string();
         assert!(is_expected(&err), "{message}");
-        assert!(
-            message.contains(words) && message.contains(dir.log().as_str()),
-            "{message}"
-        );
+        assert!(message.contains(words) && message.contains(dir.log().as_str()), "{message}");
     }
     assert!(fs::read(dir.log()).unwrap() == before, "the file was changed");
 }

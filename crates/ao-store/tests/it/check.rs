@@ -15,13 +15,7 @@ async fn a_sound_log_has_no_problems() {
     assert_eq!(store.check().unwrap(), CheckReport::default());
     store.append(records(1..=100), None).await.unwrap();
     store.save_snapshot(snapshot(50)).await.unwrap();
-    let expected = CheckReport {
-        events: 100,
-        first: 1,
-        last: 100,
-        snapshots: 1,
-        problems: vec![],
-    };
+    let expected = CheckReport { events: 100, first: 1, last: 100, snapshots: 1, problems: vec![] };
     assert_eq!(store.check().unwrap(), expected);
 }
 
@@ -69,14 +63,8 @@ async fn a_broken_page_is_found_and_the_rest_can_be_exported() {
     let exported = store.export(&mut out, ..).unwrap();
     assert!(exported.unreadable > 0 && exported.events > 1000, "{exported:?}");
     assert_eq!(exported.events + exported.unreadable, 2000);
-    assert_eq!(
-        out.iter().filter(|byte| **byte == b'\n').count() as u64,
-        exported.events
-    );
-    assert!(
-        store.backup(&dir.beside("copy.db")).is_err(),
-        "a backup of it would be no backup"
-    );
+    assert_eq!(out.iter().filter(|byte| **byte == b'\n').count() as u64, exported.events);
+    assert!(store.backup(&dir.beside("copy.db")).is_err(), "a backup of it would be no backup");
     assert!(!dir.beside("copy.db").exists() && !dir.beside("copy.db.partial").exists());
 }
 
@@ -137,11 +125,7 @@ fn break_a_page(dir: &DataDir) {
     const PAGE: usize = 4096;
     const TABLE_LEAF: u8 = 13;
     let mut file = fs::read(dir.log()).unwrap();
-    let leaf = file
-        .chunks_mut(PAGE)
-        .skip(20)
-        .find(|page| page[0] == TABLE_LEAF)
-        .unwrap();
+    let leaf = file.chunks_mut(PAGE).skip(20).find(|page| page[0] == TABLE_LEAF).unwrap();
     leaf.fill(0xAA);
     fs::write(dir.log(), file).unwrap();
 }

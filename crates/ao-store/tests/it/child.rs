@@ -37,12 +37,7 @@ pub(crate) fn said(line: &str) -> Option<&str> {
 pub(crate) fn all_said(mut command: Command) -> Vec<String> {
     let output = command.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .filter_map(said)
-        .map(str::to_owned)
-        .collect()
+    String::from_utf8(output.stdout).unwrap().lines().filter_map(said).map(str::to_owned).collect()
 }
 
 fn say(words: impl std::fmt::Display) {

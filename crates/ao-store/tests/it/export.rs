@@ -12,14 +12,8 @@ use crate::support::{DataDir, record, records, snapshot};
 async fn an_export_has_one_event_a_line() {
     let dir = DataDir::new();
     let store = dir.open();
-    let pretty = NewRecord {
-        body: "{\n  \"text\": \"two\\nlines\"\r\n}".into(),
-        ..record(2)
-    };
-    store
-        .append(vec![record(1), pretty, record(3)], None)
-        .await
-        .unwrap();
+    let pretty = NewRecord { body: "{\n  \"text\": \"two\\nlines\"\r\n}".into(), ..record(2) };
+    store.append(vec![record(1), pretty, record(3)], None).await.unwrap();
 
     assert_eq!(
         export(&store, ..).1,
@@ -49,29 +43,17 @@ async fn what_was_pruned_is_told_if_it_was_asked_for() {
     let store = Store::open_read_only(&dir).unwrap();
     assert_eq!(export(&store, ..).0.events, 92);
     let err = store.export(&mut io::sink(), 5..).unwrap_err();
-    assert!(
-        matches!(err, ExportError::Store(StoreError::Pruned { first_kept: 9 })),
-        "{err}"
-    );
+    assert!(matches!(err, ExportError::Store(StoreError::Pruned { first_kept: 9 })), "{err}");
 }
 
 #[tokio::test]
 async fn a_body_that_is_not_json_is_left_out_and_told() {
     let dir = DataDir::new();
     let store = dir.open();
-    let broken = NewRecord {
-        body: "{\"n\":\n\"".into(),
-        ..record(2)
-    };
-    store
-        .append(vec![record(1), broken, record(3)], None)
-        .await
-        .unwrap();
+    let broken = NewRecord { body: "{\"n\":\n\"".into(), ..record(2) };
+    store.append(vec![record(1), broken, record(3)], None).await.unwrap();
     let (exported, text) = export(&store, ..);
-    assert_eq!(
-        (exported.events, exported.unreadable, text.lines().count()),
-        (2, 1, 2)
-    );
+    assert_eq!((exported.events, exported.unreadable, text.lines().count()), (2, 1, 2));
     assert_eq!(exported.first_unreadable.unwrap().0, 2);
 }
 
@@ -109,10 +91,7 @@ async fn a_closed_pipe_ends_the_export() {
     let store = dir.open();
     store.append(records([1]), None).await.unwrap();
     let err = store.export(&mut ClosedPipe, ..).unwrap_err();
-    assert!(
-        matches!(&err, ExportError::Write(err) if err.kind() == io::ErrorKind::BrokenPipe),
-        "{err}"
-    );
+    assert!(matches!(&err, ExportError::Write(err) if err.kind() == io::ErrorKind::BrokenPipe), "{err}");
 }
 
 #[tokio::test]
@@ -126,10 +105,7 @@ async fn an_import_makes_the_same_log_again() {
     let store = other.open();
     assert_eq!(export(&store, ..).1, text);
     assert!(store.check().unwrap().is_ok());
-    assert!(matches!(
-        store.read(0, 1).await,
-        Err(StoreError::Pruned { first_kept: 9 })
-    ));
+    assert!(matches!(store.read(0, 1).await, Err(StoreError::Pruned { first_kept: 9 })));
     assert_eq!(store.append(records([101]), Some(100)).await.unwrap(), 101);
 }
 
@@ -141,32 +117,20 @@ async fn an_import_that_fails_leaves_no_log() {
     let (_, text) = export(&source, ..);
     let lines: Vec<&str> = text.lines().collect();
     let cases = [
-        (
-            format!("{}\nnonsense\n", lines[0]),
-            "line 2 of the export is not an event",
-        ),
-        (
-            format!("{}\n{}\n", lines[0], lines[2]),
-            "line 2 of the export has event 3, where 2 was expected",
-        ),
+        (format!("{}\nnonsense\n", lines[0]), "line 2 of the export is not an event"),
+        (format!("{}\n{}\n", lines[0], lines[2]), "line 2 of the export has event 3, where 2 was expected"),
         (
             lines[0].replace(r#""seq":1"#, r#""seq":0"#),
             "line 1 of the export has event 0, where 1 was expected",
         ),
-        (
-            lines[0].replace("version", "vision"),
-            "line 1 of the export is not an event",
-        ),
+        (lines[0].replace("version", "vision"), "line 1 of the export is not an event"),
     ];
     for (text, words) in cases {
         let other = DataDir::new();
         let err = import(&other, &mut text.as_bytes()).unwrap_err().to_string();
         assert!(err.contains(words), "{err}");
-        let left: Vec<_> = other
-            .read_dir_utf8()
-            .unwrap()
-            .map(|entry| entry.unwrap().file_name().to_owned())
-            .collect();
+        let left: Vec<_> =
+            other.read_dir_utf8().unwrap().map(|entry| entry.unwrap().file_name().to_owned()).collect();
         assert_eq!(left, ["ao.lock"]);
     }
 }
@@ -197,11 +161,6 @@ async fn pruned() -> DataDir {
     store.append(records(1..=100), None).await.unwrap();
     store.save_snapshot(snapshot(8)).await.unwrap();
     store.save_snapshot(snapshot(50)).await.unwrap();
-    store
-        .prune(Retention {
-            before: Timestamp(1000),
-        })
-        .await
-        .unwrap();
+    store.prune(Retention { before: Timestamp(1000) }).await.unwrap();
     dir
 }

@@ -9,9 +9,7 @@ use ao_store::{Options, Retention, Store};
 use crate::child;
 use crate::support::{DataDir, numbers, records, snapshot};
 
-const SMALL: Options = Options {
-    max_bytes: Some(256 * 1024),
-};
+const SMALL: Options = Options { max_bytes: Some(256 * 1024) };
 
 #[tokio::test]
 async fn a_full_log_refuses_keeps_what_it_has_and_goes_on_with_more_room() {
@@ -21,11 +19,7 @@ async fn a_full_log_refuses_keeps_what_it_has_and_goes_on_with_more_room() {
 
     let err = store.append(records(0..100), None).await.unwrap_err();
     assert!(err.to_string().contains("no space left"), "{err}");
-    assert_eq!(
-        store.last_seq().await.unwrap(),
-        last,
-        "all of a batch or none of it"
-    );
+    assert_eq!(store.last_seq().await.unwrap(), last, "all of a batch or none of it");
     assert!(store.check().unwrap().is_ok());
     store.close().await.unwrap();
 
@@ -43,16 +37,8 @@ async fn pruning_makes_room_in_a_full_log() {
     store.save_snapshot(snapshot(1000)).await.unwrap();
     let last = fill(&store).await;
 
-    store
-        .prune(Retention {
-            before: Timestamp(i64::MAX),
-        })
-        .await
-        .unwrap();
-    assert_eq!(
-        store.append(records(0..100), Some(last)).await.unwrap(),
-        last + 100
-    );
+    store.prune(Retention { before: Timestamp(i64::MAX) }).await.unwrap();
+    assert_eq!(store.append(records(0..100), Some(last)).await.unwrap(), last + 100);
     assert!(store.check().unwrap().is_ok());
 }
 
@@ -79,18 +65,13 @@ fn a_disk_that_is_really_full_is_survived_too() {
     // A disk of our own, in a namespace of our own.
     let namespace = ["--user", "--map-root-user", "--mount"];
     let mounted = "mount -t tmpfs -o size=2m none \"$0\"";
-    let probe = Command::new("unshare")
-        .args(namespace)
-        .args(["sh", "-c", mounted, mount.as_str()])
-        .output();
+    let probe = Command::new("unshare").args(namespace).args(["sh", "-c", mounted, mount.as_str()]).output();
     if !probe.is_ok_and(|output| output.status.success()) {
         // The system does not let us have one; the limit above has tested the same path.
         return;
     }
     let mut command = Command::new("unshare");
-    command
-        .args(namespace)
-        .args(["sh", "-c", &format!("{mounted} && exec \"$@\""), mount.as_str()]);
+    command.args(namespace).args(["sh", "-c", &format!("{mounted} && exec \"$@\""), mount.as_str()]);
     command.arg(std::env::current_exe().unwrap());
     child::play(&mut command, "fill", &mount.join("data"));
     assert_eq!(child::all_said(command), ["full", "went on"]);

@@ -70,11 +70,7 @@ impl Model {
 
     fn history(&self, scope: u64, before: Option<Seq>, limit: usize) -> Vec<Seq> {
         let end = before.map_or(self.last, |before| self.last.min(before.saturating_sub(1)));
-        (self.pruned + 1..=end)
-            .rev()
-            .filter(|seq| seq % 3 == scope)
-            .take(limit)
-            .collect()
+        (self.pruned + 1..=end).rev().filter(|seq| seq % 3 == scope).take(limit).collect()
     }
 
     fn save(&mut self, snapshot: Snapshot) {
@@ -126,9 +122,7 @@ async fn step(store: &Store, model: &mut Model, action: Action) {
     match action {
         Action::Append { count, off_by } => {
             let after = off_by.map(|off| model.last.saturating_add_signed(off));
-            let appended = store
-                .append(records(model.last + 1..=model.last + count), after)
-                .await;
+            let appended = store.append(records(model.last + 1..=model.last + count), after).await;
             match after {
                 Some(expected) if expected != model.last => {
                     let moved = matches!(appended, Err(StoreError::Moved { expected: e, found: f })
@@ -158,10 +152,7 @@ async fn step(store: &Store, model: &mut Model, action: Action) {
             assert_eq!(read, model.read(after, limit));
         }
         Action::History { scope, before, limit } => {
-            let history = store
-                .history(&format!("ses_{scope}"), before, limit)
-                .await
-                .unwrap();
+            let history = store.history(&format!("ses_{scope}"), before, limit).await.unwrap();
             let seqs: Vec<Seq> = history.iter().map(|record| record.seq).collect();
             assert_eq!(seqs, model.history(scope, before, limit));
         }
@@ -171,12 +162,7 @@ async fn step(store: &Store, model: &mut Model, action: Action) {
             model.save(snapshot);
         }
         Action::Prune { before } => {
-            let pruned = store
-                .prune(Retention {
-                    before: Timestamp(before),
-                })
-                .await
-                .unwrap();
+            let pruned = store.prune(Retention { before: Timestamp(before) }).await.unwrap();
             assert_eq!(pruned.events, model.prune(before));
         }
         Action::Reopen => unreachable!("done by the caller, who owns the store"),

@@ -36,17 +36,9 @@ async fn a_log_of_each_released_version_opens_and_goes_on() {
             "{fixture}"
         );
         assert!(store.check().unwrap().is_ok(), "{fixture}");
-        assert_eq!(
-            store.latest_snapshot().await.unwrap(),
-            Some(snapshot(20)),
-            "{fixture}"
-        );
+        assert_eq!(store.latest_snapshot().await.unwrap(), Some(snapshot(20)), "{fixture}");
         let last = store.last_seq().await.unwrap();
-        assert_eq!(
-            store.append(records([1]), Some(last)).await.unwrap(),
-            last + 1,
-            "{fixture}"
-        );
+        assert_eq!(store.append(records([1]), Some(last)).await.unwrap(), last + 1, "{fixture}");
     }
     assert!(seen > 0, "there are no fixtures in {}", fixtures());
 }
@@ -66,14 +58,8 @@ async fn write(version: &str) {
     store.save_snapshot(snapshot(10)).await.unwrap();
     store.save_snapshot(snapshot(20)).await.unwrap();
     store.prune(Retention { before: Timestamp(6) }).await.unwrap();
-    let (db, text) = (
-        fixtures().join(format!("{version}.db")),
-        fixtures().join(format!("{version}.ndjson")),
-    );
-    assert!(
-        !db.exists() && !text.exists(),
-        "{version} has its fixture already"
-    );
+    let (db, text) = (fixtures().join(format!("{version}.db")), fixtures().join(format!("{version}.ndjson")));
+    assert!(!db.exists() && !text.exists(), "{version} has its fixture already");
     fs::write(text, export(&store)).unwrap();
     store.close().await.unwrap();
     fs::copy(dir.log(), db).unwrap();

@@ -49,9 +49,7 @@ async fn a_read_does_not_wait_for_a_write_that_hangs() {
     store.append(records([1]), None).await.unwrap();
     // Somebody holds the write lock, in the middle of a change.
     let foreign = dir.foreign();
-    foreign
-        .execute_batch("BEGIN IMMEDIATE; DELETE FROM events")
-        .unwrap();
+    foreign.execute_batch("BEGIN IMMEDIATE; DELETE FROM events").unwrap();
 
     let writer = store.clone();
     let mut append = tokio::spawn(async move { writer.append(records([2]), None).await });
@@ -74,10 +72,7 @@ async fn a_tool_reads_beside_the_daemon_and_sees_what_it_appends() {
 
     assert_eq!(tool.last_seq().await.unwrap(), 1);
     let refused = tool.append(records([2]), None).await.unwrap_err();
-    assert!(
-        refused.to_string().contains("opened for reading only"),
-        "{refused}"
-    );
+    assert!(refused.to_string().contains("opened for reading only"), "{refused}");
 }
 
 #[tokio::test]
@@ -98,9 +93,7 @@ async fn a_gap_in_the_log_is_damage_and_not_skipped() {
     let dir = DataDir::new();
     let store = dir.open();
     store.append(records(1..=5), None).await.unwrap();
-    dir.foreign()
-        .execute("DELETE FROM events WHERE seq IN (1, 3)", [])
-        .unwrap();
+    dir.foreign().execute("DELETE FROM events WHERE seq IN (1, 3)", []).unwrap();
 
     for after in [0, 1, 2] {
         let err = store.read(after, 10).await.unwrap_err();

@@ -17,10 +17,7 @@ async fn only_what_is_old_and_covered_by_the_spare_goes() {
     store.save_snapshot(snapshot(4500)).await.unwrap();
 
     assert_eq!(prune(&store, 3001).await, 3000);
-    assert!(matches!(
-        store.read(2999, 10).await,
-        Err(StoreError::Pruned { first_kept: 3001 })
-    ));
+    assert!(matches!(store.read(2999, 10).await, Err(StoreError::Pruned { first_kept: 3001 })));
     assert_eq!(store.read(3000, 1).await.unwrap()[0].seq, 3001);
     assert_eq!(prune(&store, 9999).await, 1000, "up to the spare");
     assert_eq!(store.last_seq().await.unwrap(), 5000);
@@ -38,10 +35,7 @@ async fn positions_are_not_used_again_afterwards() {
     drop(store);
 
     let store = dir.open();
-    assert!(matches!(
-        store.read(0, 10).await,
-        Err(StoreError::Pruned { first_kept: 10 })
-    ));
+    assert!(matches!(store.read(0, 10).await, Err(StoreError::Pruned { first_kept: 10 })));
     assert_eq!(store.append(records([11]), Some(10)).await.unwrap(), 11);
 }
 
@@ -52,9 +46,7 @@ async fn a_damaged_snapshot_does_not_count_as_cover() {
     store.append(records(1..=100), None).await.unwrap();
     store.save_snapshot(snapshot(50)).await.unwrap();
     store.save_snapshot(snapshot(100)).await.unwrap();
-    dir.foreign()
-        .execute("UPDATE snapshots SET body = x'00' WHERE seq = 100", [])
-        .unwrap();
+    dir.foreign().execute("UPDATE snapshots SET body = x'00' WHERE seq = 100", []).unwrap();
     assert_eq!(prune(&store, 9999).await, 0);
 }
 
@@ -119,11 +111,6 @@ async fn appends_go_on_while_a_prune_runs() {
 }
 
 async fn prune(store: &Store, before: i64) -> u64 {
-    let Pruned { events } = store
-        .prune(Retention {
-            before: Timestamp(before),
-        })
-        .await
-        .unwrap();
+    let Pruned { events } = store.prune(Retention { before: Timestamp(before) }).await.unwrap();
     events
 }

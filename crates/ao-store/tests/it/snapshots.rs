@@ -16,10 +16,7 @@ async fn the_newest_counts_and_an_older_one_is_ignored() {
     }
 
     assert_eq!(store.latest_snapshot().await.unwrap(), Some(snapshot(30)));
-    let kept: i64 = dir
-        .foreign()
-        .query_row("SELECT count(*) FROM snapshots", [], |row| row.get(0))
-        .unwrap();
+    let kept: i64 = dir.foreign().query_row("SELECT count(*) FROM snapshots", [], |row| row.get(0)).unwrap();
     assert_eq!(kept, 2);
 }
 
@@ -30,10 +27,7 @@ async fn the_same_position_in_a_newer_format_replaces() {
     store.append(records(1..=2), None).await.unwrap();
     store.save_snapshot(snapshot(1)).await.unwrap();
     store.save_snapshot(snapshot(2)).await.unwrap();
-    let newer = Snapshot {
-        format: 2,
-        ..snapshot(2)
-    };
+    let newer = Snapshot { format: 2, ..snapshot(2) };
     store.save_snapshot(newer.clone()).await.unwrap();
     assert_eq!(store.latest_snapshot().await.unwrap(), Some(newer));
 }
@@ -46,14 +40,10 @@ async fn a_damaged_one_gives_way_to_its_spare_and_then_to_none() {
     store.save_snapshot(snapshot(10)).await.unwrap();
     store.save_snapshot(snapshot(20)).await.unwrap();
 
-    dir.foreign()
-        .execute("UPDATE snapshots SET body = x'00' WHERE seq = 20", [])
-        .unwrap();
+    dir.foreign().execute("UPDATE snapshots SET body = x'00' WHERE seq = 20", []).unwrap();
     assert_eq!(store.latest_snapshot().await.unwrap(), Some(snapshot(10)));
 
-    dir.foreign()
-        .execute("UPDATE snapshots SET format = 7 WHERE seq = 10", [])
-        .unwrap();
+    dir.foreign().execute("UPDATE snapshots SET format = 7 WHERE seq = 10", []).unwrap();
     assert_eq!(store.latest_snapshot().await.unwrap(), None);
 }
 

@@ -65,11 +65,7 @@ pub(crate) fn records(numbers: impl IntoIterator<Item = u64>) -> Vec<NewRecord> 
 }
 
 pub(crate) fn snapshot(seq: Seq) -> Snapshot {
-    Snapshot {
-        seq,
-        format: 1,
-        body: format!("the state after {seq}").into_bytes(),
-    }
+    Snapshot { seq, format: 1, body: format!("the state after {seq}").into_bytes() }
 }
 
 /// Reads the whole log as the numbers its records were made with, and makes sure that they are where they should be.
@@ -83,9 +79,5 @@ pub(crate) async fn numbers(store: &Store) -> Vec<u64> {
 
 /// Runs a future in a test that is not async itself.
 pub(crate) fn block_on<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .unwrap()
-        .block_on(future)
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
