@@ -1,0 +1,7 @@
+//! Real processes.
+
+mod end;
+mod restart;
+mod start;
+mod support;
+mod talk;
