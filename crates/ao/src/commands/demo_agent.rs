@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, Write};
 use std::process::{Command, Stdio};
-use std::thread::sleep;
+use std::thread;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -29,7 +29,14 @@ pub(crate) struct Args {
     pause_ms: u64,
 }
 
+/// Agents outlive the daemon, and this one must not outlive a demo that was killed with no chance to end it.
+const LIFE: Duration = Duration::from_secs(120);
+
 pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
+    thread::spawn(|| {
+        thread::sleep(LIFE);
+        std::process::exit(0);
+    });
     let mut agent = Script { pause: Duration::from_millis(args.pause_ms), taken: BTreeSet::new() };
     let mut told = io::stdin().lock().lines();
     say(&json!({ "ao": "started" }))?;
@@ -102,7 +109,7 @@ impl Script {
 
     fn work(&self, doing: &str) -> Result<(), CommandError> {
         say(&json!({ "ao": "working", "doing": doing }))?;
-        sleep(self.pause);
+        thread::sleep(self.pause);
         Ok(())
     }
 }

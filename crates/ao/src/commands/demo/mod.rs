@@ -14,6 +14,7 @@ use std::time::Duration;
 use ao_ports::{EndOrder, Runtime};
 use ao_runtime::Processes;
 use camino::{Utf8Path, Utf8PathBuf};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::clock::SystemClock;
 use crate::error::{CommandError, Kind};
@@ -50,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
             told = story::tell(&stage) => told,
-            _ = tokio::signal::ctrl_c() => Err(CommandError::new(Kind::User, "interrupted")),
+            () = interrupted() => Err(CommandError::new(Kind::User, "interrupted")),
         };
         // Whatever happened, no agent of the demo is left behind.
         told.and(end_agents(&stage).await)
@@ -64,6 +65,20 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
         ))?;
     }
     outcome
+}
+
+/// Waits until somebody wants the demo to end: Ctrl-C, a closed terminal, a polite kill.
+async fn interrupted() {
+    let wait = async |kind| match signal(kind) {
+        Ok(mut wanted) => wanted.recv().await,
+        // Then only the demo's own end ends it.
+        Err(_) => std::future::pending().await,
+    };
+    tokio::select! {
+        _ = wait(SignalKind::interrupt()) => {}
+        _ = wait(SignalKind::terminate()) => {}
+        _ = wait(SignalKind::hangup()) => {}
+    }
 }
 
 /// Where the demo takes place.
