@@ -1,6 +1,7 @@
 //! Real processes.
 
 mod end;
+mod killed;
 mod restart;
 mod start;
 mod support;

@@ -1,7 +1,7 @@
 //! A runtime on a throw-away folder, and what it reports.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -20,7 +20,9 @@ const BOUND: Duration = Duration::from_secs(20);
 pub(crate) const ATTEMPT: Attempt = Attempt(1);
 
 pub(crate) struct Bench {
-    dir: TempDir,
+    dir: PathBuf,
+    /// Removes the folder, if it is the bench's own.
+    _own: Option<TempDir>,
     pub(crate) session: SessionId,
     pub(crate) runtime: Processes,
     reports: UnboundedReceiver<Report>,
@@ -30,21 +32,27 @@ impl Bench {
     pub(crate) fn new() -> Bench {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_owned();
         // Unique on the host: tests run beside each other, and members are found by this id.
         let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
         let session =
             SessionId(nanos ^ (u64::from(std::process::id()) << 40) ^ NEXT.fetch_add(1, Ordering::Relaxed));
-        let (runtime, reports) = open(dir.path());
-        Bench { dir, session, runtime, reports }
+        Bench { _own: Some(dir), ..Bench::at(&path, session) }
+    }
+
+    /// A runtime on a folder of somebody else's.
+    pub(crate) fn at(dir: &Path, session: SessionId) -> Bench {
+        let (runtime, reports) = open(dir);
+        Bench { dir: dir.to_owned(), _own: None, session, runtime, reports }
     }
 
     pub(crate) fn path(&self) -> &Path {
-        self.dir.path()
+        &self.dir
     }
 
     /// Drops the runtime and opens a new one on the same folder, as a restarted daemon does.
     pub(crate) fn restart(&mut self) {
-        (self.runtime, self.reports) = open(self.dir.path());
+        (self.runtime, self.reports) = open(&self.dir);
     }
 
     pub(crate) fn spec(&self, script: &str) -> StartSpec {
@@ -52,7 +60,7 @@ impl Bench {
             session: self.session,
             attempt: ATTEMPT,
             name: "test".into(),
-            path: self.dir.path().display().to_string(),
+            path: self.dir.display().to_string(),
             command: Command {
                 program: "sh".into(),
                 args: vec!["-c".into(), script.into()],
