@@ -210,13 +210,16 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
         Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, &state.settings)),
-        Subject::Pull(id) => state.pulls.get(id).map(|pull| pull.problems()),
+        // A pull request that none of our sessions answers for is not ours to worry about.
+        Subject::Pull(id) => {
+            state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
+        }
         Subject::Project(_) => Some(vec![]),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
         Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
-        Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open()),
+        Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open() || pull.owner.is_none()),
         Subject::Project(id) => !state.projects.contains_key(id),
     };
     let problems = problems.unwrap_or_default();

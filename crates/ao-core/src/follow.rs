@@ -117,7 +117,8 @@ fn session(
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
             }
-            if session.activity_since == at || session.judgement.activity == Activity::Unknown {
+            let watched = matches!(session.judgement.activity, Activity::Unknown | Activity::NeedsInput);
+            if session.activity_since == at || watched {
                 then.push_back(Input::Review(Subject::Session(id)));
             }
         }

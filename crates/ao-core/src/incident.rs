@@ -202,6 +202,7 @@ pub(crate) fn decide(
         (None, _) => vec![],
         (Some(incident), IncidentInput::Seen(problem)) => {
             let mut events = Vec::new();
+            let mut now_known = incident.clone();
             if incident.absent.is_some() {
                 // The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
                 let due = matches!(incident.rung, Rung::Agent | Rung::Orchestrator)
@@ -209,9 +210,14 @@ pub(crate) fn decide(
                 events.push(E::Returned { due });
             }
             if problem.revision != incident.revision {
-                let revised = Incident { revision: problem.revision.clone(), ..incident.clone() };
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
-                events.extend(act(&revised, &reaction, now, helpers));
+            }
+            for event in &events {
+                evolve(&mut now_known, event, now);
+            }
+            // Also when nothing is new: the agent may be within reach again.
+            if now_known.acted_on.as_deref() != Some(now_known.revision.as_str()) {
+                events.extend(act(&now_known, &reaction, now, helpers));
             }
             events
         }
@@ -288,7 +294,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.due = *due;
         }
         E::Acted { due, .. } => {
-            incident.acted += 1;
+            incident.acted = incident.acted.saturating_add(1);
             incident.acted_on = Some(incident.revision.clone());
             incident.since = at;
             incident.due = Some(*due);

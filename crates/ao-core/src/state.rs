@@ -223,7 +223,7 @@ impl State {
     }
 
     pub(crate) fn next_notice(&self) -> NoticeId {
-        NoticeId(self.next_notice + 1)
+        NoticeId(self.next_notice.saturating_add(1))
     }
 
     pub(crate) fn was_told(&self, key: &str) -> bool {
@@ -282,6 +282,9 @@ impl State {
 
     fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
         if let SessionEvent::Queued { spec } = event {
+            if let Some(before) = self.sessions.get(&id) {
+                self.index.leave(before, Footprint::of(before));
+            }
             let session = Session::queued(id, (**spec).clone(), at);
             self.index.names.insert(session.spec.name.clone(), id);
             self.index.enter(&session, Footprint::of(&session));
@@ -309,9 +312,7 @@ impl State {
         }
         if let SessionEvent::Archived { pulls } = event {
             index.leave(session, Footprint::of(session));
-            if index.names.get(&session.spec.name) == Some(&id) {
-                index.names.remove(&session.spec.name);
-            }
+            release(&mut index.names, &session.spec.name, id);
             index.set_timer(Timer::Session(id), None);
             let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
@@ -453,7 +454,7 @@ impl Index {
         if footprint.live {
             take_from(&mut index.live, &spec.project, &id);
             if let Some(task) = &spec.task {
-                index.tasks.remove(task);
+                release(&mut index.tasks, task, id);
             }
         }
         if footprint.slot {
@@ -469,14 +470,21 @@ impl Index {
             take_from(&mut index.waiting, &spec.project, &place);
         }
         if footprint.holds_branch {
-            index.branches.remove(&(spec.project.clone(), spec.branch.clone()));
+            release(&mut index.branches, &(spec.project.clone(), spec.branch.clone()), id);
         }
         if let Some(path) = footprint.path {
-            index.paths.remove(&path);
+            release(&mut index.paths, &path, id);
         }
         if let Some(conversation) = footprint.conversation {
-            index.conversations.remove(&conversation);
+            release(&mut index.conversations, &conversation, id);
         }
+    }
+}
+
+/// Gives up what a session owns; what has a new owner is left to it.
+fn release<K: Ord>(owners: &mut BTreeMap<K, SessionId>, what: &K, owner: SessionId) {
+    if owners.get(what) == Some(&owner) {
+        owners.remove(what);
     }
 }
 
@@ -505,7 +513,7 @@ impl Footprint {
                 _ => None,
             },
             // A branch outlives its session for as long as the workspace does.
-            holds_branch: live || session.workspace.path().is_some(),
+            holds_branch: live || session.workspace.may_exist(),
             path: session.workspace.path().map(str::to_owned),
             conversation: session.conversation.clone(),
         }

@@ -123,8 +123,8 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             slots.runtime(&runtime).map_err(text)?.end(&order).await.map_err(text)?;
             Ok(vec![Input::StrayEnded { session, attempt }])
         }
-        Effect::RemoveWorkspace { session, tries, project, kind, path, branch, base } => {
-            let order = RemoveOrder { session, project, path, branch, base };
+        Effect::RemoveWorkspace { session, tries, project, repository, kind, tree, branch } => {
+            let order = RemoveOrder { session, project, repository, tree, branch };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,

@@ -223,7 +223,7 @@ impl Engine {
             tracing::error!(error = %err, source = ?std::error::Error::source(&err), "nothing can be written down");
             tokio::select! {
                 () = self.stop.cancelled() => {
-                    // The state is ahead of the log here; a snapshot of it would be a lie.
+                    // The state holds what is not on disk, and a snapshot of it would make that true.
                     self.snapshot = self.seq;
                     return Ok(());
                 }

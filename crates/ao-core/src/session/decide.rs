@@ -41,6 +41,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let mut events = vec![E::WorkspaceReady { path, base }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),
+                // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
+                None if !session.holds.is_empty() => {
+                    events.push(E::Requeued { why: "held while its workspace was made".into() });
+                }
                 None => events.extend(launch(session, moment, *attempt)),
             }
             Ok(events)
@@ -194,6 +198,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     delivery: delivery.no,
                     why: "not accepted: the agent ended its turns without taking it".into(),
                 }]),
+                _ if session.in_vain > settings.restarts => NOTHING,
                 _ if session.holds.is_empty() && may_go_on(state, session).is_ok() => {
                     Ok(vec![E::Requeued { why: "a message waits for it".into() }])
                 }
@@ -245,11 +250,11 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         // ── what it leaves behind ──
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
         (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
-            WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } => Ok(vec![E::RemovalWanted {}]),
-            // Gone already, or on its way: what was asked for is so.
-            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing { .. } => {
-                NOTHING
+            WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
+                Ok(vec![E::RemovalWanted {}])
             }
+            // Gone already, or on its way: what was asked for is so.
+            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing => NOTHING,
         },
         (_, I::WorkspaceRemoved { tries, rescue }) if is_removing(session, tries) => {
             Ok(vec![E::WorkspaceRemoved { rescue }])
@@ -313,13 +318,13 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     }
     let conversation = match &session.conversation {
         Some(conversation) if resume => conversation.clone(),
-        _ => fresh_conversation(moment),
+        _ => fresh_conversation(session.id, moment),
     };
     // A resumed agent gets its messages typed, unless each of its turns is a launch.
     let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
         .then(|| match &outbox.current {
             Some(unproven) => Some(Delivery {
-                tries: unproven.tries + 1,
+                tries: unproven.tries.saturating_add(1),
                 with_launch: Some(attempt),
                 stage: Stage::Writing,
                 ..unproven.clone()
@@ -336,7 +341,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     let attempt = session.attempt.next();
     let mut events = vec![SessionEvent::Admitted { attempt }];
-    if let WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } = session.workspace.state {
+    if session.workspace.path().is_some() {
         events.extend(launch(session, moment, attempt));
     }
     events
@@ -365,7 +370,13 @@ fn restore(state: &State, session: &Session) -> Events {
     {
         return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
     }
-    if matches!(session.workspace.state, WorkspaceState::Removing { .. }) {
+    // Its branch was free while it was gone.
+    if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
+        && owner != session.id
+    {
+        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
+    }
+    if session.workspace.state == WorkspaceState::Removing {
         return Err(Refusal::Invalid {
             what: "its workspace is being removed; try again in a moment".into(),
         });
@@ -383,7 +394,7 @@ fn is_creation(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn is_removing(session: &Session, tries: u32) -> bool {
-    matches!(session.workspace.state, WorkspaceState::Removing { .. }) && session.workspace.tries == tries
+    session.workspace.state == WorkspaceState::Removing && session.workspace.tries == tries
 }
 
 // ── seeing ──
@@ -520,7 +531,8 @@ fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is under way while a try waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
-        Phase::Preparing { .. } | Phase::Starting { again_at: None, .. } => {
+        Phase::Preparing { .. } => vec![SessionEvent::StopWanted { outcome }],
+        Phase::Starting { again_at: None, .. } if session.holds.is_empty() => {
             vec![SessionEvent::StopWanted { outcome }]
         }
         Phase::Stopping { then: AfterStop::End { .. }, .. } => vec![],
@@ -541,13 +553,25 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     }
     events.extend(session.holds.keys().map(|kind| SessionEvent::Released { kind: *kind }));
     events.push(SessionEvent::Ended { outcome });
+    // Nobody has worked in it, and nobody knows whether it is there: that is cleared up at once, by the gate.
+    if session.workspace.state == WorkspaceState::Doubtful {
+        events.push(SessionEvent::RemovalWanted {});
+    }
     events
 }
 
 // ── holds and budgets ──
 
 fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    if session.holds.contains_key(&kind) { vec![] } else { vec![SessionEvent::Held { kind, why }] }
+    if session.holds.contains_key(&kind) {
+        return vec![];
+    }
+    let mut events = vec![SessionEvent::Held { kind, why }];
+    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
+        events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
+    }
+    events
 }
 
 fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
@@ -612,7 +636,7 @@ fn due(state: &State, session: &Session, moment: &Moment) -> Events {
             events
         }
         Phase::Ended { at, .. }
-            if *at + state.settings.keep_ended <= now && session.workspace.path().is_none() =>
+            if *at + state.settings.keep_ended <= now && !session.workspace.may_exist() =>
         {
             vec![E::Archived { pulls: session.pulls.clone() }]
         }
@@ -633,7 +657,7 @@ impl Session {
                 };
                 [outbox, self.look_at(settings)].into_iter().flatten().min()
             }
-            Phase::Ended { at, .. } if self.workspace.path().is_none() => Some(*at + settings.keep_ended),
+            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
             _ => self.again_at(),
         }
     }

@@ -1,6 +1,6 @@
 //! Folds what happened into a session. Cannot fail, and acts on nothing.
 
-use super::{AfterStop, Hold, Phase, Session, SessionEvent, Stage};
+use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Evidence, Reading, judge};
 use crate::workspace::{Workspace, WorkspaceState};
@@ -15,19 +15,17 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
             // A tree that was to be removed and was kept is as good as new for its own session.
-            if let WorkspaceState::Kept { path, base, .. } = &session.workspace.state {
-                session.workspace.state = WorkspaceState::Ready { path: path.clone(), base: base.clone() };
+            if let WorkspaceState::Kept { .. } = session.workspace.state
+                && session.workspace.tree.is_some()
+            {
+                session.workspace.becomes(WorkspaceState::Ready);
             }
         }
-        E::WorkspaceReady { path, base } => {
-            session.workspace = Workspace {
-                state: WorkspaceState::Ready { path: path.clone(), base: base.clone() },
-                ..Workspace::default()
-            };
-        }
+        E::WorkspaceReady { path, base } => session.workspace = Workspace::ready(path, base),
         E::WorkspaceFailed { why, again_at } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
+            session.workspace.state = WorkspaceState::Doubtful;
             if again_at.is_none() {
                 session.workspace.tries = 0;
                 session.phase = Phase::SetupFailed { why: why.clone() };
@@ -37,6 +35,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.phase = Phase::Starting { attempt: *attempt, tries: 0, again_at: None, then_stop: None };
             session.process = None;
+            session.in_vain += 1;
             session.conversation = Some(conversation.clone());
             session.conversation_begun = *resume;
             session.evidence = Evidence::of(*attempt, at);
@@ -51,7 +50,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::LaunchFailed { again_at: next, .. } => {
             if let Phase::Starting { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -106,7 +105,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::StopFailed { again_at: next, .. } => {
             if let Phase::Stopping { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -135,27 +134,36 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
 
         // ── messages ──
-        E::MessageQueued { message, replaces } => session.outbox.queue(message, *replaces),
+        E::MessageQueued { message, replaces } => {
+            // The task that is said again is no new reason to hope.
+            if message.kind != MessageKind::Task {
+                session.in_vain = 0;
+            }
+            session.outbox.queue(message, *replaces);
+        }
         E::MessageWithdrawn { no } => session.outbox.withdraw(*no),
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
         E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
         E::DeliveryPaused { until, counts, .. } => {
             if let Some(current) = &mut session.outbox.current {
-                current.pauses += 1;
+                current.pauses = current.pauses.saturating_add(1);
             }
             set_stage(session, Stage::Paused { until: *until, counts: *counts });
         }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
                 if !matches!(current.stage, Stage::Paused { counts: false, .. }) {
-                    current.tries += 1;
+                    current.tries = current.tries.saturating_add(1);
                 }
                 current.with_launch = None;
             }
             set_stage(session, Stage::Writing);
         }
-        E::Accepted { delivery } => session.outbox.accept(*delivery),
+        E::Accepted { delivery } => {
+            session.in_vain = 0;
+            session.outbox.accept(*delivery);
+        }
         E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
 
         // ── holds and budgets ──
@@ -176,39 +184,16 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::PullLinked { pull } => {
             session.pulls.insert(pull.clone());
         }
-        E::RemovalWanted {} => {
-            if let WorkspaceState::Ready { path, base } | WorkspaceState::Kept { path, base, .. } =
-                &session.workspace.state
-            {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removing { path: path.clone(), base: base.clone() },
-                    ..Workspace::default()
-                };
-            }
-        }
+        E::RemovalWanted {} => session.workspace.becomes(WorkspaceState::Removing),
         E::RemovalFailed { again_at, .. } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = Some(*again_at);
         }
         E::WorkspaceRemoved { rescue } => {
-            if let Some(path) = session.workspace.path().map(str::to_owned) {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removed { path, rescue: rescue.clone() },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Removed { rescue: rescue.clone() });
         }
         E::WorkspaceKept { reasons } => {
-            if let WorkspaceState::Removing { path, base } = &session.workspace.state {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Kept {
-                        path: path.clone(),
-                        base: base.clone(),
-                        reasons: reasons.clone(),
-                    },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
 }

@@ -219,6 +219,9 @@ pub struct Session {
     pub conversation_begun: bool,
     /// Unplanned ends since the last stable run.
     pub restarts: u32,
+    /// Launches in a row in which the agent took nothing that was said to it.
+    #[serde(default)]
+    pub in_vain: u32,
     pub workspace: Workspace,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
@@ -490,6 +493,7 @@ impl Session {
             conversation: None,
             conversation_begun: false,
             restarts: 0,
+            in_vain: 0,
             workspace: Workspace::default(),
             judgement: crate::evidence::judge(&evidence, at),
             activity_since: at,
@@ -535,9 +539,12 @@ impl Session {
 }
 
 /// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.
-pub(crate) fn fresh_conversation(moment: &Moment) -> ConversationId {
-    let high = crate::mix(moment.seed, 1);
-    let low = crate::mix(moment.seed, 2);
+///
+/// And from the session: one moment may give slots to several of them.
+pub(crate) fn fresh_conversation(session: SessionId, moment: &Moment) -> ConversationId {
+    let seed = crate::mix(moment.seed, session.0);
+    let high = crate::mix(seed, 1);
+    let low = crate::mix(seed, 2);
     ConversationId::new(&format!(
         "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
         high >> 32,

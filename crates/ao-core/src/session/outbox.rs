@@ -161,7 +161,7 @@ pub enum Carries {
 
 impl Outbox {
     pub fn message_no(&self) -> u32 {
-        self.next_message + 1
+        self.next_message.saturating_add(1)
     }
 
     /// The message that was sent with this key before, if it was.
@@ -192,7 +192,7 @@ impl Outbox {
         }
         let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
         Some(Delivery {
-            no: self.next_delivery + 1,
+            no: self.next_delivery.saturating_add(1),
             interrupt: first.interrupt,
             messages,
             text,
@@ -250,7 +250,7 @@ impl Outbox {
 
     pub(super) fn accept(&mut self, delivery: u32) {
         if let Some(done) = self.current.take_if(|current| current.no == delivery) {
-            self.accepted += done.messages.len() as u32;
+            self.accepted = self.accepted.saturating_add(done.messages.len() as u32);
         }
     }
 

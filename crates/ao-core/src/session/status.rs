@@ -130,8 +130,10 @@ impl Session {
             Phase::SetupFailed { why } => {
                 add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
             }
-            // An exit with code 0 is how many agents say that they are done.
-            Phase::Exited { why, code, .. } if *code != Some(0) => {
+            // An exit with code 0 is how many agents say that they are done, unless they were told more.
+            Phase::Exited { why, code, .. }
+                if *code != Some(0) || (!self.outbox.is_empty() && self.in_vain > settings.restarts) =>
+            {
                 add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), why);
             }
             Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {

@@ -124,3 +124,19 @@ fn a_signal_from_the_future_does_not_outlive_those_that_follow() {
     desk.sees(session, Source::Hook, Reading::Idle);
     assert!(desk.status(session).starts_with("idle"), "{}", desk.status(session));
 }
+
+#[test]
+fn a_census_of_resting_agents_leaves_no_trace_after_the_first() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    for _ in 0..10 {
+        desk.wait(30);
+        desk.sees(session, Source::Process, Reading::Alive { busy: false });
+    }
+    assert_eq!(desk.log.iter().filter(|it| format!("{it:?}").contains("Alive")).count(), 1);
+    // It says something, and the next look at its process is worth a note again.
+    desk.sees(session, Source::Hook, working());
+    desk.wait(30);
+    desk.sees(session, Source::Process, Reading::Alive { busy: false });
+    assert_eq!(desk.log.iter().filter(|it| format!("{it:?}").contains("Alive")).count(), 2);
+}

@@ -202,3 +202,24 @@ fn a_merge_ends_the_session_and_what_was_open() {
     assert_eq!(desk.wants(session), [format!("remove workspace of {session} (try 0)")]);
     assert!(desk.state.incidents.values().all(|incident| incident.key.kind == IncidentKind::PrMerged));
 }
+
+#[test]
+fn news_waits_for_a_paused_agent_and_comes_as_soon_as_it_may() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    desk.tell(session, ao_core::session::SessionInput::Pause { by: "ann".into() });
+    seen(&mut desk, "c1", red("login"));
+    assert!(desk.session(session).outbox.is_empty());
+    desk.wait(60);
+    desk.tell(session, ao_core::session::SessionInput::Resume { limits: None });
+    assert_eq!(listen(&mut desk, session), 1);
+}
+
+#[test]
+fn a_pull_request_of_nobody_here_worries_nobody_here() {
+    let mut desk = Desk::new();
+    seen(&mut desk, "c1", red("login"));
+    desk.wait(100_000);
+    assert!(desk.state.incidents.is_empty());
+    assert_eq!(desk.told(), Vec::<String>::new());
+}

@@ -145,3 +145,21 @@ fn a_projects_daily_budget_holds_all_its_sessions_until_midnight() {
     assert!(desk.session(third).takes_slot());
     assert!(desk.status(first).starts_with("idle"), "{}", desk.status(first));
 }
+
+#[test]
+fn under_a_hold_no_launch_begins_and_a_stop_does_not_wait_for_one() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    desk.tell(session, SessionInput::Pause { by: "ann".into() });
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    assert_eq!(desk.status(session), "paused: paused by ann");
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+
+    let session = desk.spawn("2");
+    desk.make_ready(session);
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.tell(session, SessionInput::Pause { by: "ann".into() });
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+}

@@ -399,3 +399,18 @@ fn signals_of_nobody_are_refused() {
         desk.try_take(Input::Session { session: stranger, input: SessionInput::Signal(signal) }).unwrap_err();
     assert_eq!(refused, Refusal::UnknownSession(stranger));
 }
+
+#[test]
+fn what_a_failed_set_up_may_have_left_is_cleared_up_before_its_branch_is_free() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    let effect = desk.wanted(session).remove(0).key();
+    desk.tell(session, SessionInput::Failed { effect, why: "it took longer than 300 s".into() });
+    desk.tell(session, stop());
+    assert_eq!(desk.status(session), "stopped: stopped by ann");
+    assert_eq!(desk.wants(session), [format!("remove workspace of {session} (try 0)")]);
+    let branch = desk.session(session).spec.branch.clone();
+    assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), Some(session));
+    desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
+    assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), None);
+}

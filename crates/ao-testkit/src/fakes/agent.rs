@@ -1,0 +1,148 @@
+//! An agent at its terminal: swallows keys, loses hooks, opens dialogs, and never forgets a turn.
+
+use ao_core::effect::LaunchPlan;
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::session::AgentAbilities;
+use ao_core::{Attempt, SessionId};
+use ao_ports::{Agent, AgentError, Command, DeliverOrder, Delivered, Io, LookOrder, Prepared};
+use async_trait::async_trait;
+
+use super::Fake;
+use crate::faults::Call;
+use crate::outside::{self, Mind};
+use crate::universe::{Careless, Inner};
+use crate::watch::Invariant;
+
+#[async_trait]
+impl Agent for Fake {
+    fn abilities(&self) -> AgentAbilities {
+        AgentAbilities::default()
+    }
+
+    async fn prepare(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &LaunchPlan,
+    ) -> Result<Prepared, AgentError> {
+        let passed = self.universe.before(self.life, Call::Prepare).await.map_err(AgentError::Failed)?;
+        let prepared = prepare(&mut self.universe.lock(), session, attempt, plan);
+        self.universe.after(passed).await.map_err(AgentError::Failed)?;
+        Ok(prepared)
+    }
+
+    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+        let passed = self.universe.before(self.life, Call::Deliver).await.map_err(AgentError::Failed)?;
+        let mut delivered = deliver(&mut self.universe.lock(), order)?;
+        if passed.times() > 1 {
+            delivered = deliver(&mut self.universe.lock(), order)?;
+        }
+        self.universe.after(passed).await.map_err(AgentError::Failed)?;
+        Ok(delivered)
+    }
+
+    async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
+        let passed = self.universe.before(self.life, Call::Look).await.map_err(AgentError::Failed)?;
+        let signals = look(&self.universe.lock(), order);
+        self.universe.after(passed).await.map_err(AgentError::Failed)?;
+        Ok(signals)
+    }
+}
+
+fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &LaunchPlan) -> Prepared {
+    if plan.resume && !inner.outside.conversations.contains_key(&plan.conversation) {
+        return Prepared::NothingToResume;
+    }
+    // The launch carries a delivery. If an earlier launch got it through, it is told again and not said again.
+    let delivery = inner.log.shadow.sessions.get(&session).and_then(|session| {
+        session.outbox.current.as_ref().filter(|current| current.with_launch == Some(attempt)).map(|d| d.no)
+    });
+    inner
+        .outside
+        .plans
+        .insert((session, attempt), (plan.conversation.clone(), plan.prompt.clone(), delivery));
+    Prepared::Run {
+        command: Command {
+            program: "fake".into(),
+            args: vec![],
+            env: Default::default(),
+            secrets: vec![],
+            io: Io::Terminal,
+        },
+        conversation: None,
+    }
+}
+
+fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+    let begun = inner.log.ledger.was_begun(order.session, order.delivery);
+    inner.must(begun, Invariant::CommitFirst, || {
+        format!("delivery {} to {} is typed before it was in the log", order.delivery, order.session)
+    });
+    let key = (order.session, order.attempt);
+    let careless = inner.careless == Careless::Agent;
+    let Some(process) = inner.outside.processes.get_mut(&key) else {
+        inner.broken(
+            Invariant::CommitFirst,
+            format!("delivery to {} attempt {}, which never was", key.0, key.1),
+        );
+        return Err(AgentError::Failed("there is no such process".into()));
+    };
+    match process.mind {
+        Mind::Dead { .. } => return Err(AgentError::Failed("the process is gone".into())),
+        Mind::Asking => return Ok(Delivered::Held { why: "a dialog is open".into() }),
+        _ => {}
+    }
+    if process.person_at_keyboard {
+        return Ok(Delivered::Held { why: "a person's draft is in the way".into() });
+    }
+    let conversation = process.conversation.clone();
+    let taken = inner
+        .outside
+        .conversations
+        .get(&conversation)
+        .is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(order.delivery)));
+    if taken && !careless {
+        return Ok(Delivered::Taken { text: order.text.clone() });
+    }
+    // Either the draft of an earlier try is there, or it is typed now; then Enter.
+    let process = inner.outside.processes.get_mut(&key).expect("looked up above");
+    process.draft = Some(order.delivery);
+    if process.swallows > 0 {
+        process.swallows -= 1;
+        return Ok(Delivered::Written);
+    }
+    process.draft = None;
+    outside::take_turn(inner, key, Some(order.delivery), &order.text);
+    let sure = inner.rng.u8(..4) == 0;
+    Ok(if sure { Delivered::Taken { text: order.text.clone() } } else { Delivered::Written })
+}
+
+fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {
+    let Some(process) = inner.outside.processes.get(&(order.session, order.attempt)) else {
+        return vec![];
+    };
+    let signal = |source, confidence, reading| Signal {
+        attempt: order.attempt,
+        source,
+        at: inner.wall(),
+        confidence,
+        reading,
+    };
+    let screen = |reading| signal(Source::Terminal, Confidence::Low, reading);
+    let alive = |busy| signal(Source::Process, Confidence::High, Reading::Alive { busy });
+    match &process.mind {
+        Mind::Dead { code } => {
+            vec![signal(Source::Process, Confidence::High, Reading::Exited { code: *code })]
+        }
+        Mind::Booting => vec![alive(true)],
+        // A long silent tool call: the screen shows nothing that we know.
+        Mind::Working { silent: true } => vec![alive(true)],
+        Mind::Working { silent: false } => {
+            vec![alive(true), screen(Reading::Working { doing: "cargo test".into() })]
+        }
+        Mind::Idle => vec![alive(false), screen(Reading::Idle)],
+        Mind::Asking => vec![alive(false), screen(Reading::Asking { question: "Allow `rm`?".into() })],
+        Mind::Blocked => vec![alive(false), screen(Reading::Blocked { on: "a missing key".into() })],
+        Mind::Limited { until } => vec![alive(false), screen(Reading::Limited { until: Some(*until) })],
+    }
+}

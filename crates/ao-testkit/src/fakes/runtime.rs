@@ -1,0 +1,139 @@
+//! Processes that outlive the daemon. Only what [`Runtime`] promises is promised.
+
+use ao_core::Attempt;
+use ao_core::SessionId;
+use ao_core::input::{Counted, Life};
+use ao_core::session::ProcessRef;
+use ao_ports::{
+    EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+};
+use async_trait::async_trait;
+
+use super::Fake;
+use crate::faults::Call;
+use crate::outside::{self, Mind};
+use crate::universe::{Careless, Inner};
+use crate::watch::Invariant;
+
+#[async_trait]
+impl Runtime for Fake {
+    fn abilities(&self) -> RuntimeAbilities {
+        RuntimeAbilities { outlives_daemon: true, terminal: true, shares_files: true, ..Default::default() }
+    }
+
+    async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+        let passed = self.universe.before(self.life, Call::Start).await.map_err(RuntimeError::Failed)?;
+        for _ in 0..passed.times() {
+            start(&mut self.universe.lock(), spec);
+        }
+        self.universe.after(passed).await.map_err(RuntimeError::Failed)?;
+        Ok(name_of(spec.session, spec.attempt))
+    }
+
+    async fn write(&self, _: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+        Err(unable("write"))
+    }
+
+    async fn output(&self, _: &ProcessRef, _: u64, _: usize) -> Result<Output, RuntimeError> {
+        Err(unable("show output"))
+    }
+
+    async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
+        Err(unable("show a screen"))
+    }
+
+    async fn look(&self, process: &ProcessRef) -> Life {
+        let inner = self.universe.lock();
+        inner.outside.processes.values().find(|known| known.name == *process).map_or(Life::Unknown, life)
+    }
+
+    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+        let passed = self.universe.before(self.life, Call::Census).await.map_err(RuntimeError::Failed)?;
+        let seen = {
+            let inner = self.universe.lock();
+            if inner.elapsed() < inner.outside.blind_until {
+                // The socket is gone, or the pod list came back empty.
+                vec![]
+            } else {
+                let counted = |(key, process): (&(SessionId, Attempt), &outside::Process)| Counted {
+                    session: key.0,
+                    attempt: key.1,
+                    life: life(process),
+                };
+                inner.outside.processes.iter().map(counted).collect()
+            }
+        };
+        self.universe.after(passed).await.map_err(RuntimeError::Failed)?;
+        Ok(seen)
+    }
+
+    async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
+        let passed = self.universe.before(self.life, Call::End).await.map_err(RuntimeError::Failed)?;
+        end(&mut self.universe.lock(), order);
+        self.universe.after(passed).await.map_err(RuntimeError::Failed)
+    }
+}
+
+fn start(inner: &mut Inner, spec: &StartSpec) {
+    let key = (spec.session, spec.attempt);
+    let decided = inner.log.ledger.was_launching(spec.session, spec.attempt);
+    inner.must(decided, Invariant::CommitFirst, || {
+        format!("attempt {} of {} is started before it was in the log", spec.attempt, spec.session)
+    });
+    let ready = inner.outside.trees.get(&spec.path).is_some_and(|tree| tree.session == spec.session);
+    inner.must(ready, Invariant::CommitFirst, || {
+        format!("{} is started in `{}`, which is no workspace of its own", spec.session, spec.path)
+    });
+    // A late start of an attempt that was ended starts nothing; a second one finds the first.
+    if inner.outside.processes.contains_key(&key) || inner.outside.ended.contains(&key) {
+        return;
+    }
+    let twin = inner
+        .outside
+        .living()
+        .find(|(of, process)| of.0 == spec.session || process.path == spec.path)
+        .map(|(of, _)| *of);
+    if let Some((session, attempt)) = twin {
+        let what = format!(
+            "attempt {} of {} is started in `{}` while attempt {attempt} of {session} lives",
+            spec.attempt, spec.session, spec.path
+        );
+        inner.broken(Invariant::OneProcessPerSession, what);
+    }
+    outside::start(inner, spec, name_of(spec.session, spec.attempt));
+    let (living, cap) = (inner.outside.living().count(), inner.log.ledger.widest_cap);
+    inner.must(living as u32 <= cap, Invariant::CapsHold, || {
+        format!("{living} processes live, and the cap was never above {cap}")
+    });
+}
+
+fn end(inner: &mut Inner, order: &EndOrder) {
+    let wanted = inner.log.ledger.end_wanted(order.session, order.attempt);
+    inner.must(wanted, Invariant::CommitFirst, || {
+        format!("attempt {} of {} is ended, and no wish for that is in the log", order.attempt, order.session)
+    });
+    let key = (order.session, order.attempt);
+    if inner.careless == Careless::Runtime {
+        return;
+    }
+    inner.outside.ended.insert(key);
+    if let Some(process) = inner.outside.processes.get_mut(&key) {
+        process.die(None);
+    }
+}
+
+fn life(process: &outside::Process) -> Life {
+    match process.mind {
+        Mind::Dead { code } => Life::Gone { code },
+        Mind::Working { .. } => Life::Alive { busy: true },
+        _ => Life::Alive { busy: false },
+    }
+}
+
+fn name_of(session: SessionId, attempt: Attempt) -> ProcessRef {
+    ProcessRef(format!("{session}.{attempt}"))
+}
+
+fn unable(wish: &str) -> RuntimeError {
+    RuntimeError::Unable { runtime: "process".into(), wish: wish.into() }
+}

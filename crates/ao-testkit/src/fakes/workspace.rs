@@ -1,0 +1,112 @@
+//! Worktrees that exist or do not, and are dirty or not.
+
+use ao_core::effect::WorkspacePlan;
+use ao_core::workspace::{TreeFacts, reasons_to_keep};
+use ao_core::{Attempt, SessionId};
+use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
+use async_trait::async_trait;
+
+use super::Fake;
+use crate::faults::Call;
+use crate::outside::Tree;
+use crate::universe::{Careless, Inner};
+use crate::watch::Invariant;
+
+#[async_trait]
+impl Workspace for Fake {
+    async fn create(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &WorkspacePlan,
+    ) -> Result<Made, WorkspaceError> {
+        let passed = self.universe.before(self.life, Call::Create).await.map_err(WorkspaceError::Failed)?;
+        let made = create(&mut self.universe.lock(), session, attempt, plan)?;
+        self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
+        Ok(made)
+    }
+
+    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
+        let inner = self.universe.lock();
+        place(&inner, order).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
+    }
+
+    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+        let passed = self.universe.before(self.life, Call::Remove).await.map_err(WorkspaceError::Failed)?;
+        let mut removal = remove(&mut self.universe.lock(), order);
+        if passed.times() > 1 {
+            removal = remove(&mut self.universe.lock(), order);
+        }
+        self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
+        Ok(removal)
+    }
+}
+
+fn create(
+    inner: &mut Inner,
+    session: SessionId,
+    attempt: Attempt,
+    plan: &WorkspacePlan,
+) -> Result<Made, WorkspaceError> {
+    let admitted = inner.log.ledger.was_admitted(session, attempt);
+    inner.must(admitted, Invariant::CommitFirst, || {
+        format!("a workspace is made for attempt {attempt} of {session}, which has no slot in the log")
+    });
+    let one_turn =
+        inner.log.shadow.sessions.get(&session).is_some_and(|session| session.spec.agent.abilities.one_turn);
+    inner.outside.meet(session, one_turn);
+    if inner.outside.temper(session).setup_fails {
+        return Err(WorkspaceError::Failed("the setup script failed".into()));
+    }
+    let path = format!("/trees/{}/{}", plan.project, plan.name);
+    let base = inner.outside.base(&plan.project).to_string();
+    match inner.outside.trees.get(&path) {
+        Some(tree) if tree.session != session => {
+            let owner = tree.session;
+            inner.broken(Invariant::Unique, format!("`{path}` of {owner} is to be made for {session}"));
+        }
+        Some(_) => {}
+        None => {
+            let twin = inner
+                .outside
+                .trees
+                .values()
+                .find(|tree| tree.project == plan.project && tree.branch == plan.branch)
+                .map(|tree| tree.session);
+            if let Some(other) = twin {
+                let what = format!("branch `{}` of {other} is to be used by {session}", plan.branch);
+                inner.broken(Invariant::Unique, what);
+            }
+            let tree = Tree::clean(session, plan.project.clone(), plan.branch.clone());
+            inner.outside.trees.insert(path.clone(), tree);
+        }
+    }
+    Ok(Made { path, base })
+}
+
+fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
+    let wanted = inner.log.ledger.removal_wanted(order.session);
+    inner.must(wanted, Invariant::CommitFirst, || {
+        format!("the tree of {} is removed, and no wish for that is in the log", order.session)
+    });
+    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
+    let Some(path) = place(inner, order) else { return gone };
+    let reasons = reasons_to_keep(&inner.outside.tree_facts(&path));
+    if !reasons.is_empty() && inner.careless != Careless::Workspace {
+        return Removal::Kept { reasons };
+    }
+    inner.must(reasons.is_empty(), Invariant::NothingDeleted, || {
+        format!("`{path}` was removed, though the gate says: {reasons:?}")
+    });
+    inner.outside.trees.remove(&path);
+    gone
+}
+
+/// Where the tree is, if there is one: where the daemon says, or, if it does not know, what bears the session's mark.
+fn place(inner: &Inner, order: &RemoveOrder) -> Option<String> {
+    let trees = &inner.outside.trees;
+    match &order.tree {
+        Some(tree) => trees.contains_key(&tree.path).then(|| tree.path.clone()),
+        None => trees.iter().find(|(_, tree)| tree.session == order.session).map(|(path, _)| path.clone()),
+    }
+}

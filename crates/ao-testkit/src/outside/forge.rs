@@ -1,0 +1,78 @@
+//! Pull requests as a forge shows them, and how they change under our eyes.
+
+use ao_core::pull::{
+    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
+    ReviewVerdict, Standing, ThreadFacts,
+};
+use ao_core::{Commit, Timestamp};
+use fastrand::Rng;
+
+/// A pull request that was just opened.
+pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
+    PullFacts {
+        observed_at: at,
+        title: format!("Work on {branch}"),
+        url: format!("https://forge/{branch}"),
+        head: Commit::new(&format!("{branch}@1")),
+        head_branch: branch.to_owned(),
+        head_repo: None,
+        base_branch: "main".into(),
+        base,
+        draft: false,
+        state: PullState::Open,
+        author: Author { login: "ao-agent".into(), standing: Standing::Agent },
+        labels: Default::default(),
+        mergeable: Mergeable::Clean,
+        checks: vec![],
+        reviews: vec![],
+        threads: vec![],
+        size: ChangeSize { files: vec!["src/lib.rs".into()], added: 10, removed: 2 },
+    }
+}
+
+/// Something changes about a pull request: a check, a review, a push, a conflict, its end.
+pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
+    facts.observed_at = facts.observed_at.max(at);
+    match rng.u8(..12) {
+        0..=2 => check(facts, CheckState::Pending),
+        3 | 4 => {
+            let signature = format!("E{}", rng.u8(..2));
+            let (excerpt, url) = (format!("error: {signature}"), "https://ci/build".into());
+            check(facts, CheckState::Failed { signature, excerpt, url, log: None });
+        }
+        5 | 6 => check(facts, CheckState::Passed),
+        7 => {
+            facts.head = Commit::new(&format!("{}@{}", facts.head_branch, rng.u32(..)));
+            facts.checks.clear();
+            facts.mergeable = Mergeable::Unknown;
+        }
+        8 => facts.mergeable = Mergeable::Conflict { files: vec!["src/lib.rs".into()] },
+        9 => facts.mergeable = Mergeable::Clean,
+        10 => {
+            let author = Author { login: "bob".into(), standing: Standing::Member };
+            let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
+            let verdict = if rng.bool() { ReviewVerdict::Approved } else { ReviewVerdict::ChangesRequested };
+            let (body, revision) = ("please".to_owned(), "1".to_owned());
+            facts.reviews.push(ReviewFacts { id, author, verdict, commit, body, revision });
+        }
+        _ => {
+            let author = Author { login: "lint-bot".into(), standing: Standing::Bot };
+            let id = format!("c{}", rng.u8(..3));
+            let (url, revision) = ("https://forge/c".to_owned(), rng.u8(..3).to_string());
+            let comment = CommentFacts { id, author, body: "a remark".into(), url, revision };
+            let resolved = rng.u8(..3) == 0;
+            facts.threads = vec![ThreadFacts {
+                id: "t1".into(),
+                path: Some("src/lib.rs".into()),
+                line: Some(1),
+                resolved,
+                comments: vec![comment],
+            }];
+        }
+    }
+}
+
+pub(crate) fn check(facts: &mut PullFacts, state: CheckState) {
+    facts.checks =
+        vec![CheckFacts { name: "build".into(), commit: facts.head.clone(), state, required: true }];
+}

@@ -1,0 +1,277 @@
+//! What people, forges, clocks and disks do in a random world: anything, at any time.
+
+use std::time::Duration;
+
+use ao_core::budget::Limits;
+use ao_core::input::SpawnRequest;
+use ao_core::pull::PullInput;
+use ao_core::session::{AgentAbilities, Role, SessionInput};
+use ao_core::task::TaskFacts;
+use ao_core::{Input, ProjectId, PullId, SessionId, Settings, TaskId};
+use ao_ports::Report;
+use fastrand::Rng;
+
+use crate::outside::{self, Happening, Temper};
+use crate::trace::Line;
+use crate::universe::Inner;
+use crate::world::{Sim, Spawn, message, request};
+
+/// What the next act comes to.
+enum Deed {
+    Say(Vec<Input>),
+    Crash,
+    Restart,
+}
+
+/// The next thing in the script, and when the one after it comes.
+pub(crate) async fn act(sim: &mut Sim) {
+    let deed = sim.with(|inner| {
+        let pause = if inner.rng.u8(..4) == 0 { inner.rng.u64(..30_000) } else { inner.rng.u64(..1200) };
+        let at = inner.elapsed() + pause;
+        inner.outside.plan(at, Happening::Act);
+        choose(inner)
+    });
+    match deed {
+        Deed::Say(inputs) => inputs.into_iter().for_each(|input| sim.post(input)),
+        Deed::Crash => sim.universe.kill(),
+        Deed::Restart => sim.restart().await,
+    }
+}
+
+fn choose(inner: &mut Inner) -> Deed {
+    let say = |session, input| Deed::Say(vec![Input::Session { session, input }]);
+    let some = any_session(inner);
+    match inner.rng.u8(..100) {
+        0..=13 => Deed::Say(spawn(inner)),
+        14..=29 => some.map_or(Deed::Say(vec![]), |session| Deed::Say(send(inner, session))),
+        30..=33 => some.map_or(Deed::Say(vec![]), |session| {
+            say(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() })
+        }),
+        34..=36 => some.map_or(Deed::Say(vec![]), |id| say(id, SessionInput::Pause { by: "ann".into() })),
+        37..=41 => some.map_or(Deed::Say(vec![]), |session| {
+            let limits = inner.rng.bool().then(Limits::default);
+            say(session, SessionInput::Resume { limits })
+        }),
+        42..=46 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Restore)),
+        47 | 48 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Retry)),
+        49..=52 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Cleanup)),
+        53 | 54 => {
+            let max_live = inner.rng.u32(2..7);
+            Deed::Say(vec![Input::Configure(Box::new(settings(max_live)))])
+        }
+        55..=58 => Deed::Say(vec![task(inner)]),
+        59 | 60 => Deed::Say(vec![Input::Host { free_mb: if inner.rng.bool() { 10 } else { 10_000 } }]),
+        61 => {
+            let until = inner.rng.bool().then(|| inner.wall() + Duration::from_secs(45));
+            Deed::Say(vec![Input::AccountLimited { account: "fake".into(), until }])
+        }
+        62..=76 => Deed::Say(forge(inner)),
+        77..=81 => {
+            misfortune(inner);
+            Deed::Say(vec![])
+        }
+        82..=87 => {
+            type_somewhere(inner);
+            Deed::Say(vec![])
+        }
+        88 | 89 => {
+            let by = inner.rng.i64(-120_000..120_000);
+            inner.jump += by;
+            inner.note(|| Line::Note(format!("the wall clock jumps by {by} ms")));
+            Deed::Say(vec![])
+        }
+        90 | 91 => {
+            inner.disk_full_until = inner.elapsed() + inner.rng.u64(..8_000);
+            inner.note(|| Line::Note("the disk is full for a while".into()));
+            Deed::Say(vec![])
+        }
+        92..=94 => Deed::Crash,
+        95 | 96 => Deed::Restart,
+        _ => Deed::Say(vec![]),
+    }
+}
+
+/// Settings with short tempers, so that an hour is enough to see every ladder to its end.
+pub(crate) fn settings(max_live: u32) -> Settings {
+    let mut settings = Settings {
+        max_live,
+        min_free_mb: 100,
+        restarts: 2,
+        stable_run: Duration::from_secs(120),
+        stable_clear: Duration::from_secs(60),
+        stuck_after: Duration::from_secs(120),
+        keep_ended: Duration::from_secs(1800),
+        ..Settings::default()
+    };
+    use ao_core::incident::IncidentKind::*;
+    for kind in [CiFailed, ChangesRequested, BotComments, MergeConflicts, ApprovedAndGreen] {
+        let mut reaction = kind.default_reaction();
+        reaction.auto = true;
+        reaction.attempts = 2;
+        reaction.escalate_after = Duration::from_secs(180);
+        settings.reactions.insert(kind, reaction);
+    }
+    settings
+}
+
+pub(crate) fn input_of(report: Report) -> Input {
+    let (session, input) = match report {
+        Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
+        Report::Taken { session, attempt, text } => (session, SessionInput::Proof { attempt, text }),
+        Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
+    };
+    Input::Session { session, input }
+}
+
+fn any_session(inner: &mut Inner) -> Option<SessionId> {
+    let sessions = &inner.log.shadow.sessions;
+    (!sessions.is_empty())
+        .then(|| inner.rng.usize(..sessions.len()))
+        .and_then(|at| sessions.keys().nth(at).copied())
+}
+
+fn any_project(rng: &mut Rng) -> ProjectId {
+    ProjectId::new(if rng.bool() { "app" } else { "lib" })
+}
+
+fn any_task(rng: &mut Rng) -> TaskId {
+    TaskId { project: any_project(rng), key: rng.u8(1..6).to_string() }
+}
+
+fn spawn(inner: &mut Inner) -> Vec<Input> {
+    inner.outside.usual = temper(&mut inner.rng);
+    let rng = &mut inner.rng;
+    let one_turn = rng.u8(..4) == 0;
+    let abilities = AgentAbilities {
+        resume: rng.bool(),
+        prompt_at_launch: one_turn || rng.bool(),
+        one_turn,
+        steer: rng.u8(..4) == 0,
+    };
+    let limits = if rng.u8(..4) == 0 {
+        Limits { micros: Some(1_000_000), turns: Some(rng.u64(1..8)), ..Limits::default() }
+    } else {
+        Limits::default()
+    };
+    let task = (rng.u8(..3) > 0).then(|| any_task(rng));
+    let project = task.as_ref().map_or_else(|| any_project(rng), |task| task.project.clone());
+    let no = rng.u32(..);
+    let role = (rng.u8(..8) == 0).then_some(Role::Orchestrator);
+    let request = SpawnRequest {
+        project,
+        task,
+        prompt: format!("task {no}: make it work"),
+        branch: (rng.u8(..5) == 0).then(|| format!("feat/{}", rng.u8(..3))),
+        priority: i32::from(rng.u8(..3)),
+        ..request(Spawn { abilities, limits, role, ..Spawn::default() })
+    };
+    let times = if rng.u8(..5) == 0 { 3 } else { 1 };
+    vec![Input::Spawn(Box::new(request)); times]
+}
+
+/// How an agent behaves in this world; some are hopeless.
+fn temper(rng: &mut Rng) -> Temper {
+    Temper {
+        turn_ms: rng.u64(2_000..60_000),
+        asks: rng.u16(..200),
+        blocks: rng.u16(..60),
+        limited: rng.u16(..40),
+        crashes: rng.u16(..200),
+        leaves: rng.u16(..100),
+        loses_hooks: rng.u16(..300),
+        silent: rng.u16(..150),
+        swallows: if rng.u8(..3) == 0 { rng.u8(..7) } else { 0 },
+        hopeless: match rng.u8(..20) {
+            0 => Some(0),
+            1 => Some(1),
+            _ => None,
+        },
+        cost: rng.bool().then(|| rng.u64(..400_000)),
+        one_turn: false,
+        setup_fails: rng.u8(..15) == 0,
+        unanswered: rng.u8(..5) == 0,
+        messy: rng.u16(..300),
+    }
+}
+
+fn send(inner: &mut Inner, session: SessionId) -> Vec<Input> {
+    let no = inner.rng.u32(..);
+    let interrupt = inner.rng.u8(..6) == 0;
+    let key = (inner.rng.u8(..3) == 0).then(|| format!("key {no}"));
+    let times = if key.is_some() && inner.rng.bool() { 2 } else { 1 };
+    vec![message(session, &format!("message {no}: mind the tests"), interrupt, key); times]
+}
+
+fn task(inner: &mut Inner) -> Input {
+    let observed = inner.wall();
+    let rng = &mut inner.rng;
+    let task = any_task(rng);
+    let blocked_by = if rng.u8(..3) == 0 { [any_task(rng)].into() } else { Default::default() };
+    let facts = TaskFacts {
+        observed,
+        title: format!("issue {}", task.key),
+        labels: Default::default(),
+        priority: 0,
+        blocked_by,
+        closed: rng.u8(..4) == 0,
+        trusted: true,
+    };
+    Input::Task { task, facts: Box::new(facts) }
+}
+
+/// A pull request appears or changes, and the poller tells what it saw.
+fn forge(inner: &mut Inner) -> Vec<Input> {
+    let at = inner.wall();
+    let known: Vec<PullId> = inner.outside.pulls.keys().cloned().collect();
+    if known.is_empty() || inner.rng.u8(..12) == 0 {
+        let Some(session) = any_session(inner) else { return vec![] };
+        let Some(known_as) = inner.log.shadow.sessions.get(&session) else { return vec![] };
+        let (project, branch) = (known_as.spec.project.clone(), known_as.spec.branch.clone());
+        let pull = PullId { project, number: known.len() as u64 + 1 };
+        let base = inner.outside.base(&pull.project);
+        let facts = outside::fresh_pull(&branch, base, at);
+        inner.outside.pulls.insert(pull.clone(), facts.clone());
+        return vec![
+            Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts)) },
+            Input::Pull { pull, input: PullInput::Claim { session } },
+        ];
+    }
+    // Mostly the same few, so that their checks flicker.
+    let few = known.len().min(2);
+    let pull = known[known.len() - 1 - inner.rng.usize(..few)].clone();
+    let base = inner.outside.base(&pull.project);
+    let facts = inner.outside.pulls.get_mut(&pull).expect("it is one of those");
+    facts.base = base;
+    if facts.state == ao_core::pull::PullState::Open {
+        outside::shake(&mut inner.rng, facts, at);
+    }
+    facts.observed_at = facts.observed_at.max(at);
+    let seen = Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts.clone())) };
+    // A webhook comes twice.
+    let times = if inner.rng.u8(..5) == 0 { 2 } else { 1 };
+    vec![seen; times]
+}
+
+/// Processes die, alone or all at once, or a census shows nothing.
+fn misfortune(inner: &mut Inner) {
+    let living: Vec<outside::Key> = inner.outside.living().map(|(key, _)| *key).collect();
+    if living.is_empty() {
+        return;
+    }
+    match inner.rng.u8(..8) {
+        0 => living.into_iter().for_each(|key| outside::kill(inner, key, None)),
+        1 | 2 => inner.outside.blind_until = inner.elapsed() + inner.rng.u64(..60_000),
+        _ => {
+            let key = living[inner.rng.usize(..living.len())];
+            outside::kill(inner, key, None);
+        }
+    }
+}
+
+fn type_somewhere(inner: &mut Inner) {
+    let living: Vec<outside::Key> = inner.outside.living().map(|(key, _)| *key).collect();
+    if !living.is_empty() {
+        let key = living[inner.rng.usize(..living.len())];
+        outside::human_types(inner, key);
+    }
+}

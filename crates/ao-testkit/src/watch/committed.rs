@@ -1,0 +1,344 @@
+//! What must hold of each event that is written down, judged against the state just before it.
+
+use ao_core::event::HostEvent;
+use ao_core::evidence::Activity;
+use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
+use ao_core::notice::NoticeEvent;
+use ao_core::queue::QueueEvent;
+use ao_core::session::{Delivery, MessageKind, Phase, Session, SessionEvent};
+use ao_core::{Event, SessionId, Stamped, Timestamp};
+
+use super::Invariant::{self, *};
+use super::ledger::{Notice, Patience, Place, Told};
+use crate::universe::Inner;
+
+/// Enters an event into the books, before the shadow follows it.
+pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
+    match &stamped.event {
+        Event::Session(id, event) => {
+            session(inner, *id, event, stamped.at);
+            if let Some((invariant, what)) = messages(inner, *id, event) {
+                inner.broken(invariant, what);
+            }
+        }
+        Event::Incident(key, event) => incident(inner, key, event),
+        Event::Notice(_, NoticeEvent::Raised { notice }) => {
+            let before = inner.log.ledger.notices.insert(notice.key.clone(), Notice::Raised { retries: 0 });
+            inner.must(before.is_none(), PersonsTold, || format!("`{}` is raised twice", notice.key));
+        }
+        Event::Notice(id, event) => {
+            if let Some(key) = inner.log.shadow.notices.get(id).map(|notice| notice.key.clone()) {
+                notice(inner, &key, event);
+            }
+        }
+        Event::Queue(_, QueueEvent::LandStarted { pull, .. }) => {
+            inner.log.ledger.landing.insert(pull.clone());
+        }
+        Event::Host(HostEvent::Configured { settings }) => {
+            inner.log.ledger.widest_cap = inner.log.ledger.widest_cap.max(settings.max_live);
+        }
+        Event::Host(HostEvent::StrayFound { session, attempt, .. }) => {
+            inner.log.ledger.ends.insert((*session, *attempt));
+        }
+        _ => {}
+    }
+}
+
+fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp) {
+    use SessionEvent as E;
+    if let E::Queued { spec } = event {
+        return appears(inner, id, spec);
+    }
+    let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
+    let settings = &inner.log.shadow.settings;
+    let attempt = session.attempt;
+    let mut broken: Vec<(Invariant, String)> = Vec::new();
+    let mut must = |holds: bool, invariant: Invariant, what: &str| {
+        if !holds {
+            broken.push((invariant, format!("{what} ({id}, {event:?})")));
+        }
+    };
+    // A spent budget, a person's pause, a provider's limit: each means no further turn.
+    let held = !session.holds.is_empty();
+    let patience = inner.log.ledger.patience.entry(id).or_default();
+    match event {
+        E::Admitted { attempt } => {
+            let shadow = &inner.log.shadow;
+            let project = shadow.projects.get(&session.spec.project).and_then(|known| known.max_live);
+            let slots = |of: &dyn Fn(&Session) -> bool| {
+                shadow.sessions.values().filter(|other| other.takes_slot() && of(other)).count() as u32
+            };
+            must(slots(&|_| true) < settings.max_live, CapsHold, "a slot is given beyond the cap");
+            let of_project = |other: &Session| other.spec.project == session.spec.project;
+            must(
+                project.is_none_or(|max| slots(&of_project) < max),
+                CapsHold,
+                "a slot is given beyond the project's cap",
+            );
+            must(shadow.scarce_mb.is_none(), CapsHold, "a slot is given while memory is scarce");
+            must(!held, BudgetHolds, "a slot is given though it is held");
+            inner.log.ledger.admitted.insert((id, *attempt));
+        }
+        E::WorkspaceReady { path, .. } => {
+            let twin = inner
+                .log
+                .shadow
+                .sessions
+                .values()
+                .any(|other| other.id != id && other.workspace.path() == Some(path));
+            must(!twin, Unique, "the path belongs to another session");
+        }
+        E::WorkspaceFailed { again_at: Some(_), .. } => {
+            must(session.workspace.tries + 1 < settings.setup_tries, RetriesBounded, "set up too often");
+        }
+        E::Launching { attempt, conversation, resume, .. } => {
+            must(!held, BudgetHolds, "a launch though it is held");
+            let twin = inner.log.shadow.sessions.values().any(|other| {
+                other.conversation.as_ref() == Some(conversation) && (other.id != id || !*resume)
+            });
+            must(!twin, Unique, "the conversation is not a new one, and not its own");
+            patience.launches += 1;
+            let most = 2 + settings.restarts + settings.delivery_tries;
+            must(patience.launches <= most, RetriesBounded, "launched again and again to no avail");
+            inner.log.ledger.launching.insert((id, *attempt));
+        }
+        E::LaunchFailed { .. } => {
+            let tries = if let Phase::Starting { tries, .. } = session.phase { tries } else { 0 };
+            must(tries + 1 < settings.setup_tries, RetriesBounded, "started too often");
+        }
+        E::Stopping { .. } => {
+            inner.log.ledger.ends.insert((id, attempt));
+            if let Phase::Running { since, .. } = session.phase
+                && at.since(since) >= settings.stable_run
+            {
+                *patience = Patience::default();
+            }
+        }
+        E::Retrying { .. } => {
+            patience.restarts += 1;
+            must(patience.restarts <= settings.restarts, RetriesBounded, "restarted too often");
+        }
+        E::Requeued { why } => {
+            patience.restarts = 0;
+            if why != "a message waits for it" {
+                patience.launches = 0;
+            }
+            must(alone(inner, session), OneSessionPerTask, "its task has another session");
+            must(own_branch(inner, session), Unique, "its branch belongs to another session");
+        }
+        E::DeliveryStarted { .. } | E::DeliveryRetried { .. } => {
+            must(!held, BudgetHolds, "a turn though it is held");
+            let interrupt = match event {
+                E::DeliveryStarted { delivery } => delivery.interrupt,
+                _ => session.outbox.current.as_ref().is_some_and(|current| current.interrupt),
+            };
+            if let Err(rude) = polite(session, interrupt, at, settings.human_quiet) {
+                must(false, NoRudeTyping, rude);
+            }
+            let tries = session.outbox.current.as_ref().map_or(0, |current| current.tries);
+            // A try that was put off before anything was typed does not count; one of them can be the last.
+            must(tries <= settings.delivery_tries, RetriesBounded, "delivered too often");
+        }
+        E::Accepted { .. } | E::Released { .. } => patience.launches = 0,
+        E::MessageQueued { message, .. } if message.kind != MessageKind::Task => patience.launches = 0,
+        E::DeliveryFailed { delivery, .. } => {
+            inner.log.ledger.owed.insert(format!("{id} delivery {delivery}"));
+        }
+        E::RemovalWanted {} => {
+            must(!session.is_live(), NothingDeleted, "the workspace of a live session is to go");
+            inner.log.ledger.removals.insert(id);
+        }
+        E::WorkspaceRemoved { .. } | E::WorkspaceKept { .. } => {
+            inner.log.ledger.removals.remove(&id);
+        }
+        E::RemovalFailed { .. } => {
+            must(session.workspace.tries + 1 < settings.setup_tries, RetriesBounded, "removed too often");
+        }
+        _ => {}
+    }
+    for (invariant, what) in broken {
+        inner.broken(invariant, what);
+    }
+}
+
+fn appears(inner: &mut Inner, id: SessionId, spec: &ao_core::session::SessionSpec) {
+    let shadow = &inner.log.shadow;
+    let taken = spec.task.is_some()
+        && shadow.sessions.values().any(|other| other.is_live() && other.spec.task == spec.task);
+    let named = shadow.sessions.values().any(|other| other.spec.name == spec.name);
+    let branched = shadow.sessions.values().any(|other| {
+        holds_branch(other) && other.spec.project == spec.project && other.spec.branch == spec.branch
+    });
+    inner.must(!taken, OneSessionPerTask, || format!("{id} is a second session of {:?}", spec.task));
+    inner.must(!named, Unique, || format!("{id} is a second `{}`", spec.name));
+    inner.must(!branched, Unique, || format!("{id} is a second session on `{}`", spec.branch));
+}
+
+fn alone(inner: &Inner, session: &Session) -> bool {
+    session.spec.task.is_none()
+        || !inner
+            .log
+            .shadow
+            .sessions
+            .values()
+            .any(|other| other.id != session.id && other.is_live() && other.spec.task == session.spec.task)
+}
+
+fn own_branch(inner: &Inner, session: &Session) -> bool {
+    !inner.log.shadow.sessions.values().any(|other| {
+        other.id != session.id
+            && holds_branch(other)
+            && (&other.spec.project, &other.spec.branch) == (&session.spec.project, &session.spec.branch)
+    })
+}
+
+fn holds_branch(session: &Session) -> bool {
+    session.is_live() || session.workspace.may_exist()
+}
+
+/// Whether now is a time to speak.
+fn polite(
+    session: &Session,
+    interrupt: bool,
+    at: Timestamp,
+    quiet: std::time::Duration,
+) -> Result<(), &'static str> {
+    let steer = session.spec.agent.abilities.steer;
+    match session.judgement.activity {
+        Activity::Idle | Activity::Blocked => {}
+        Activity::Working | Activity::Starting if interrupt || steer => {}
+        Activity::NeedsInput => return Err("typed into a dialog"),
+        _ => return Err("typed into a turn, or at an agent of which nothing is known"),
+    }
+    match session.evidence.human_typed {
+        Some(typed) if at < typed + quiet => Err("typed over a person"),
+        _ if !matches!(session.phase, Phase::Running { .. }) => Err("typed at no process"),
+        _ if !session.holds.is_empty() => Err("typed at a held session"),
+        _ => Ok(()),
+    }
+}
+
+/// Moves messages from place to place, and says what is wrong with that.
+fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(Invariant, String)> {
+    use SessionEvent as E;
+    let book = inner.log.ledger.messages.entry(id).or_default();
+    let wrong = |what: String| Some((MessagesKept, format!("{what} ({id})")));
+    match event {
+        E::MessageQueued { message, replaces } => {
+            if book.insert(message.no, Place::Waiting).is_some() {
+                return wrong(format!("message {} is queued twice", message.no));
+            }
+            if let Some(no) = replaces
+                && book.insert(*no, Place::Withdrawn) != Some(Place::Waiting)
+            {
+                return wrong(format!("message {no} is replaced, though it does not wait"));
+            }
+        }
+        E::MessageWithdrawn { no } => {
+            if book.insert(*no, Place::Withdrawn) != Some(Place::Waiting) {
+                return wrong(format!("message {no} is withdrawn, though it does not wait"));
+            }
+        }
+        E::Launching { delivery: Some(delivery), .. } | E::DeliveryStarted { delivery } => {
+            return set_out(inner, id, delivery);
+        }
+        E::ConversationGone { .. } => {
+            for place in book.values_mut().filter(|place| matches!(place, Place::UnderWay(_))) {
+                *place = Place::Waiting;
+            }
+        }
+        E::Accepted { delivery } => {
+            let mut any = false;
+            for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
+                *place = Place::Accepted;
+                any = true;
+            }
+            if !any {
+                return wrong(format!("delivery {delivery} is accepted, but none is under way"));
+            }
+            let conversation = inner.log.shadow.sessions.get(&id)?.conversation.as_ref()?;
+            let turns = inner.outside.conversations.get(conversation);
+            if !turns.is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(*delivery))) {
+                return wrong(format!("delivery {delivery} is accepted, but the agent never read it"));
+            }
+        }
+        E::DeliveryFailed { delivery, .. } => {
+            for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
+                *place = Place::Failed;
+            }
+        }
+        E::MessagesDropped { .. } => {
+            for place in book.values_mut() {
+                if matches!(place, Place::Waiting | Place::UnderWay(_)) {
+                    *place = Place::Failed;
+                }
+            }
+        }
+        E::Archived { .. } => {
+            if inner.log.ledger.open(id).next().is_some() {
+                return wrong("it is archived with messages that have no end".into());
+            }
+        }
+        _ => {}
+    }
+    None
+}
+
+fn set_out(inner: &mut Inner, id: SessionId, delivery: &Delivery) -> Option<(Invariant, String)> {
+    inner.log.ledger.deliveries.insert((id, delivery.no));
+    let book = inner.log.ledger.messages.entry(id).or_default();
+    for message in &delivery.messages {
+        match book.insert(message.no, Place::UnderWay(delivery.no)) {
+            Some(Place::Waiting) => {}
+            Some(Place::UnderWay(before)) if before == delivery.no => {}
+            before => {
+                let what = format!("message {} sets out, but was {before:?} ({id})", message.no);
+                return Some((MessagesKept, what));
+            }
+        }
+    }
+    let other = book.values().any(|place| matches!(place, Place::UnderWay(no) if *no != delivery.no));
+    other.then(|| (MessagesKept, format!("delivery {} pushes another one aside ({id})", delivery.no)))
+}
+
+fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
+    let told = inner.log.ledger.problems.entry(key.clone()).or_default();
+    match event {
+        IncidentEvent::Opened { .. } => *told = Told::default(),
+        IncidentEvent::Closed {} => {
+            inner.log.ledger.problems.remove(key);
+        }
+        IncidentEvent::Acted { .. } => {
+            told.acted += 1;
+            let (acted, most) = (told.acted, inner.log.shadow.settings.reaction(key.kind).attempts);
+            inner.must(acted <= most, RetriesBounded, || format!("acted {acted} times of {most}: {key}"));
+        }
+        IncidentEvent::Escalated { to: Rung::Person, .. } => {
+            told.persons += 1;
+            let persons = told.persons;
+            inner.must(persons == 1, EscalatedOnce, || format!("a person is told {persons} times: {key}"));
+        }
+        _ => {}
+    }
+}
+
+fn notice(inner: &mut Inner, key: &str, event: &NoticeEvent) {
+    let most = inner.log.shadow.settings.notice_tries;
+    let Some(known) = inner.log.ledger.notices.get_mut(key) else { return };
+    match (event, *known) {
+        (NoticeEvent::Retried {}, Notice::Raised { retries }) => {
+            *known = Notice::Raised { retries: retries + 1 };
+            inner.must(retries + 1 < most, RetriesBounded, || format!("`{key}` is told too often"));
+        }
+        (NoticeEvent::Sent {}, _) => {
+            *known = Notice::Sent;
+            let told = inner.outside.told.contains_key(key);
+            inner.must(told, PersonsTold, || format!("`{key}` counts as sent, and nobody was told"));
+        }
+        (NoticeEvent::GivenUp { .. }, Notice::Raised { retries }) => {
+            *known = Notice::GivenUp;
+            inner.must(retries + 1 >= most, PersonsTold, || format!("`{key}` is given up too early"));
+        }
+        _ => {}
+    }
+}

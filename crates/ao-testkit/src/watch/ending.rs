@@ -1,0 +1,136 @@
+//! What must hold once the faults have stopped and everything has had its time.
+
+use ao_core::evidence::Activity;
+use ao_core::incident::Rung;
+use ao_core::schedule::obstacle;
+use ao_core::session::{Phase, Session};
+use ao_core::{Stamped, State, codec};
+
+use super::Invariant::{self, *};
+use super::ledger::Notice;
+use crate::universe::Inner;
+
+/// Whether the log, read from its newest snapshot or from its start, gives the state that it was written from.
+pub(crate) fn replays(inner: &mut Inner) {
+    let from_snapshot =
+        inner.log.snapshots.last().map(|snapshot| {
+            (State::from_snapshot(&snapshot.body).map_err(|err| err.to_string()), snapshot.seq)
+        });
+    let starts = from_snapshot.into_iter().chain([(Ok(State::default()), 0)]);
+    for (state, seq) in starts.collect::<Vec<_>>() {
+        let replayed = state.and_then(|mut state| {
+            for record in &inner.log.records[seq as usize..] {
+                let event = codec::decode(&record.kind, record.version, &record.scope, &record.body)
+                    .map_err(|err| err.to_string())?;
+                state.evolve(&Stamped { at: record.at, event });
+            }
+            Ok(state)
+        });
+        match replayed {
+            Ok(state) => {
+                if let Some(what) = difference(&state, &inner.log.shadow) {
+                    inner.broken(LogReplays, format!("replayed from {seq}, {what}"));
+                }
+            }
+            Err(err) => inner.broken(LogReplays, err),
+        }
+    }
+}
+
+/// What tells two states apart. Their indexes are compared by what they answer, not by how they came about.
+fn difference(replayed: &State, known: &State) -> Option<String> {
+    if replayed.to_snapshot() != known.to_snapshot() {
+        let differs = |id: &ao_core::SessionId| replayed.sessions.get(id) != known.sessions.get(id);
+        let session = known.sessions.keys().find(|id| differs(id));
+        return Some(match session {
+            Some(id) => {
+                format!("{id} is {:?} and not {:?}", replayed.sessions.get(id), known.sessions.get(id))
+            }
+            None => "something other than a session differs".into(),
+        });
+    }
+    if replayed.next_due() != known.next_due() {
+        return Some(format!("{:?} is due and not {:?}", replayed.next_due(), known.next_due()));
+    }
+    let slots = known.sessions.values().filter(|session| session.takes_slot()).count() as u32;
+    if (replayed.slots_taken(), known.slots_taken()) != (slots, slots) {
+        return Some(format!("{slots} slots are taken, not {}", known.slots_taken()));
+    }
+    let lost = |session: &&Session| {
+        let answers = |state: &State| {
+            let task = session.spec.task.as_ref().and_then(|task| state.live_session_of(task));
+            let branch = state.owner_of_branch(&session.spec.project, &session.spec.branch);
+            let path = session.workspace.path().map(|path| state.owner_of_path(path));
+            (state.session_named(&session.spec.name).map(|known| known.id), task, branch, path)
+        };
+        answers(replayed) != answers(known)
+    };
+    known
+        .sessions
+        .values()
+        .map(|session| &**session)
+        .find(lost)
+        .map(|lost| format!("the indexes disagree on {}", lost.id))
+}
+
+/// Whether everything has come to rest in a way that a person understands.
+pub(crate) fn at_rest(inner: &mut Inner) {
+    let mut broken: Vec<(Invariant, String)> = Vec::new();
+    let shadow = &inner.log.shadow;
+    for session in shadow.sessions.values() {
+        if let Some(what) = restless(shadow, session) {
+            broken.push((Understandable, format!("{} {what}", session.id)));
+        }
+        let listens = matches!(session.phase, Phase::Running { .. })
+            && session.judgement.activity == Activity::Idle
+            && session.holds.is_empty();
+        if listens && !session.outbox.is_empty() {
+            let what = format!("{} is idle, and messages wait: {:?}", session.id, session.outbox);
+            broken.push((MessagesKept, what));
+        }
+    }
+    for incident in shadow.incidents.values() {
+        let told = matches!(incident.rung, Rung::Person | Rung::Nobody);
+        if !told {
+            broken.push((EscalatedOnce, format!("open, and nobody was told: {incident:?}")));
+        }
+    }
+    for ((session, attempt), _) in inner.outside.living() {
+        let known = shadow.sessions.get(session);
+        if known.is_none_or(|known| known.running_attempt() != Some(*attempt)) {
+            let phase = known.map(|known| &known.phase);
+            let what = format!("attempt {attempt} of {session} still lives, and the session is {phase:?}");
+            broken.push((OneProcessPerSession, what));
+        }
+    }
+    for key in &inner.log.ledger.owed {
+        if !matches!(inner.log.ledger.notices.get(key), Some(Notice::Sent | Notice::GivenUp)) {
+            broken.push((PersonsTold, format!("nobody heard of `{key}`")));
+        }
+    }
+    if let Some(waiting) = shadow.notices.values().next() {
+        broken.push((PersonsTold, format!("a notice was neither sent nor given up: {waiting:?}")));
+    }
+    for (invariant, what) in broken {
+        inner.broken(invariant, what);
+    }
+}
+
+/// What a session is stuck in, if it is.
+fn restless(state: &State, session: &Session) -> Option<String> {
+    match &session.phase {
+        Phase::Queued { .. } if obstacle(state, session).is_none() => {
+            Some("waits for a slot, and nothing is in its way".into())
+        }
+        // A held one waits for a person, and says so.
+        Phase::Retrying { .. } | Phase::Starting { .. } if !session.holds.is_empty() => None,
+        Phase::Preparing { .. }
+        | Phase::Starting { .. }
+        | Phase::Stopping { .. }
+        | Phase::Retrying { .. } => Some(format!("is still {:?}", session.phase)),
+        Phase::Running { .. } if session.judgement.activity == Activity::Exited => {
+            Some("counts as running, and its process has ended".into())
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! What must hold, whatever goes wrong.
+
+use std::fmt;
+
+/// What must hold, whatever goes wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Invariant {
+    MessagesKept,
+    AcceptedOnce,
+    OneSessionPerTask,
+    OneProcessPerSession,
+    Unique,
+    CapsHold,
+    RetriesBounded,
+    EscalatedOnce,
+    NothingDeleted,
+    LogReplays,
+    Understandable,
+    NoRudeTyping,
+    BudgetHolds,
+    CommitFirst,
+    TimeMoves,
+    PersonsTold,
+    EngineLives,
+}
+
+impl Invariant {
+    pub const ALL: [Invariant; 17] = [
+        Invariant::MessagesKept,
+        Invariant::AcceptedOnce,
+        Invariant::OneSessionPerTask,
+        Invariant::OneProcessPerSession,
+        Invariant::Unique,
+        Invariant::CapsHold,
+        Invariant::RetriesBounded,
+        Invariant::EscalatedOnce,
+        Invariant::NothingDeleted,
+        Invariant::LogReplays,
+        Invariant::Understandable,
+        Invariant::NoRudeTyping,
+        Invariant::BudgetHolds,
+        Invariant::CommitFirst,
+        Invariant::TimeMoves,
+        Invariant::PersonsTold,
+        Invariant::EngineLives,
+    ];
+
+    pub fn describe(self) -> &'static str {
+        match self {
+            Invariant::MessagesKept => "each message waits, is under way or has one end; accepted means read",
+            Invariant::AcceptedOnce => "no delivery becomes two turns of one conversation",
+            Invariant::OneSessionPerTask => "never two live sessions on one task",
+            Invariant::OneProcessPerSession => "never two live processes of one session or in one workspace",
+            Invariant::Unique => "a path, a branch and a conversation belong to one session",
+            Invariant::CapsHold => "never more sessions, or processes, than the caps allow",
+            Invariant::RetriesBounded => "nothing is tried more often than the settings say",
+            Invariant::EscalatedOnce => "a person hears of a problem once, and every problem ends or is told",
+            Invariant::NothingDeleted => "nothing is removed that the gate would keep",
+            Invariant::LogReplays => "the log replays to the state, from its start and from a snapshot",
+            Invariant::Understandable => "every session says why it is where it is, and is not stuck there",
+            Invariant::NoRudeTyping => "nothing is typed into a turn, a dialog or a person's draft",
+            Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent or a session is held",
+            Invariant::CommitFirst => "nothing is done that is not in the log first",
+            Invariant::TimeMoves => "what is due makes progress, and nothing spins",
+            Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",
+            Invariant::EngineLives => "the engine neither panics nor gives up",
+        }
+    }
+}
+
+impl fmt::Display for Invariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self:?}")
+    }
+}
+
+/// One that did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    pub invariant: Invariant,
+    /// How many inputs the engine had taken.
+    pub step: u64,
+    pub what: String,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Violation { invariant, step, what } = self;
+        write!(f, "{invariant} ({}) at step {step}: {what}", invariant.describe())
+    }
+}

@@ -1,0 +1,82 @@
+//! The rules, with somebody who looks over their shoulder.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ao_core::{Effect, Input, Moment, Refusal, Scope, SessionId, Stamped, State};
+use ao_engine::Rules;
+
+use super::Invariant;
+use crate::trace::Line;
+use crate::universe::{Inner, Universe};
+
+/// So many inputs without time passing: something feeds itself.
+const AT_ONCE: u32 = 4000;
+
+pub(crate) struct Watched {
+    pub(crate) universe: Arc<Universe>,
+    pub(crate) rules: Arc<dyn Rules>,
+}
+
+impl Rules for Watched {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+        let tick = input == Input::Tick;
+        let was_due = tick && state.next_due().is_some_and(|due| due <= moment.at);
+        let traced = self.universe.lock().trace.on().then(|| Box::new(input.clone()));
+        let outcome = self.rules.step(state, moment, input);
+        let mut inner = self.universe.lock();
+        inner.steps += 1;
+        let at_once = inner.pace();
+        inner.must(at_once < AT_ONCE, Invariant::TimeMoves, || {
+            format!("{at_once} inputs, and no time passes")
+        });
+        if was_due && outcome.as_ref().is_ok_and(Vec::is_empty) {
+            inner.broken(Invariant::TimeMoves, "something was due, and nothing came of it".into());
+        }
+        if let Some(input) = traced {
+            match &outcome {
+                Ok(events) if tick && events.is_empty() => {}
+                Ok(events) => inner.note(|| Line::Step(input, events.clone())),
+                Err(refusal) => inner.note(|| Line::Refused(input, refusal.to_string())),
+            }
+        }
+        outcome
+    }
+
+    fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
+        let wanted = self.rules.wants(state, scope);
+        let mut inner = self.universe.lock();
+        if let Scope::Session(id) = scope {
+            session(&mut inner, state, *id);
+        }
+        wanted
+    }
+}
+
+/// The engine asks what a session wants right after it has written down what happened to it.
+fn session(inner: &mut Inner, state: &State, id: SessionId) {
+    let (ours, logged) = (state.sessions.get(&id), inner.log.shadow.sessions.get(&id));
+    if ours != logged {
+        let what = format!("the engine has {ours:?}, and the log says {logged:?}");
+        inner.broken(Invariant::LogReplays, what);
+    }
+    let Some(session) = ours else { return };
+    let mut kept: Vec<u32> = session.outbox.waiting.iter().map(|message| message.no).collect();
+    kept.extend(session.outbox.current.iter().flat_map(|delivery| &delivery.messages).map(|m| m.no));
+    kept.sort_unstable();
+    if !inner.log.ledger.open(id).eq(kept.iter().copied()) {
+        let open: Vec<u32> = inner.log.ledger.open(id).collect();
+        let what = format!("{id} has the messages {kept:?}, and should have {open:?}");
+        inner.broken(Invariant::MessagesKept, what);
+    }
+    let status = session.status(inner.wall());
+    inner.must(!status.reason.is_empty(), Invariant::Understandable, || {
+        format!("{id} is {:?} for no reason", status.word)
+    });
+}
+
+impl fmt::Debug for Watched {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watched").finish_non_exhaustive()
+    }
+}
