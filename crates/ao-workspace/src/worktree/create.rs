@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
@@ -10,7 +10,8 @@ use ao_ports::Made;
 
 use super::error::WorktreeError;
 use super::marker::{Intent, Marker};
-use super::repository::{FOLDER, Listed, Repository, same};
+use super::place::{self, FOLDER};
+use super::repository::{Listed, Repository, same};
 use crate::git::Git;
 
 /// Makes the worktree, or finishes it, or finds it made. The caller holds the repository's queue.
@@ -19,7 +20,7 @@ pub(super) async fn create(
     session: SessionId,
     plan: &WorkspacePlan,
 ) -> Result<Made, WorktreeError> {
-    let path = place(repository, &plan.name)?;
+    let path = place::for_name(repository, &plan.name)?;
     let listed = repository.worktrees().await?;
     let here = listed.iter().find(|listed| same(&listed.path, &path));
     let intent = Intent::read(&repository.common_dir, session)?
@@ -42,8 +43,7 @@ pub(super) async fn create(
         Some(half_made) if ours && path.exists() => {
             let base =
                 intent.map_or_else(|| half_made.head.clone().unwrap_or_default(), |intent| intent.base);
-            finish(repository, half_made, &path, plan, &base).await?;
-            settle(repository, &path, session, &base).await?;
+            finish(repository, half_made, session, &plan.branch, &base).await?;
             return Ok(made(&path, &base));
         }
         // Only its entry is left; git takes that away, and there is no folder to lose.
@@ -66,8 +66,13 @@ pub(super) async fn create(
     let start = start(repository, plan).await?;
     let base = start.commit().to_owned();
     hide_folder(repository)?;
-    Intent { path: path.clone(), branch: plan.branch.clone(), base: base.clone() }
-        .write(&repository.common_dir, session)?;
+    let intent = Intent {
+        path: path.clone(),
+        branch: plan.branch.clone(),
+        new_branch: matches!(start, Start::Commit(_)),
+        base: base.clone(),
+    };
+    intent.write(&repository.common_dir, session)?;
     let path_text = path.to_string_lossy();
     match &start {
         Start::Branch(_) => {
@@ -85,19 +90,6 @@ pub(super) async fn create(
 
 fn made(path: &Path, base: &str) -> Made {
     Made { path: path.display().to_string(), base: base.to_owned() }
-}
-
-fn place(repository: &Repository, name: &str) -> Result<PathBuf, WorktreeError> {
-    let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
-    if name.is_empty() || name.starts_with(['.', '-']) || name.contains(odd) {
-        return Err(WorktreeError::BadName { name: name.to_owned() });
-    }
-    let folder = repository.root.join(FOLDER);
-    // A link could lead out of the repository, and into somebody else's folder.
-    if fs::symlink_metadata(&folder).is_ok_and(|folder| !folder.is_dir()) {
-        return Err(WorktreeError::NotOurs { path: folder });
-    }
-    Ok(folder.join(name))
 }
 
 /// What a worktree begins with.
@@ -140,19 +132,20 @@ async fn start(repository: &Repository, plan: &WorkspacePlan) -> Result<Start, W
 }
 
 /// Goes on where a `git worktree add` of ours was cut off. Nobody has worked in it: the agent starts after the marker.
-async fn finish(
+pub(super) async fn finish(
     repository: &Repository,
     half_made: &Listed,
-    path: &Path,
-    plan: &WorkspacePlan,
+    session: SessionId,
+    branch: &str,
     base: &str,
 ) -> Result<(), WorktreeError> {
-    let branch = format!("refs/heads/{}", plan.branch);
+    let path = &half_made.path;
+    let head = format!("refs/heads/{branch}");
     if half_made.locked {
         repository.git.write(&["worktree", "unlock", &path.to_string_lossy()]).await?;
     }
-    if repository.git.commit(&branch).await?.is_none() {
-        repository.git.write(&["branch", "--no-track", &plan.branch, base]).await?;
+    if repository.git.commit(&head).await?.is_none() {
+        repository.git.write(&["branch", "--no-track", branch, base]).await?;
     }
     if let Some(git_dir) = repository.git_dir_of(path) {
         match fs::remove_file(git_dir.join("index.lock")) {
@@ -163,9 +156,9 @@ async fn finish(
         }
     }
     let git = Git::at(path);
-    git.write(&["symbolic-ref", "HEAD", &branch]).await?;
+    git.write(&["symbolic-ref", "HEAD", &head]).await?;
     git.write(&["reset", "--hard", "--quiet"]).await?;
-    Ok(())
+    settle(repository, path, session, base).await
 }
 
 /// Gives the worktree its identity and our marker, and so makes it whole.
@@ -219,6 +212,6 @@ fn hide_folder(repository: &Repository) -> Result<(), WorktreeError> {
     fs::write(&path, format!("{known}{gap}{line}\n")).map_err(WorktreeError::file("write", path))
 }
 
-fn is_empty_folder(path: &Path) -> bool {
+pub(super) fn is_empty_folder(path: &Path) -> bool {
     fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }

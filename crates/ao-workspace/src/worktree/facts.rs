@@ -22,10 +22,9 @@ const OPERATIONS: [&str; 8] = [
     "sequencer",
 ];
 
-pub(super) async fn gather(order: &RemoveOrder) -> TreeFacts {
-    let path = PathBuf::from(&order.path);
-    let git = Git::at(&path);
-    let process_inside = processes::any_inside(&path).await;
+pub(super) async fn gather(path: &Path, order: &RemoveOrder) -> TreeFacts {
+    let git = Git::at(path);
+    let process_inside = processes::any_inside(path).await;
     let Some((git_dir, common_dir)) = own_git_dir(&git).await else {
         // A folder that git does not know as a worktree. Git would answer for the repository around it.
         return TreeFacts { ours: Some(false), process_inside, ..TreeFacts::default() };

@@ -24,6 +24,8 @@ pub(super) struct Marker {
 pub(super) struct Intent {
     pub(super) path: PathBuf,
     pub(super) branch: String,
+    /// Whether the branch is made along with it, and so may go along with it.
+    pub(super) new_branch: bool,
     pub(super) base: String,
 }
 

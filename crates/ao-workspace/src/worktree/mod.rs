@@ -12,6 +12,7 @@ mod create;
 mod error;
 mod facts;
 mod marker;
+mod place;
 mod processes;
 mod remove;
 mod repository;

@@ -6,9 +6,6 @@ use std::path::{Path, PathBuf};
 use super::error::WorktreeError;
 use crate::git::{Git, GitError};
 
-/// Where worktrees are put, in the repository's own folder.
-pub(super) const FOLDER: &str = ".worktrees";
-
 /// A repository with a checkout.
 #[derive(Debug)]
 pub(super) struct Repository {
@@ -45,29 +42,20 @@ impl Repository {
         Ok(Repository { root: root.into(), common_dir: common_dir.into(), git: Git::at(Path::new(root)) })
     }
 
-    /// Finds the repository of a worktree by where worktrees are put, even if the worktree itself is gone. `None` if
-    /// there is nothing at all any more.
-    pub(super) async fn around(worktree: &Path) -> Result<Option<Repository>, WorktreeError> {
-        let by_place = worktree
-            .parent()
-            .filter(|folder| folder.file_name().is_some_and(|name| name == FOLDER))
-            .and_then(Path::parent);
-        match by_place {
-            Some(root) if root.exists() => Repository::open(root).await.map(Some),
-            _ if worktree.exists() => Repository::open(worktree).await.map(Some),
-            _ => Ok(None),
-        }
-    }
-
     pub(super) async fn worktrees(&self) -> Result<Vec<Listed>, GitError> {
         Ok(parse(&self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?))
+    }
+
+    /// The git directories of all its worktrees, of those too whose folder is gone.
+    pub(super) fn git_dirs(&self) -> impl Iterator<Item = PathBuf> {
+        let entries = fs::read_dir(self.common_dir.join("worktrees")).into_iter().flatten();
+        entries.flatten().map(|entry| entry.path())
     }
 
     /// The git directory of the worktree at `path`, which need not exist any more.
     pub(super) fn git_dir_of(&self, path: &Path) -> Option<PathBuf> {
         let gitfile = path.join(".git");
-        let entries = fs::read_dir(self.common_dir.join("worktrees")).ok()?;
-        entries.flatten().map(|entry| entry.path()).find(|git_dir| {
+        self.git_dirs().find(|git_dir| {
             fs::read_to_string(git_dir.join("gitdir"))
                 .is_ok_and(|told| same(Path::new(told.trim_end()), &gitfile))
         })

@@ -5,7 +5,7 @@ use std::fs;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Removal, Workspace, WorkspaceError};
 
-use crate::support::{Repo, SESSION, git};
+use crate::support::{DAMAGES, Repo, SESSION, git, half_made};
 
 fn failure(result: Result<ao_ports::Made, WorkspaceError>, repo: &Repo) -> String {
     result.unwrap_err().to_string().replace(&repo.path().display().to_string(), "[repo]")
@@ -38,44 +38,12 @@ async fn a_second_call_finds_what_the_first_one_made() {
     assert_eq!(exclude.matches("/.worktrees/").count(), 1);
 }
 
-/// Each way in which a creation can have been cut off.
 #[tokio::test]
 async fn a_half_made_one_is_finished() {
-    for damage in
-        ["no marker", "no identity", "no files", "never checked out", "only a folder", "only an entry"]
-    {
+    for damage in DAMAGES {
         let repo = Repo::new();
-        let made = repo.create("fix").await.unwrap();
+        let made = half_made(&repo, damage).await;
         let path = repo.path().join(".worktrees/fix");
-        let git_dir = repo.path().join(".git/worktrees/fix");
-        // What the creation wrote down before it asked git, and what was not there yet when it was cut off.
-        let intent = serde_json::json!({ "path": path, "branch": "agent/fix", "base": made.base });
-        fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();
-        fs::write(repo.path().join(".git/ao/making/ses_4f"), intent.to_string()).unwrap();
-        fs::remove_file(git_dir.join("ao-session")).unwrap();
-        match damage {
-            "no marker" => {}
-            "no identity" => fs::remove_file(git_dir.join("config.worktree")).unwrap(),
-            "no files" => {
-                fs::remove_file(path.join("README.md")).unwrap();
-                fs::write(git_dir.join("index.lock"), "").unwrap();
-            }
-            "never checked out" => {
-                fs::remove_file(path.join("README.md")).unwrap();
-                fs::remove_file(git_dir.join("index")).unwrap();
-                fs::write(git_dir.join("locked"), "initializing").unwrap();
-            }
-            "only a folder" => {
-                fs::remove_dir_all(&git_dir).unwrap();
-                fs::remove_dir_all(&path).unwrap();
-                fs::create_dir(&path).unwrap();
-            }
-            "only an entry" => {
-                fs::remove_dir_all(&path).unwrap();
-                fs::write(git_dir.join("locked"), "initializing").unwrap();
-            }
-            other => unreachable!("{other}"),
-        }
         let again = repo.create("fix").await.unwrap_or_else(|err| panic!("{damage}: {err}"));
         assert_eq!(again, made, "{damage}");
         assert_eq!(git(&path, &["status", "--porcelain"]), "", "{damage}");

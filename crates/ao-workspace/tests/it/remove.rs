@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use ao_core::Attempt;
-use ao_ports::{Removal, Workspace};
+use ao_core::workspace::KeepReason;
+use ao_core::{Attempt, SessionId};
+use ao_ports::{Removal, RemoveOrder, Workspace};
 
-use crate::support::{Repo, SESSION, git};
+use crate::support::{DAMAGES, Repo, SESSION, git, half_made};
 
 const RESCUE: &str = "refs/ao/rescue/ses_4f";
 
@@ -68,10 +69,60 @@ async fn one_that_is_already_gone_is_removed_twice_with_success() {
     assert_eq!(repo.git(&["rev-parse", "agent/fix"]), tip, "its commits are on no other branch, so it stays");
 
     let never = repo.path().join(".worktrees/never");
-    let other = Repo::new();
-    assert_eq!(other.remove(&never).await, rescued(), "the place decides, and there it is known");
-    let nowhere = std::path::Path::new("/nonexistent/.worktrees/fix");
-    assert_eq!(repo.remove(nowhere).await, Removal::Removed { rescue: None });
+    let order = RemoveOrder { session: SessionId(0x50), ..repo.order(&never) };
+    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
+}
+
+/// A repository on a disk that is not mounted is not gone.
+#[tokio::test]
+async fn without_the_repository_nothing_is_said_to_be_removed() {
+    let repo = Repo::new();
+    let order = RemoveOrder {
+        repository: "/nonexistent/app".into(),
+        ..repo.order("/nonexistent/app/.worktrees/fix".as_ref())
+    };
+    let told = repo.worktrees.remove(&order).await.unwrap_err().to_string();
+    assert!(told.starts_with("`/nonexistent/app` is not a folder of a git repository"), "{told}");
+}
+
+/// What a creation has left that failed, when nobody was told where.
+#[tokio::test]
+async fn what_is_half_made_is_found_by_its_session_and_cleared_up() {
+    for damage in DAMAGES {
+        let repo = Repo::new();
+        half_made(&repo, damage).await;
+        let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+        for _ in 0..2 {
+            let removal = repo.worktrees.remove(&order).await.unwrap();
+            assert!(matches!(removal, Removal::Removed { .. }), "{damage}: {removal:?}");
+        }
+        assert!(!repo.path().join(".worktrees/fix").exists(), "{damage}");
+        assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main", "{damage}");
+        assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 1, "{damage}");
+    }
+    // A whole one is found too, and judged like any other.
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+    let removal = repo.worktrees.remove(&order).await.unwrap();
+    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Unpushed] });
+    assert_eq!(repo.worktrees.inspect(&order).await.ours, Some(true));
+    assert!(tree.path.exists());
+}
+
+#[tokio::test]
+async fn a_branch_that_was_there_before_outlives_a_failed_creation() {
+    let repo = Repo::new();
+    let base = repo.git(&["rev-parse", "main"]);
+    repo.git(&["branch", "agent/fix"]);
+    let path = repo.path().join(".worktrees/fix");
+    let intent =
+        serde_json::json!({ "path": path, "branch": "agent/fix", "new_branch": false, "base": base });
+    fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();
+    fs::write(repo.path().join(".git/ao/making/ses_4f"), intent.to_string()).unwrap();
+    let order = RemoveOrder { tree: None, ..repo.order("".as_ref()) };
+    assert_eq!(repo.worktrees.remove(&order).await.unwrap(), Removal::Removed { rescue: None });
+    assert_eq!(repo.git(&["rev-parse", "agent/fix"]), base);
 }
 
 #[tokio::test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use ao_core::effect::WorkspacePlan;
-use ao_core::workspace::KeepReason;
+use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, ProjectId, SessionId};
 use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
 use ao_workspace::Worktrees;
@@ -69,16 +69,16 @@ impl Repo {
     }
 
     /// The worktree of the session, with one commit of its own that `main` has too.
-    pub(crate) async fn merged(&self) -> Tree {
+    pub(crate) async fn merged(&self) -> Desk {
         let tree = self.worked().await;
         self.git(&["merge", "--quiet", "--ff-only", "agent/fix"]);
         tree
     }
 
     /// The worktree of the session, with one commit of its own.
-    pub(crate) async fn worked(&self) -> Tree {
+    pub(crate) async fn worked(&self) -> Desk {
         let made = self.create("fix").await.unwrap();
-        let tree = Tree { path: made.path.into() };
+        let tree = Desk { path: made.path.into() };
         tree.write("fix.txt", "fixed\n");
         tree.git(&["add", "."]);
         tree.git(&["commit", "--quiet", "-m", "fix"]);
@@ -89,9 +89,9 @@ impl Repo {
         RemoveOrder {
             session: SESSION,
             project: ProjectId::new("app"),
-            path: path.display().to_string(),
+            repository: self.path().display().to_string(),
+            tree: Some(Tree { path: path.display().to_string(), base: String::new() }),
             branch: "agent/fix".into(),
-            base: String::new(),
         }
     }
 
@@ -100,7 +100,7 @@ impl Repo {
     }
 
     /// Asks for a removal that must be refused, and says why it was.
-    pub(crate) async fn kept(&self, tree: &Tree) -> Vec<KeepReason> {
+    pub(crate) async fn kept(&self, tree: &Desk) -> Vec<KeepReason> {
         let removal = self.remove(&tree.path).await;
         assert!(tree.path.join(".git").exists(), "a worktree that is kept is whole");
         match removal {
@@ -111,11 +111,11 @@ impl Repo {
 }
 
 /// A worktree as the agent in it uses it.
-pub(crate) struct Tree {
+pub(crate) struct Desk {
     pub(crate) path: PathBuf,
 }
 
-impl Tree {
+impl Desk {
     pub(crate) fn write(&self, name: &str, text: &str) {
         fs::write(self.path.join(name), text).unwrap();
     }
@@ -130,4 +130,45 @@ pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
     let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     assert!(output.status.success(), "git {args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
     text
+}
+
+/// Each way in which a creation can have been cut off.
+pub(crate) const DAMAGES: [&str; 6] =
+    ["no marker", "no identity", "no files", "never checked out", "only a folder", "only an entry"];
+
+/// Leaves the repository as a creation does that was cut off in this way, and says what would have been made.
+pub(crate) async fn half_made(repo: &Repo, damage: &str) -> Made {
+    let made = repo.create("fix").await.unwrap();
+    let path = repo.path().join(".worktrees/fix");
+    let git_dir = repo.path().join(".git/worktrees/fix");
+    // What the creation wrote down before it asked git, and what was not there yet when it was cut off.
+    let intent =
+        serde_json::json!({ "path": path, "branch": "agent/fix", "new_branch": true, "base": made.base });
+    fs::create_dir_all(repo.path().join(".git/ao/making")).unwrap();
+    fs::write(repo.path().join(".git/ao/making/ses_4f"), intent.to_string()).unwrap();
+    fs::remove_file(git_dir.join("ao-session")).unwrap();
+    match damage {
+        "no marker" => {}
+        "no identity" => fs::remove_file(git_dir.join("config.worktree")).unwrap(),
+        "no files" => {
+            fs::remove_file(path.join("README.md")).unwrap();
+            fs::write(git_dir.join("index.lock"), "").unwrap();
+        }
+        "never checked out" => {
+            fs::remove_file(path.join("README.md")).unwrap();
+            fs::remove_file(git_dir.join("index")).unwrap();
+            fs::write(git_dir.join("locked"), "initializing").unwrap();
+        }
+        "only a folder" => {
+            fs::remove_dir_all(&git_dir).unwrap();
+            fs::remove_dir_all(&path).unwrap();
+            fs::create_dir(&path).unwrap();
+        }
+        "only an entry" => {
+            fs::remove_dir_all(&path).unwrap();
+            fs::write(git_dir.join("locked"), "initializing").unwrap();
+        }
+        other => unreachable!("{other}"),
+    }
+    made
 }

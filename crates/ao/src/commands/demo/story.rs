@@ -198,7 +198,7 @@ async fn clean_up(
     daemon.handle.ask(to(session, SessionInput::Cleanup)).await?;
     timeline.until("the answer of the gate", |it| it.count("session.workspace_kept") == 1).await?;
     let reasons = match timeline.session().map(|session| &session.workspace.state) {
-        Some(WorkspaceState::Kept { reasons, .. }) => reasons.clone(),
+        Some(WorkspaceState::Kept { reasons }) => reasons.clone(),
         _ => vec![],
     };
     expect(reasons, &vec![KeepReason::Uncommitted, KeepReason::Unpushed], "the reasons to keep it")?;
