@@ -116,7 +116,14 @@ impl Timeline {
         let since = published.at.since(began).as_secs_f64();
         let kind = codec::encode(&published.event).kind;
         let detail = short(&describe(&published.event));
-        ui::line(format_args!("   {FAINT}{since:>7.3}s{FAINT:#}  {kind:<26} {FAINT}{detail}{FAINT:#}"))?;
+        match detail.as_str() {
+            "" => ui::line(format_args!("   {FAINT}{since:>7.3}s{FAINT:#}  {kind}"))?,
+            detail => {
+                ui::line(format_args!(
+                    "   {FAINT}{since:>7.3}s{FAINT:#}  {kind:<26} {FAINT}{detail}{FAINT:#}"
+                ))?;
+            }
+        }
         if kind == "notice.sent" {
             let written = std::mem::take(&mut *self.notices.0.lock().expect("nobody panics while writing"));
             for line in String::from_utf8_lossy(&written).lines() {
