@@ -44,9 +44,16 @@ async fn a_pid_that_now_belongs_to_somebody_else_is_not_ours() {
     bench.exit().await;
     let folder = bench.path().join("state").join(bench.session.to_string()).join("1");
     fs::remove_file(folder.join("exit")).unwrap();
-    for (key, value) in [("pid", std::process::id().into()), ("boot", "another".into())] {
+    // A living process with the pid, first of another start and then of another boot. Start times count hundredths of a
+    // second, so this process may well have begun in the same one as the process that is gone.
+    let me = std::process::id();
+    for (start, boot) in [(1, None), (own_start(), Some("another"))] {
         let mut record = record(&bench);
-        record[key] = value;
+        record["pid"] = me.into();
+        record["start"] = start.into();
+        if let Some(boot) = boot {
+            record["boot"] = boot.into();
+        }
         fs::write(folder.join("record"), record.to_string()).unwrap();
         bench.restart();
         assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });
@@ -75,4 +82,10 @@ async fn a_start_that_was_cut_off_is_not_made_twice() {
 fn record(bench: &Bench) -> serde_json::Value {
     let path = bench.path().join("state").join(bench.session.to_string()).join("1/record");
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// When this process was started, by the kernel's count.
+fn own_start() -> u64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    stat.rsplit_once(')').unwrap().1.split_whitespace().nth(19).unwrap().parse().unwrap()
 }
