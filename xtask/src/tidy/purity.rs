@@ -22,6 +22,7 @@ const ALLOWED: &[&str] = &[
     "hashbrown",
     "equivalent",
     "rustc-hash",
+    "foldhash",
     // Error types.
     "thiserror",
     // Run in the compiler, not in the product.
