@@ -497,6 +497,7 @@ impl SessionEvent {
                 | SessionEvent::DeliveryStarted { .. }
                 | SessionEvent::Written { .. }
                 | SessionEvent::DeliveryPaused { .. }
+                | SessionEvent::DeliveryHeld { .. }
                 | SessionEvent::DeliveryRetried { .. }
                 | SessionEvent::Accepted { .. }
                 | SessionEvent::Spent { .. }

@@ -153,6 +153,13 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             set_stage(session, Stage::Paused { until: *until });
         }
+        E::DeliveryHeld { until, .. } => {
+            if let Some(current) = &mut session.outbox.current {
+                current.pauses += 1;
+                current.tries = current.tries.saturating_sub(1);
+            }
+            set_stage(session, Stage::Paused { until: *until });
+        }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
                 current.tries += 1;

@@ -434,6 +434,12 @@ pub enum SessionEvent {
         until: Timestamp,
         why: String,
     },
+    /// At the last moment something was in the way, and nothing was typed. It does not count as a try.
+    DeliveryHeld {
+        delivery: u32,
+        until: Timestamp,
+        why: String,
+    },
     DeliveryRetried {
         delivery: u32,
     },
