@@ -19,11 +19,7 @@ pub(crate) struct Args {
 }
 
 /// All benches: package and bench target.
-const BENCHES: &[(&str, &str)] = &[
-    ("ao-store", "store"),
-    ("ao-core", "core"),
-    ("ao-testkit", "simulation"),
-];
+const BENCHES: &[(&str, &str)] = &[("ao-store", "store"), ("ao-core", "core"), ("ao-testkit", "simulation")];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut results = Vec::new();
@@ -48,10 +44,7 @@ fn verdict(package: &str, bench: &str) -> Result<&'static str> {
     let mut command = cargo(&format!("bench --package {package} --bench {bench}"));
     println!("$ {}", shown(&command));
     // Built first and apart: cargo's exit code does not tell a number over its budget from code that is broken.
-    if !cargo(&format!("bench --package {package} --bench {bench} --no-run"))
-        .status()?
-        .success()
-    {
+    if !cargo(&format!("bench --package {package} --bench {bench} --no-run")).status()?.success() {
         return Ok("does not build");
     }
     Ok(if command.status()?.success() { "ok" } else { "over" })

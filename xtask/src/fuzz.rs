@@ -4,11 +4,13 @@
 //! promises are what can be found, and without AddressSanitizer five times as many inputs are tried. And it then
 //! works with the stable toolchain that builds the product; the sanitizer would need a nightly one.
 
+use std::fs;
 use std::process::ExitCode;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
 
-use crate::process::{Finished, cargo, success_if, watch};
+use crate::process::{Finished, cargo, root, success_if, watch};
 use crate::tools;
 
 /// Fuzz each target for a while.
@@ -32,41 +34,50 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             known.join(", ")
         );
     }
-    let targets = if args.targets.is_empty() {
-        &known
-    } else {
-        &args.targets
-    };
+    plant_seeds()?;
+    let targets = if args.targets.is_empty() { &known } else { &args.targets };
 
     let mut results = Vec::new();
     for target in targets {
         println!("\n── {target} ──");
-        let options = format!(
-            "-max_total_time={} -verbosity=0 -print_final_stats=1",
-            args.seconds
-        );
+        let options = format!("-max_total_time={} -verbosity=0 -print_final_stats=1", args.seconds);
         let finished = watch(cargo(&format!("fuzz run --sanitizer none {target} -- {options}")))?;
         results.push((target, finished));
     }
 
     println!();
     for (target, finished) in &results {
-        let verdict = if finished.status.success() {
-            "ok"
-        } else {
-            "failed: see fuzz/artifacts"
-        };
-        println!(
-            "{target:<24} {:>12} inputs  {verdict}",
-            inputs_tried(finished).unwrap_or("?")
-        );
+        let verdict = if finished.status.success() { "ok" } else { "failed: see fuzz/artifacts" };
+        println!("{target:<24} {:>12} inputs  {verdict}", inputs_tried(finished).unwrap_or("?"));
     }
-    let failed = results
-        .iter()
-        .filter(|(_, finished)| !finished.status.success())
-        .count();
+    let failed = results.iter().filter(|(_, finished)| !finished.status.success()).count();
     println!("{} held, {failed} failed", results.len() - failed);
     Ok(success_if(failed == 0))
+}
+
+/// Puts the stored events of every released version where the fuzzer begins to look: from valid JSON it gets further
+/// than from nothing.
+fn plant_seeds() -> Result<()> {
+    let corpus = root().join("fuzz/corpus");
+    let fixtures = root().join("crates/ao-core/tests/fixtures");
+    for dir in ["replay", "event_decode"] {
+        fs::create_dir_all(corpus.join(dir))?;
+    }
+    for entry in fs::read_dir(&fixtures).with_context(|| format!("failed to read {}", fixtures.display()))? {
+        let entry = entry?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let log = fs::read_to_string(entry.path())?;
+        fs::write(corpus.join("replay").join(&name), &log)?;
+        for (n, line) in log.lines().enumerate() {
+            let event: Value =
+                serde_json::from_str(line).with_context(|| format!("{name} line {}", n + 1))?;
+            let word = |field: &str| event[field].as_str().unwrap_or_default().to_owned();
+            let seed =
+                format!("{}\n{}\n{}\n{}", word("kind"), event["version"], word("scope"), event["body"]);
+            fs::write(corpus.join("event_decode").join(format!("{name}-{n}")), seed)?;
+        }
+    }
+    Ok(())
 }
 
 fn known_targets() -> Result<Vec<String>> {
@@ -76,21 +87,11 @@ fn known_targets() -> Result<Vec<String>> {
         "failed to list fuzz targets\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let targets: Vec<String> = String::from_utf8(output.stdout)?
-        .lines()
-        .map(str::to_owned)
-        .collect();
-    ensure!(
-        !targets.is_empty(),
-        "there are no fuzz targets in fuzz/Cargo.toml"
-    );
+    let targets: Vec<String> = String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect();
+    ensure!(!targets.is_empty(), "there are no fuzz targets in fuzz/Cargo.toml");
     Ok(targets)
 }
 
 fn inputs_tried(finished: &Finished) -> Option<&str> {
-    finished
-        .lines
-        .iter()
-        .find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))
-        .map(str::trim)
+    finished.lines.iter().find_map(|line| line.strip_prefix("stat::number_of_executed_units:")).map(str::trim)
 }

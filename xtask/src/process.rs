@@ -18,9 +18,7 @@ pub(crate) struct Finished {
 
 /// The root of the repository, wherever xtask was called from.
 pub(crate) fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("xtask lies in the root of the repository")
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask lies in the root of the repository")
 }
 
 /// A `cargo` call in the root of the repository. `line` is split at spaces; add with `arg` what may hold one.
@@ -38,13 +36,8 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
     if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
         command.env("CARGO_TERM_COLOR", "always");
     }
-    command
-        .stdin(Stdio::null())
-        .stdout(writer.try_clone()?)
-        .stderr(writer);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("failed to start `{}`", shown(&command)))?;
+    command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
+    let mut child = command.spawn().with_context(|| format!("failed to start `{}`", shown(&command)))?;
     // Ours are the last write ends but the child's; the reader would wait for them for ever.
     drop(command);
 
@@ -55,10 +48,7 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
         println!("{line}");
         lines.push(without_colors(&line));
     }
-    Ok(Finished {
-        status: child.wait()?,
-        lines,
-    })
+    Ok(Finished { status: child.wait()?, lines })
 }
 
 /// Runs a program to its end, but no longer than `limit`. Returns `None` if it had to be killed.
@@ -73,9 +63,7 @@ pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
         }
         if started.elapsed() > limit {
             // The shell's `kill`, because std knows no groups and our code has no `unsafe`.
-            Command::new("sh")
-                .args(["-c", &format!("kill -s KILL -- -{}", child.id())])
-                .status()?;
+            Command::new("sh").args(["-c", &format!("kill -s KILL -- -{}", child.id())]).status()?;
             child.wait()?;
             return Ok(None);
         }
@@ -86,38 +74,24 @@ pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
 /// Runs a program with our own terminal and input, and hands on how it ended.
 pub(crate) fn forward(mut command: Command) -> Result<ExitCode> {
     println!("$ {}", shown(&command));
-    let status = command
-        .status()
-        .with_context(|| format!("failed to start `{}`", shown(&command)))?;
+    let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
     Ok(exit_code(status))
 }
 
 /// Our own exit code.
 pub(crate) fn success_if(all_is_well: bool) -> ExitCode {
-    if all_is_well {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
-    }
+    if all_is_well { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// The same exit code, or 1 for a program that was killed by a signal.
 fn exit_code(status: ExitStatus) -> ExitCode {
-    ExitCode::from(
-        status
-            .code()
-            .and_then(|code| u8::try_from(code).ok())
-            .unwrap_or(1),
-    )
+    ExitCode::from(status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
 }
 
 /// The command as one could type it.
 pub(crate) fn shown(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
-    words
-        .map(|word| word.to_string_lossy())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 /// The line without the escape sequences that set colors.
@@ -126,9 +100,7 @@ fn without_colors(line: &str) -> String {
     let mut rest = line.trim_end_matches('\r');
     while let Some((before, after)) = rest.split_once("\u{1b}[") {
         plain.push_str(before);
-        let end = after
-            .find(|c: char| c.is_ascii_alphabetic())
-            .map_or(after.len(), |at| at + 1);
+        let end = after.find(|c: char| c.is_ascii_alphabetic()).map_or(after.len(), |at| at + 1);
         rest = &after[end..];
     }
     plain.push_str(rest);
@@ -155,28 +127,17 @@ mod tests {
     #[test]
     fn a_program_that_takes_too_long_is_ended_with_its_children() {
         let started = Instant::now();
-        assert_eq!(
-            bounded(shell("sleep 60 & wait"), Duration::from_millis(100)).unwrap(),
-            None
-        );
+        assert_eq!(bounded(shell("sleep 60 & wait"), Duration::from_millis(100)).unwrap(), None);
         assert!(started.elapsed() < Duration::from_secs(30));
     }
 
     #[test]
     fn a_program_within_its_time_is_left_alone() {
-        assert!(
-            bounded(shell("exit 0"), Duration::from_secs(60))
-                .unwrap()
-                .unwrap()
-                .success()
-        );
+        assert!(bounded(shell("exit 0"), Duration::from_secs(60)).unwrap().unwrap().success());
     }
 
     #[test]
     fn colors_are_taken_out_before_lines_are_read() {
-        assert_eq!(
-            without_colors("\u{1b}[32;1m     Summary\u{1b}[0m [ 1s]"),
-            "     Summary [ 1s]"
-        );
+        assert_eq!(without_colors("\u{1b}[32;1m     Summary\u{1b}[0m [ 1s]"), "     Summary [ 1s]");
     }
 }

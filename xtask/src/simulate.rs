@@ -27,11 +27,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 /// In release mode, because the number of worlds seen is what finds faults.
 pub(crate) fn command(args: &Args) -> Command {
     let mut command = cargo("run --release --package ao-testkit --bin simulate --");
-    for (flag, value) in [
-        ("--seeds", args.seeds),
-        ("--from", args.from),
-        ("--seed", args.seed),
-    ] {
+    for (flag, value) in [("--seeds", args.seeds), ("--from", args.from), ("--seed", args.seed)] {
         if let Some(value) = value {
             command.arg(flag).arg(value.to_string());
         }

@@ -72,11 +72,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
 
-    let chosen = || {
-        STEPS
-            .iter()
-            .filter(|s| args.only.is_empty() || args.only.iter().any(|name| name == s.name))
-    };
+    let chosen =
+        || STEPS.iter().filter(|s| args.only.is_empty() || args.only.iter().any(|name| name == s.name));
     let needed: Vec<_> = chosen().flat_map(|step| step.needs).copied().collect();
     tools::ensure(&needed)?;
 
@@ -90,29 +87,17 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             // A step that cannot even be started has failed; the others still have their say.
             (step.run)().unwrap_or_else(|err| Outcome::failed(vec![format!("{err:#}")]))
         };
-        rows.push(Row {
-            step: step.name,
-            outcome,
-            took: started.elapsed(),
-        });
+        rows.push(Row { step: step.name, outcome, took: started.elapsed() });
     }
 
     print!("\n{}", summary::render(&rows));
-    Ok(success_if(
-        rows.iter().all(|row| row.outcome.verdict != Verdict::Failed),
-    ))
+    Ok(success_if(rows.iter().all(|row| row.outcome.verdict != Verdict::Failed)))
 }
 
 impl Outcome {
     fn new(passed: bool, lines: Vec<String>) -> Outcome {
         let verdict = if passed { Verdict::Passed } else { Verdict::Failed };
-        Outcome {
-            verdict,
-            tests: None,
-            note: String::new(),
-            lines,
-            broken_build: false,
-        }
+        Outcome { verdict, tests: None, note: String::new(), lines, broken_build: false }
     }
 
     fn failed(lines: Vec<String>) -> Outcome {
@@ -120,9 +105,6 @@ impl Outcome {
     }
 
     fn skipped(reason: &'static str) -> Outcome {
-        Outcome {
-            verdict: Verdict::Skipped(reason),
-            ..Outcome::new(true, Vec::new())
-        }
+        Outcome { verdict: Verdict::Skipped(reason), ..Outcome::new(true, Vec::new()) }
     }
 }

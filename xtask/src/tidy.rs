@@ -78,11 +78,7 @@ pub(crate) fn check() -> Result<Vec<Finding>> {
 
 impl Finding {
     fn new(place: impl Into<String>, what: impl Into<String>, fix: impl Into<String>) -> Finding {
-        Finding {
-            place: place.into(),
-            what: what.into(),
-            fix: fix.into(),
-        }
+        Finding { place: place.into(), what: what.into(), fix: fix.into() }
     }
 }
 

@@ -40,24 +40,15 @@ pub(crate) const CC: Tool = apt("cc", "build-essential");
 pub(crate) const CXX: Tool = apt("c++", "build-essential");
 
 const fn rustup(program: &'static str, component: &'static str) -> Tool {
-    Tool {
-        program,
-        source: Source::Rustup { component },
-    }
+    Tool { program, source: Source::Rustup { component } }
 }
 
 const fn cargo(program: &'static str, version: &'static str) -> Tool {
-    Tool {
-        program,
-        source: Source::Cargo { version },
-    }
+    Tool { program, source: Source::Cargo { version } }
 }
 
 const fn apt(program: &'static str, package: &'static str) -> Tool {
-    Tool {
-        program,
-        source: Source::Apt { package },
-    }
+    Tool { program, source: Source::Apt { package } }
 }
 
 /// Makes sure that every tool is there, or says what is missing and how to get it.
@@ -72,16 +63,11 @@ pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
         return Ok(());
     }
 
-    let machine = Machine {
-        root: is_root()?,
-        apt: find("apt-get").is_some(),
-        rustup: find("rustup").is_some(),
-    };
+    let machine =
+        Machine { root: is_root()?, apt: find("apt-get").is_some(), rustup: find("rustup").is_some() };
     for mut command in plan(&missing, machine)? {
         println!("── installing ──\n$ {}", shown(&command));
-        let status = command
-            .status()
-            .with_context(|| format!("failed to start `{}`", shown(&command)))?;
+        let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
         ensure!(status.success(), "`{}` failed: {status}", shown(&command));
     }
     Ok(())
@@ -108,15 +94,9 @@ fn plan(missing: &[Tool], machine: Machine) -> Result<Vec<Command>> {
         }
     }
     if !packages.is_empty() {
-        let install = format!(
-            "apt-get install -y --no-install-recommends {}",
-            packages.join(" ")
-        );
-        let programs: Vec<_> = missing
-            .iter()
-            .filter(|t| matches!(t.source, Source::Apt { .. }))
-            .map(|t| t.program)
-            .collect();
+        let install = format!("apt-get install -y --no-install-recommends {}", packages.join(" "));
+        let programs: Vec<_> =
+            missing.iter().filter(|t| matches!(t.source, Source::Apt { .. })).map(|t| t.program).collect();
         let programs = programs.join(", ");
         match machine {
             Machine { apt: false, .. } => bail!(
@@ -142,16 +122,11 @@ fn plan(missing: &[Tool], machine: Machine) -> Result<Vec<Command>> {
                 commands.push(command(&format!("rustup component add {component}")));
             }
             Source::Rustup { component } => {
-                bail!(
-                    "missing: {}\nhint: install `{component}` where your Rust came from",
-                    tool.program
-                )
+                bail!("missing: {}\nhint: install `{component}` where your Rust came from", tool.program)
             }
             Source::Cargo { version } => {
-                let mut command = command(&format!(
-                    "cargo install {} --locked --version {version}",
-                    tool.program
-                ));
+                let mut command =
+                    command(&format!("cargo install {} --locked --version {version}", tool.program));
                 // Built in a folder of its own, so that it neither fills nor locks the project's.
                 command.env_remove("CARGO_TARGET_DIR");
                 commands.push(command);
@@ -171,10 +146,9 @@ fn command(line: &str) -> Command {
 fn is_present(tool: &Tool) -> bool {
     match tool.source {
         // The programs of rustup are there even where the component is not; only starting them tells.
-        Source::Rustup { .. } => Command::new(tool.program)
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success()),
+        Source::Rustup { .. } => {
+            Command::new(tool.program).arg("--version").output().is_ok_and(|output| output.status.success())
+        }
         Source::Cargo { .. } | Source::Apt { .. } => find(tool.program).is_some(),
     }
 }
@@ -191,10 +165,7 @@ fn find(program: &str) -> Option<PathBuf> {
 }
 
 fn is_root() -> Result<bool> {
-    let output = Command::new("id")
-        .arg("-u")
-        .output()
-        .context("failed to ask `id -u`")?;
+    let output = Command::new("id").arg("-u").output().context("failed to ask `id -u`")?;
     Ok(output.stdout.trim_ascii() == b"0")
 }
 
@@ -202,11 +173,7 @@ fn is_root() -> Result<bool> {
 mod tests {
     use super::*;
 
-    const DEBIAN_ROOT: Machine = Machine {
-        root: true,
-        apt: true,
-        rustup: true,
-    };
+    const DEBIAN_ROOT: Machine = Machine { root: true, apt: true, rustup: true };
 
     fn lines(missing: &[Tool], machine: Machine) -> Result<Vec<String>, String> {
         match plan(missing, machine) {
@@ -231,14 +198,7 @@ mod tests {
 
     #[test]
     fn anybody_else_is_told_what_to_run_before_anything_starts() {
-        let err = lines(
-            &[NEXTEST, GIT, CC],
-            Machine {
-                root: false,
-                ..DEBIAN_ROOT
-            },
-        )
-        .unwrap_err();
+        let err = lines(&[NEXTEST, GIT, CC], Machine { root: false, ..DEBIAN_ROOT }).unwrap_err();
         assert_eq!(
             err,
             "missing: git, cc\nhint: run `sudo apt-get update && \
@@ -248,27 +208,13 @@ mod tests {
 
     #[test]
     fn cargo_tools_need_no_root() {
-        let commands = lines(
-            &[DENY],
-            Machine {
-                root: false,
-                ..DEBIAN_ROOT
-            },
-        )
-        .unwrap();
+        let commands = lines(&[DENY], Machine { root: false, ..DEBIAN_ROOT }).unwrap();
         assert_eq!(commands, ["cargo install cargo-deny --locked --version 0.20.2"]);
     }
 
     #[test]
     fn without_apt_the_packages_are_named() {
-        let err = lines(
-            &[CC],
-            Machine {
-                apt: false,
-                ..DEBIAN_ROOT
-            },
-        )
-        .unwrap_err();
+        let err = lines(&[CC], Machine { apt: false, ..DEBIAN_ROOT }).unwrap_err();
         assert!(err.contains("cc") && err.contains("build-essential"), "{err}");
     }
 }

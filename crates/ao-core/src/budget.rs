@@ -51,14 +51,14 @@ impl Spend {
     /// Adds what came on top between two readings of one session to a wider budget.
     pub fn add_growth(self, before: Spend, after: Spend) -> Spend {
         let grow = |total: Option<u64>, before: Option<u64>, after: Option<u64>| match after {
-            Some(after) => Some(total.unwrap_or(0) + after.saturating_sub(before.unwrap_or(0))),
+            Some(after) => Some(total.unwrap_or(0).saturating_add(after.saturating_sub(before.unwrap_or(0)))),
             None => total,
         };
         Spend {
             micros: grow(self.micros, before.micros, after.micros),
             tokens: grow(self.tokens, before.tokens, after.tokens),
-            turns: self.turns + after.turns.saturating_sub(before.turns),
-            seconds: self.seconds + after.seconds.saturating_sub(before.seconds),
+            turns: self.turns.saturating_add(after.turns.saturating_sub(before.turns)),
+            seconds: self.seconds.saturating_add(after.seconds.saturating_sub(before.seconds)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
+use crate::pull::PullInput;
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -38,7 +39,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             if !state.projects.contains_key(&pull.project) {
                 return Err(Refusal::UnknownProject(pull.project));
             }
-            let events = pull::decide(state.pulls.get(&pull).map(|known| &**known), &input)
+            let known = state.pulls.get(&pull);
+            if let (None, PullInput::Seen(seen)) = (known, &input)
+                && seen.state != pull::PullState::Open
+            {
+                // Over before we heard of it, or over and forgotten: nobody here has a stake in it.
+                return Ok(vec![]);
+            }
+            let events = pull::decide(known.map(|known| &**known), &input)
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
             Ok(events.into_iter().map(|event| Event::Pull(pull.clone(), event)).collect())
         }
@@ -202,13 +210,16 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
         Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, &state.settings)),
-        Subject::Pull(id) => state.pulls.get(id).map(|pull| pull.problems()),
+        // A pull request that none of our sessions answers for is not ours to worry about.
+        Subject::Pull(id) => {
+            state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
+        }
         Subject::Project(_) => Some(vec![]),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
         Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
-        Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open()),
+        Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open() || pull.owner.is_none()),
         Subject::Project(id) => !state.projects.contains_key(id),
     };
     let problems = problems.unwrap_or_default();

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::notice::Notice;
 use crate::session::{AgentChoice, ProcessRef, Role};
+use crate::workspace::Tree;
 use crate::{Attempt, Commit, ConversationId, NoticeId, ProjectId, PullId, SessionId};
 
 /// Something to be done, with all that is needed to do it.
@@ -62,10 +63,12 @@ pub enum Effect {
         session: SessionId,
         tries: u32,
         project: ProjectId,
+        /// The repository's own folder.
+        repository: String,
         kind: String,
-        path: String,
+        /// Absent if making it failed and it is not known what that left.
+        tree: Option<Tree>,
         branch: String,
-        base: String,
     },
     Notify {
         notice: Notice,

@@ -25,7 +25,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Incident(key, event) => incident(state, key, event, then),
         Event::Pull(id, event) => pull(state, id, event, then),
         Event::Queue(_, event) => queue(state, event, then),
-        Event::Task(_, TaskEvent::Seen { .. } | TaskEvent::Forgotten {}) => then.push_back(Input::Schedule),
+        Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
         Event::Task(id, TaskEvent::Closed {}) => {
             then.push_back(Input::Schedule);
             if let Some(waiting) = state.live_session_of(id).and_then(|id| state.sessions.get(&id))
@@ -92,6 +92,9 @@ fn session(
     let Some(session) = state.sessions.get(&id) else {
         // Archived: what was about it is over.
         then.push_back(Input::Review(Subject::Session(id)));
+        if let E::Archived { pulls } = event {
+            then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
+        }
         return;
     };
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
@@ -114,7 +117,8 @@ fn session(
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
             }
-            if session.activity_since == at || session.judgement.activity == Activity::Unknown {
+            let watched = matches!(session.judgement.activity, Activity::Unknown | Activity::NeedsInput);
+            if session.activity_since == at || watched {
                 then.push_back(Input::Review(Subject::Session(id)));
             }
         }
@@ -132,6 +136,12 @@ fn session(
                 ),
             });
         }
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
+            level: Level::Info,
+            subject: Subject::Session(id),
+            key: format!("{id} after all {messages:?}"),
+            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
+        }),
         E::MessagesDropped { why } => then.push_back(Input::Tell {
             level: Level::Info,
             subject: Subject::Session(id),
@@ -189,9 +199,17 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
         return;
     };
     match event {
-        IncidentEvent::Acted { action: Action::SendToAgent, .. } => {
+        IncidentEvent::Acted { action: Action::SendToAgent, told, .. } => {
             if let Some(agent) = agent_of(state, &key.subject) {
-                then.push_back(news(state, agent, incident, None));
+                let since = match &key.subject {
+                    Subject::Pull(pull) => state.pulls.get(pull).and_then(|pull| {
+                        pull.news_since(key.kind, &key.problem, told.as_deref().unwrap_or_default())
+                    }),
+                    _ => None,
+                };
+                // Nothing is new, but the agent has had its time: it hears the whole once more.
+                let detail = since.unwrap_or_else(|| incident.detail.clone());
+                then.push_back(news(state, agent, incident, &detail));
             }
         }
         IncidentEvent::Acted { action: Action::Merge, .. } => {
@@ -210,7 +228,8 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
         }
         IncidentEvent::Escalated { to: Rung::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
-                then.push_back(news(state, orchestrator, incident, Some(why)));
+                let detail = format!("{} ({why})\n{}", key.subject, incident.detail);
+                then.push_back(news(state, orchestrator, incident, &detail));
             }
         }
         IncidentEvent::Escalated { to: Rung::Person, why, .. } => then.push_back(Input::Tell {
@@ -233,8 +252,12 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
 }
 
 fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input>) {
-    let Some(pull) = state.pulls.get(id) else { return };
     let queue = |input| Input::Queue { project: id.project.clone(), input };
+    let Some(pull) = state.pulls.get(id) else {
+        then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it is over".into() }));
+        then.push_back(Input::Review(Subject::Pull(id.clone())));
+        return;
+    };
     match event {
         PullEvent::Claimed { session } => {
             let linked = SessionInput::PullLinked { pull: id.clone() };
@@ -252,7 +275,11 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
                 then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
             }
         }
+        PullEvent::Closed {} => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
+        }
         PullEvent::Merged { .. } => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was merged".into() }));
             if let Some(owner) = pull.owner.and_then(|owner| state.sessions.get(&owner)) {
                 let others_open = owner
                     .pulls
@@ -320,13 +347,10 @@ fn released(session: &Session, kind: HoldKind) -> Input {
 }
 
 /// What an agent is told about an incident. A reaction without words of its own uses the kind's.
-fn news(state: &State, to: &Session, incident: &Incident, escalated: Option<&str>) -> Input {
+fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     let reaction = state.settings.reaction(incident.key.kind);
     let lead = reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned());
-    let body = match escalated {
-        Some(why) => format!("{lead}\n{} ({why})\n{}", incident.key.subject, incident.detail),
-        None => format!("{lead}\n{}", incident.detail),
-    };
+    let body = bounded(format!("{lead}\n{detail}"));
     Input::Session {
         session: to.id,
         input: SessionInput::Send(NewMessage {

@@ -165,7 +165,7 @@ pub struct Attempt(pub u32);
 
 impl Attempt {
     pub fn next(self) -> Attempt {
-        Attempt(self.0 + 1)
+        Attempt(self.0.saturating_add(1))
     }
 }
 

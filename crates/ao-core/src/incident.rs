@@ -150,14 +150,35 @@ pub(crate) struct Helpers {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IncidentEvent {
-    Opened { revision: String, detail: String },
-    Revised { revision: String, detail: String },
-    Vanished { until: Timestamp },
-    Returned { due: Option<Timestamp> },
-    Acted { action: Action, due: Timestamp },
-    Escalated { to: Rung, due: Option<Timestamp>, why: String },
+    Opened {
+        revision: String,
+        detail: String,
+    },
+    Revised {
+        revision: String,
+        detail: String,
+    },
+    Vanished {
+        until: Timestamp,
+    },
+    Returned {
+        due: Option<Timestamp>,
+    },
+    /// `told` is the revision that the agent already knows, so that it gets what is new since.
+    Acted {
+        action: Action,
+        told: Option<String>,
+        due: Timestamp,
+    },
+    Escalated {
+        to: Rung,
+        due: Option<Timestamp>,
+        why: String,
+    },
     Recorded {},
-    Waiting { due: Timestamp },
+    Waiting {
+        due: Timestamp,
+    },
     Closed {},
 }
 
@@ -181,6 +202,7 @@ pub(crate) fn decide(
         (None, _) => vec![],
         (Some(incident), IncidentInput::Seen(problem)) => {
             let mut events = Vec::new();
+            let mut now_known = incident.clone();
             if incident.absent.is_some() {
                 // The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
                 let due = matches!(incident.rung, Rung::Agent | Rung::Orchestrator)
@@ -188,9 +210,14 @@ pub(crate) fn decide(
                 events.push(E::Returned { due });
             }
             if problem.revision != incident.revision {
-                let revised = Incident { revision: problem.revision.clone(), ..incident.clone() };
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
-                events.extend(act(&revised, &reaction, now, helpers));
+            }
+            for event in &events {
+                evolve(&mut now_known, event, now);
+            }
+            // Also when nothing is new: the agent may be within reach again.
+            if now_known.acted_on.as_deref() != Some(now_known.revision.as_str()) {
+                events.extend(act(&now_known, &reaction, now, helpers));
             }
             events
         }
@@ -227,7 +254,7 @@ fn act(incident: &Incident, reaction: &Reaction, now: Timestamp, helpers: Helper
             }
         }
         Rung::Agent if incident.acted < reaction.attempts && reachable && (fresh || patience_ended) => {
-            vec![E::Acted { action: reaction.action, due }]
+            vec![E::Acted { action: reaction.action, told: incident.acted_on.clone(), due }]
         }
         Rung::Agent if (incident.acted >= reaction.attempts && fresh) || patience_ended => {
             let why = match incident.acted {
@@ -267,7 +294,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.due = *due;
         }
         E::Acted { due, .. } => {
-            incident.acted += 1;
+            incident.acted = incident.acted.saturating_add(1);
             incident.acted_on = Some(incident.revision.clone());
             incident.since = at;
             incident.due = Some(*due);

@@ -78,7 +78,7 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) {
         NoticeEvent::Delayed { again_at, .. } => notice.again_at = Some(*again_at),
         NoticeEvent::Retried {} => {
             notice.again_at = None;
-            notice.tries += 1;
+            notice.tries = notice.tries.saturating_add(1);
         }
         NoticeEvent::Raised { .. } | NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => {}
     }

@@ -29,7 +29,6 @@ pub type Task = TaskFacts;
 pub enum TaskEvent {
     Seen { facts: TaskFacts },
     Closed {},
-    Forgotten {},
 }
 
 /// What a sighting adds to what is known. An older one than the last adds nothing.

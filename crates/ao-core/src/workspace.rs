@@ -10,6 +10,8 @@ use crate::Timestamp;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Workspace {
     pub state: WorkspaceState,
+    /// Where it is, once somebody told us.
+    pub tree: Option<Tree>,
     /// Failed tries at what is being done now.
     pub tries: u32,
     /// When to try again.
@@ -22,37 +24,47 @@ pub struct Workspace {
 pub enum WorkspaceState {
     #[default]
     None,
-    Ready {
-        path: String,
-        base: String,
-    },
+    /// Making it failed, and may have left something. Until that is cleared up, its branch is not free.
+    Doubtful,
+    Ready,
     /// Its removal is wanted; the gate decides.
-    Removing {
-        path: String,
-        base: String,
-    },
+    Removing,
     /// The gate refused; it stays, and these are the reasons.
     Kept {
-        path: String,
-        base: String,
         reasons: Vec<KeepReason>,
     },
     /// Removed. The rescue ref brings its last state back.
     Removed {
-        path: String,
         rescue: Option<String>,
     },
 }
 
+/// A place on disk and the commit it started from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tree {
+    pub path: String,
+    pub base: String,
+}
+
 impl Workspace {
-    /// The path it occupies, if it exists.
+    pub(crate) fn ready(path: &str, base: &str) -> Workspace {
+        let tree = Tree { path: path.to_owned(), base: base.to_owned() };
+        Workspace { state: WorkspaceState::Ready, tree: Some(tree), ..Workspace::default() }
+    }
+
+    /// Goes over into another state; what was tried on the way to the present one no longer counts.
+    pub(crate) fn becomes(&mut self, state: WorkspaceState) {
+        *self = Workspace { state, tree: self.tree.take(), ..Workspace::default() };
+    }
+
+    /// Whether something may be on disk.
+    pub fn may_exist(&self) -> bool {
+        !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed { .. })
+    }
+
+    /// The path it occupies, if it exists and we know where.
     pub fn path(&self) -> Option<&str> {
-        match &self.state {
-            WorkspaceState::Ready { path, .. }
-            | WorkspaceState::Removing { path, .. }
-            | WorkspaceState::Kept { path, .. } => Some(path),
-            WorkspaceState::None | WorkspaceState::Removed { .. } => None,
-        }
+        self.tree.as_ref().filter(|_| self.may_exist()).map(|tree| tree.path.as_str())
     }
 }
 

@@ -93,13 +93,16 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             Ok(match agent.deliver(&order).await.map_err(text)? {
                 Delivered::Written => tell(session, written),
                 // The proof first; that it was written is then no news.
-                Delivered::Taken { text } => {
-                    let mut inputs = tell(session, SessionInput::Proof { attempt, text });
+                Delivered::Taken { turn, text } => {
+                    let mut inputs =
+                        tell(session, SessionInput::Proof { attempt, delivery: Some(delivery), turn, text });
                     inputs.extend(tell(session, written));
                     inputs
                 }
-                Delivered::Held { why } => {
-                    tell(session, SessionInput::NotWritten { attempt, delivery, tries, why })
+                Delivered::Held { why, signals } => {
+                    let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
+                    inputs.extend(tell(session, SessionInput::NotWritten { attempt, delivery, tries, why }));
+                    inputs
                 }
             })
         }
@@ -123,8 +126,8 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             slots.runtime(&runtime).map_err(text)?.end(&order).await.map_err(text)?;
             Ok(vec![Input::StrayEnded { session, attempt }])
         }
-        Effect::RemoveWorkspace { session, tries, project, kind, path, branch, base } => {
-            let order = RemoveOrder { session, project, path, branch, base };
+        Effect::RemoveWorkspace { session, tries, project, repository, kind, tree, branch } => {
+            let order = RemoveOrder { session, project, repository, tree, branch };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,

@@ -174,7 +174,11 @@ impl Engine {
             for (answer, _) in answers {
                 let _ = answer.send(Err(AskError::NotStored(err.clone())));
             }
-            return self.recover(err).await;
+            self.recover(err).await?;
+            for look in views {
+                look(&self.state);
+            }
+            return Ok(());
         }
         self.feed.publish(self.seq + 1 - happened.len() as u64, &happened);
         for (answer, outcome) in answers {

@@ -70,7 +70,9 @@ impl Reporter for Handle {
     async fn report(&self, report: Report) {
         let (session, input) = match report {
             Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
-            Report::Taken { session, attempt, text } => (session, SessionInput::Proof { attempt, text }),
+            Report::Taken { session, attempt, turn, text } => {
+                (session, SessionInput::Proof { attempt, delivery: None, turn, text })
+            }
             Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
         };
         // The engine has logged a refusal; a report has nobody to hand it to.

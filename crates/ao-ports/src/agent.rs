@@ -64,10 +64,11 @@ pub struct DeliverOrder {
 pub enum Delivered {
     /// It is written, or may be. Whether the agent took it is for a proof to say.
     Written,
-    /// The agent has taken it: this is the turn as the agent has it.
-    Taken { text: String },
-    /// A dialog was open, or a person's draft was in the way. Nothing was typed.
-    Held { why: String },
+    /// The agent has taken it: this is the turn as the agent has it, under the name of [`Report::Taken`](crate::Report).
+    Taken { turn: String, text: String },
+    /// A dialog was open, or a person's draft was in the way. Nothing was typed. What was seen comes along, because
+    /// nobody else may have seen it.
+    Held { why: String, signals: Vec<Signal> },
 }
 
 /// Which agent to look at.

@@ -18,9 +18,13 @@ pub enum Report {
         signal: Signal,
     },
     /// The agent took this text as a user's turn.
+    ///
+    /// `turn` names the turn, the same name from whatever source and however often it is told: a turn proves one
+    /// message, and people say "continue" twice.
     Taken {
         session: SessionId,
         attempt: Attempt,
+        turn: String,
         text: String,
     },
     /// The counters of this attempt, as they stand.

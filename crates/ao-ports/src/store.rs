@@ -60,7 +60,8 @@ pub trait EventStore: Send + Sync {
     /// Returns the newest snapshot, if there is one.
     async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError>;
 
-    /// Keeps a snapshot. An older one than the newest is ignored; the one before it stays as a spare.
+    /// Keeps a snapshot. An older one than the newest is ignored, one at the same place replaces it, and the one before
+    /// it stays as a spare. One ahead of the log is refused.
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError>;
 }
 
@@ -69,10 +70,12 @@ pub trait EventStore: Send + Sync {
 pub enum StoreError {
     #[error("the event log ends at {found}, not at {expected}: another process has written to it")]
     Moved { expected: Seq, found: Seq },
-    #[error("events up to {first_kept} have been removed by retention; read from there, or take a snapshot")]
+    #[error(
+        "events before {first_kept} have been removed by retention; read from there, or start from a snapshot"
+    )]
     Pruned { first_kept: Seq },
     #[error(
-        "no space left for the event log `{path}`: free some space there; nothing was lost or overwritten"
+        "no space left for the event log `{path}`: free some space or raise its limit; nothing was lost or overwritten"
     )]
     Full { path: String },
     #[error(

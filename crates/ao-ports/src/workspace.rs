@@ -1,7 +1,7 @@
 //! Where an agent works: a worktree, a clone, a volume.
 
 use ao_core::effect::WorkspacePlan;
-use ao_core::workspace::{KeepReason, TreeFacts};
+use ao_core::workspace::{KeepReason, Tree, TreeFacts};
 use ao_core::{Attempt, ProjectId, SessionId};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -19,9 +19,11 @@ pub struct Made {
 pub struct RemoveOrder {
     pub session: SessionId,
     pub project: ProjectId,
-    pub path: String,
+    /// The repository's own folder.
+    pub repository: String,
+    /// Absent if making it failed and it is not known what that left. Then the adapter looks by session.
+    pub tree: Option<Tree>,
     pub branch: String,
-    pub base: String,
 }
 
 /// What became of a removal.

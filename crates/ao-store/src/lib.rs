@@ -1,1 +1,33 @@
+//! The event log: one SQLite file, one writer thread, group commit, snapshots.
 //!
+//! ```text
+//!  append, save_snapshot, prune          read, history, check, export, backup
+//!          │ bounded queue                            │
+//!   writer thread ── one transaction ──► ao.db ◄── read-only connections
+//!          │                             (WAL)
+//!       ao.lock: one daemon per data directory
+//! ```
+//!
+//! It stores bodies it does not understand: what an event means, and how its old versions are read, is the business
+//! of `ao-core`. It deliberately has no clock, no retries, and no repair. A file that looks wrong is left exactly as
+//! it is and reported, because the log is the only truth there is.
+
+mod backup;
+mod check;
+mod error;
+mod export;
+mod import;
+mod lock;
+mod prune;
+mod read;
+mod readers;
+mod schema;
+mod snapshot;
+mod store;
+mod writer;
+
+pub use check::CheckReport;
+pub use export::{ExportError, Exported};
+pub use import::{ImportError, import};
+pub use prune::{Pruned, Retention};
+pub use store::{Options, Store};

@@ -97,16 +97,16 @@ impl Rules for Mutant {
         let mut wanted = Core.wants(state, scope);
         if let (Mutant::TidiesUp, Scope::Session(id)) = (self, scope)
             && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
-            && let WorkspaceState::Ready { path, base } = &session.workspace.state
+            && session.workspace.state == WorkspaceState::Ready
         {
             wanted.push(Effect::RemoveWorkspace {
                 session: *id,
                 tries: 0,
                 project: session.spec.project.clone(),
+                repository: String::new(),
                 kind: session.spec.workspace.clone(),
-                path: path.clone(),
+                tree: session.workspace.tree.clone(),
                 branch: session.spec.branch.clone(),
-                base: base.clone(),
             });
         }
         wanted
@@ -190,7 +190,12 @@ fn believed(state: &State, input: Input) -> Input {
     match current.filter(|current| current.stage == Stage::Writing) {
         Some(current) => Input::Session {
             session: *session,
-            input: SessionInput::Proof { attempt: *attempt, text: current.text.clone() },
+            input: SessionInput::Proof {
+                attempt: *attempt,
+                delivery: Some(current.no),
+                turn: format!("believed {}", current.no),
+                text: current.text.clone(),
+            },
         },
         None => input,
     }

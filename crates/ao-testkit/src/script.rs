@@ -118,7 +118,9 @@ pub(crate) fn settings(max_live: u32) -> Settings {
 pub(crate) fn input_of(report: Report) -> Input {
     let (session, input) = match report {
         Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
-        Report::Taken { session, attempt, text } => (session, SessionInput::Proof { attempt, text }),
+        Report::Taken { session, attempt, turn, text } => {
+            (session, SessionInput::Proof { attempt, delivery: None, turn, text })
+        }
         Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
     };
     Input::Session { session, input }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use ao_core::{Input, Stamped};
+use ao_core::{Input, Stamped, codec};
 
 use crate::faults::{Call, Fault};
 
@@ -59,15 +59,34 @@ impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Line::Step(input, events) => {
-                write!(f, "input  {input:?}")?;
+                write!(f, "input  {}", short(&format!("{input:?}")))?;
                 for stamped in events {
-                    write!(f, "\n                 ─► {:?}", stamped.event)?;
+                    // As the log has it, with the names that people see.
+                    let stored = codec::encode(&stamped.event);
+                    write!(
+                        f,
+                        "\n                 ─► {} {} {}",
+                        stored.scope,
+                        stored.kind,
+                        short(&stored.body)
+                    )?;
                 }
                 Ok(())
             }
-            Line::Refused(input, why) => write!(f, "input  {input:?}\n                 ─x {why}"),
+            Line::Refused(input, why) => {
+                write!(f, "input  {}\n                 ─x {why}", short(&format!("{input:?}")))
+            }
             Line::Fault(call, fault) => write!(f, "fault  {call} {fault}"),
             Line::Note(text) => write!(f, "world  {text}"),
         }
+    }
+}
+
+/// The beginning of a long text: a trace is read line by line.
+fn short(text: &str) -> String {
+    const MOST: usize = 160;
+    match text.char_indices().nth(MOST) {
+        Some((cut, _)) => format!("{}…", &text[..cut]),
+        None => text.to_owned(),
     }
 }

@@ -89,16 +89,9 @@ fn fmt() -> Result<Outcome> {
     // A workspace of its own, which `--all` does not see.
     let fuzz = watch(cargo("fmt --manifest-path fuzz/Cargo.toml --check"))?;
     let passed = workspace.status.success() && fuzz.status.success();
-    let note = if passed {
-        ""
-    } else {
-        "fix: `cargo fmt --all`, and the same in fuzz/"
-    };
+    let note = if passed { "" } else { "fix: `cargo fmt --all`, and the same in fuzz/" };
     let lines = [workspace.lines, fuzz.lines].concat();
-    Ok(Outcome {
-        note: note.to_owned(),
-        ..Outcome::new(passed, lines)
-    })
+    Ok(Outcome { note: note.to_owned(), ..Outcome::new(passed, lines) })
 }
 
 fn tidy() -> Result<Outcome> {
@@ -107,21 +100,12 @@ fn tidy() -> Result<Outcome> {
     for line in &lines {
         println!("{line}");
     }
-    let note = if lines.is_empty() {
-        String::new()
-    } else {
-        format!("{} to fix", lines.len())
-    };
-    Ok(Outcome {
-        note,
-        ..Outcome::new(lines.is_empty(), lines)
-    })
+    let note = if lines.is_empty() { String::new() } else { format!("{} to fix", lines.len()) };
+    Ok(Outcome { note, ..Outcome::new(lines.is_empty(), lines) })
 }
 
 fn clippy() -> Result<Outcome> {
-    Ok(outcome(watch(cargo(
-        "clippy --workspace --all-targets -- -D warnings",
-    ))?))
+    Ok(outcome(watch(cargo("clippy --workspace --all-targets -- -D warnings"))?))
 }
 
 fn deny() -> Result<Outcome> {
@@ -141,49 +125,28 @@ fn advisories() -> Result<Outcome> {
 }
 
 fn nextest() -> Result<Outcome> {
-    let profile = if std::env::var_os("CI").is_some() {
-        "ci"
-    } else {
-        "default"
-    };
+    let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
     let finished = watch(cargo(&format!("nextest run --workspace --profile {profile}")))?;
     let tests = finished.lines.iter().rev().find_map(|line| nextest_count(line));
     // nextest's own exit code for a build that failed.
     let broken_build = finished.status.code() == Some(101);
-    Ok(Outcome {
-        tests,
-        broken_build,
-        ..outcome(finished)
-    })
+    Ok(Outcome { tests, broken_build, ..outcome(finished) })
 }
 
 fn doctest() -> Result<Outcome> {
     let finished = watch(cargo("test --workspace --doc --no-fail-fast"))?;
-    let counts: Vec<Count> = finished
-        .lines
-        .iter()
-        .filter_map(|line| cargo_count(line))
-        .collect();
+    let counts: Vec<Count> = finished.lines.iter().filter_map(|line| cargo_count(line)).collect();
     let tests = Count {
         passed: counts.iter().map(|count| count.passed).sum(),
         failed: counts.iter().map(|count| count.failed).sum(),
     };
-    Ok(Outcome {
-        tests: Some(tests),
-        ..outcome(finished)
-    })
+    Ok(Outcome { tests: Some(tests), ..outcome(finished) })
 }
 
 fn simulate() -> Result<Outcome> {
-    let args = simulate::Args {
-        seeds: Some(SEEDS),
-        ..Default::default()
-    };
+    let args = simulate::Args { seeds: Some(SEEDS), ..Default::default() };
     let finished = watch(simulate::command(&args))?;
-    Ok(Outcome {
-        note: format!("{SEEDS} seeds"),
-        ..outcome(finished)
-    })
+    Ok(Outcome { note: format!("{SEEDS} seeds"), ..outcome(finished) })
 }
 
 fn outcome(finished: Finished) -> Outcome {
@@ -221,20 +184,14 @@ fn without_brackets(text: &str) -> String {
 
 /// Reads `test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s`.
 fn cargo_count(line: &str) -> Option<Count> {
-    let (_, counts) = line
-        .trim_start()
-        .strip_prefix("test result: ")?
-        .split_once(". ")?;
+    let (_, counts) = line.trim_start().strip_prefix("test result: ")?.split_once(". ")?;
     let number = |what: &str| {
         counts
             .split("; ")
             .find_map(|part| part.strip_suffix(what))
             .and_then(|number| number.trim().parse().ok())
     };
-    Some(Count {
-        passed: number("passed")?,
-        failed: number("failed")?,
-    })
+    Some(Count { passed: number("passed")?, failed: number("failed")? })
 }
 
 #[cfg(test)]
@@ -244,10 +201,7 @@ mod tests {
     #[test]
     fn nextest_summary_is_counted() {
         let count = |line| nextest_count(line).map(|count| (count.passed, count.failed));
-        assert_eq!(
-            count("     Summary [   1.221s] 34 tests run: 34 passed, 0 skipped"),
-            Some((34, 0))
-        );
+        assert_eq!(count("     Summary [   1.221s] 34 tests run: 34 passed, 0 skipped"), Some((34, 0)));
         assert_eq!(
             count(
                 "     Summary [   9.0s] 9/12 tests run: 4 passed (1 slow, 1 leaky), 3 failed (1 due to being leaky), 2 timed out, 1 skipped"

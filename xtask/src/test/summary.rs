@@ -25,20 +25,11 @@ pub(super) fn render(rows: &[Row]) -> String {
 
     let _ = writeln!(out, "── summary ──\n{:<12} {:>8}  verdict", "step", "seconds");
     for row in rows {
-        let _ = writeln!(
-            out,
-            "{:<12} {:>8.1}  {}",
-            row.step,
-            row.took.as_secs_f64(),
-            verdict(row)
-        );
+        let _ = writeln!(out, "{:<12} {:>8.1}  {}", row.step, row.took.as_secs_f64(), verdict(row));
     }
 
-    let failed: Vec<_> = rows
-        .iter()
-        .filter(|row| row.outcome.verdict == Verdict::Failed)
-        .map(|row| row.step)
-        .collect();
+    let failed: Vec<_> =
+        rows.iter().filter(|row| row.outcome.verdict == Verdict::Failed).map(|row| row.step).collect();
     if !failed.is_empty() {
         let again: Vec<_> = failed.iter().map(|step| format!("--only {step}")).collect();
         let _ = writeln!(out, "\nfailed: {}", failed.join(", "));
@@ -61,20 +52,13 @@ fn verdict(row: &Row) -> String {
         failed => format!("{} tests, {failed} failed", count.passed + failed),
     });
     let note = Some(row.outcome.note.clone()).filter(|note| !note.is_empty());
-    [Some(verdict), tests, note]
-        .into_iter()
-        .flatten()
-        .collect::<Vec<_>>()
-        .join(", ")
+    [Some(verdict), tests, note].into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 /// All tests of all steps, or `None` if no step that was run has any.
 fn total(rows: &[Row]) -> Option<Count> {
     let counts = rows.iter().filter_map(|row| row.outcome.tests);
-    counts.reduce(|a, b| Count {
-        passed: a.passed + b.passed,
-        failed: a.failed + b.failed,
-    })
+    counts.reduce(|a, b| Count { passed: a.passed + b.passed, failed: a.failed + b.failed })
 }
 
 #[cfg(test)]
@@ -85,18 +69,11 @@ mod tests {
     use super::*;
 
     fn row(step: &'static str, outcome: Outcome) -> Row {
-        Row {
-            step,
-            outcome,
-            took: Duration::from_millis(1230),
-        }
+        Row { step, outcome, took: Duration::from_millis(1230) }
     }
 
     fn tested(passed: usize, failed: usize) -> Outcome {
-        Outcome {
-            tests: Some(Count { passed, failed }),
-            ..Outcome::new(failed == 0, vec!["why".to_owned()])
-        }
+        Outcome { tests: Some(Count { passed, failed }), ..Outcome::new(failed == 0, vec!["why".to_owned()]) }
     }
 
     #[test]
@@ -122,10 +99,7 @@ doctest           1.2  ok, 2 tests
     fn a_failure_is_shown_again_and_counted() {
         let rendered = render(&[row("nextest", tested(3, 1))]);
         assert!(rendered.starts_with("── nextest failed ──\nwhy\n"), "{rendered}");
-        assert!(
-            rendered.contains("nextest           1.2  FAILED, 4 tests, 1 failed\n"),
-            "{rendered}"
-        );
+        assert!(rendered.contains("nextest           1.2  FAILED, 4 tests, 1 failed\n"), "{rendered}");
         assert!(
             rendered.ends_with("again:  cargo xtask test --only nextest\n\n3 passed, 1 failed\n"),
             "{rendered}"
@@ -134,10 +108,7 @@ doctest           1.2  ok, 2 tests
 
     #[test]
     fn a_skipped_step_says_why() {
-        let rendered = render(&[row(
-            "advisories",
-            Outcome::skipped("advisory database unreachable"),
-        )]);
+        let rendered = render(&[row("advisories", Outcome::skipped("advisory database unreachable"))]);
         assert!(
             rendered.contains("advisories        1.2  skipped: advisory database unreachable\n"),
             "{rendered}"

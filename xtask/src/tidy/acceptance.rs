@@ -34,10 +34,7 @@ pub(super) fn covered(tree: &Tree) -> Vec<(String, Vec<String>)> {
         }
     }
     let written = |(group, number)| format!("{}{number}", &GROUPS[group..=group]);
-    covered
-        .into_iter()
-        .map(|(case, places)| (written(case), places))
-        .collect()
+    covered.into_iter().map(|(case, places)| (written(case), places)).collect()
 }
 
 /// Every id behind a mark, well formed or not, with its place.
@@ -45,10 +42,7 @@ fn named(tree: &Tree) -> impl Iterator<Item = (String, String)> {
     tree.rust().flat_map(|(path, source)| {
         let text = RustText::of(source);
         let ids = numbered(&text.comments).flat_map(|(line, comment)| {
-            ids(comment)
-                .into_iter()
-                .map(move |id| (id, format!("{path}:{line}")))
-                .collect::<Vec<_>>()
+            ids(comment).into_iter().map(move |id| (id, format!("{path}:{line}"))).collect::<Vec<_>>()
         });
         ids.collect::<Vec<_>>()
     })
@@ -77,11 +71,7 @@ fn case(id: &str) -> Option<(usize, u32)> {
     let mut chars = id.chars();
     let group = GROUPS.find(chars.next()?)?;
     let digits = chars.as_str();
-    digits
-        .chars()
-        .all(|c| c.is_ascii_digit())
-        .then(|| digits.parse().ok())?
-        .map(|number| (group, number))
+    digits.chars().all(|c| c.is_ascii_digit()).then(|| digits.parse().ok())?.map(|number| (group, number))
 }
 
 #[cfg(test)]
@@ -101,20 +91,12 @@ mod tests {
     #[test]
     fn cases_are_listed_in_order_with_their_places() {
         let tree = Tree::of(&[
-            (
-                "a.rs",
-                "/// acceptance: M10, S2\nfn f() {}\n/// It heals (acceptance: M4).\nfn g() {}\n",
-            ),
-            (
-                "b.rs",
-                "//! acceptance: S2. And more, S9\nconst A: &str = \"acceptance: S7\";\n",
-            ),
+            ("a.rs", "/// acceptance: M10, S2\nfn f() {}\n/// It heals (acceptance: M4).\nfn g() {}\n"),
+            ("b.rs", "//! acceptance: S2. And more, S9\nconst A: &str = \"acceptance: S7\";\n"),
         ]);
         assert_eq!(check(&tree), []);
-        let covered: Vec<_> = covered(&tree)
-            .into_iter()
-            .map(|(id, places)| format!("{id} {}", places.join(" ")))
-            .collect();
+        let covered: Vec<_> =
+            covered(&tree).into_iter().map(|(id, places)| format!("{id} {}", places.join(" "))).collect();
         assert_eq!(covered, ["S2 a.rs:1 b.rs:1", "M4 a.rs:3", "M10 a.rs:1"]);
     }
 }

@@ -21,10 +21,7 @@ const ARROWS: &[(&str, May)] = &[
     ("ao-config", May::Use(&["ao-core"])),
     ("ao-api", May::Use(&[])),
     ("ao-server", May::Use(&["ao-api", "ao-core", "ao-engine"])),
-    (
-        "ao-testkit",
-        May::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"]),
-    ),
+    ("ao-testkit", May::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"])),
     ("ao", May::UseAll),
     ("xtask", May::Use(&[])),
 ];
@@ -53,20 +50,13 @@ pub(super) fn check(packages: &Packages) -> Vec<Finding> {
         let May::Use(allowed) = may else { continue };
         let uses = packages.dependencies.get(name).into_iter().flatten();
         for used in uses.filter(|used| packages.ours.contains(*used) && !allowed.contains(&used.as_str())) {
-            let allowed = if allowed.is_empty() {
-                "none of our crates".to_owned()
-            } else {
-                allowed.join(" and ")
-            };
+            let allowed =
+                if allowed.is_empty() { "none of our crates".to_owned() } else { allowed.join(" and ") };
             let fix = match used.as_str() {
                 "ao-testkit" => "move it to [dev-dependencies]: the testkit is for tests".to_owned(),
                 _ => format!("it may use {allowed}; move what is shared down, or pass it in through a port"),
             };
-            findings.push(Finding::new(
-                format!("crate {name}"),
-                format!("depends on {used}"),
-                fix,
-            ));
+            findings.push(Finding::new(format!("crate {name}"), format!("depends on {used}"), fix));
         }
     }
     findings
@@ -78,10 +68,7 @@ mod tests {
 
     fn found(dependencies: &[(&str, &[&str])]) -> Vec<String> {
         let findings = check(&Packages::of(dependencies));
-        findings
-            .iter()
-            .map(|finding| format!("{} {}", finding.place, finding.what))
-            .collect()
+        findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
     #[test]
@@ -105,26 +92,14 @@ mod tests {
 
     #[test]
     fn slots_know_neither_each_other_nor_the_engine() {
-        let found = found(&[
-            ("ao-scm", &["ao-engine", "ao-tracker"]),
-            ("ao-engine", &[]),
-            ("ao-tracker", &[]),
-        ]);
-        assert_eq!(
-            found,
-            [
-                "crate ao-scm depends on ao-engine",
-                "crate ao-scm depends on ao-tracker"
-            ]
-        );
+        let found =
+            found(&[("ao-scm", &["ao-engine", "ao-tracker"]), ("ao-engine", &[]), ("ao-tracker", &[])]);
+        assert_eq!(found, ["crate ao-scm depends on ao-engine", "crate ao-scm depends on ao-tracker"]);
     }
 
     #[test]
     fn the_testkit_is_for_tests() {
-        let findings = check(&Packages::of(&[
-            ("ao-store", &["ao-testkit"]),
-            ("ao-testkit", &[]),
-        ]));
+        let findings = check(&Packages::of(&[("ao-store", &["ao-testkit"]), ("ao-testkit", &[])]));
         assert_eq!(findings.len(), 1);
         assert!(findings[0].fix.contains("dev-dependencies"), "{findings:?}");
     }

@@ -8,9 +8,8 @@ use super::sources::Tree;
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let mut named: BTreeMap<&str, String> = BTreeMap::new();
-    for (path, source) in tree
-        .rust()
-        .filter(|(path, _)| path.starts_with("crates/") && path.contains("/src/"))
+    for (path, source) in
+        tree.rust().filter(|(path, _)| path.starts_with("crates/") && path.contains("/src/"))
     {
         for (line, text) in numbered(source) {
             for name in variables(text) {
@@ -20,11 +19,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     }
 
     let is_document = |path: &str| path == "README.md" || path.starts_with("docs/");
-    let undocumented = named.into_iter().filter(|(name, _)| {
-        !tree
-            .markdown()
-            .any(|(path, text)| is_document(path) && has_word(text, name))
-    });
+    let undocumented = named
+        .into_iter()
+        .filter(|(name, _)| !tree.markdown().any(|(path, text)| is_document(path) && has_word(text, name)));
     undocumented
         .map(|(name, place)| {
             Finding::new(
@@ -42,10 +39,7 @@ fn variables(line: &str) -> Vec<&str> {
     let words = line.split(|c| !part(c));
     let is_variable = |word: &&str| {
         word.strip_prefix("AO_").is_some_and(|rest| {
-            !rest.is_empty()
-                && rest
-                    .chars()
-                    .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+            !rest.is_empty() && rest.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
         })
     };
     words.filter(is_variable).collect()
@@ -56,41 +50,24 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files))
-            .iter()
-            .map(|finding| format!("{} {}", finding.place, finding.what))
-            .collect()
+        check(&Tree::of(files)).iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
     #[test]
     fn a_variable_without_a_word_about_it_is_found() {
-        let source = (
-            "crates/ao/src/a.rs",
-            "\nenv::var(\"AO_DATA_DIR\"); env::var(\"AO_DATA\");",
-        );
+        let source = ("crates/ao/src/a.rs", "\nenv::var(\"AO_DATA_DIR\"); env::var(\"AO_DATA\");");
         assert_eq!(
-            found(&[
-                source,
-                ("README.md", "`AO_DATA_DIR` is where"),
-                ("notes.md", "AO_DATA")
-            ]),
+            found(&[source, ("README.md", "`AO_DATA_DIR` is where"), ("notes.md", "AO_DATA")]),
             ["crates/ao/src/a.rs:2 `AO_DATA` is not documented"]
         );
         assert_eq!(
-            found(&[
-                source,
-                ("README.md", "AO_DATA_DIR"),
-                ("docs/env.md", "- `AO_DATA`: x")
-            ]),
+            found(&[source, ("README.md", "AO_DATA_DIR"), ("docs/env.md", "- `AO_DATA`: x")]),
             [""; 0]
         );
     }
 
     #[test]
     fn only_whole_names_in_capitals_are_variables() {
-        assert_eq!(
-            variables("AO_ AO_x MY_AO_X (AO_X2) \"AO_Y=1\""),
-            ["AO_X2", "AO_Y"]
-        );
+        assert_eq!(variables("AO_ AO_x MY_AO_X (AO_X2) \"AO_Y=1\""), ["AO_X2", "AO_Y"]);
     }
 }

@@ -9,19 +9,10 @@ const THIS_FILE: &str = "xtask/src/tidy/leftovers.rs";
 
 /// Looked for in code only; in a comment or a string they are harmless.
 const CODE: &[(&str, &str)] = &[
-    (
-        "todo!(",
-        "write it, or return an error that says it is not there yet",
-    ),
-    (
-        "unimplemented!(",
-        "write it, or return an error that says it is not there yet",
-    ),
+    ("todo!(", "write it, or return an error that says it is not there yet"),
+    ("unimplemented!(", "write it, or return an error that says it is not there yet"),
     ("dbg!(", "remove it, or make it a `tracing` event"),
-    (
-        "#[ignore",
-        "make the test run, or remove it: a test that is skipped proves nothing",
-    ),
+    ("#[ignore", "make the test run, or remove it: a test that is skipped proves nothing"),
 ];
 
 /// Looked for everywhere: a path of one machine is wrong in code, in a string and in a comment.
@@ -40,10 +31,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
         for (line, text) in numbered(source) {
-            for machine_path in PATHS
-                .iter()
-                .filter(|machine_path| starts_a_path(text, machine_path))
-            {
+            for machine_path in PATHS.iter().filter(|machine_path| starts_a_path(text, machine_path)) {
                 findings.push(Finding::new(
                     format!("{path}:{line}"),
                     format!("names `{machine_path}…`, which exists on one machine only"),
@@ -71,10 +59,7 @@ mod tests {
 
     fn found(source: &str) -> Vec<String> {
         let findings = check(&Tree::of(&[("crates/a/src/lib.rs", source)]));
-        findings
-            .iter()
-            .map(|finding| format!("{} {}", finding.place, finding.what))
-            .collect()
+        findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
     #[test]
@@ -99,9 +84,6 @@ mod tests {
 
     #[test]
     fn other_paths_are_fine() {
-        assert_eq!(
-            found("\"/tmp/x\" \"dir/work/x\" \"~/home/x\" \"{dir}/work/x\" \"/homework/x\""),
-            [""; 0]
-        );
+        assert_eq!(found("\"/tmp/x\" \"dir/work/x\" \"~/home/x\" \"{dir}/work/x\" \"/homework/x\""), [""; 0]);
     }
 }

@@ -34,21 +34,13 @@ fn links(text: &str) -> Vec<(usize, String)> {
         }
         // Every second part stands between backticks.
         let prose: String = text.split('`').step_by(2).collect::<Vec<_>>().join("`");
-        let inline = prose
-            .split("](")
-            .skip(1)
-            .filter_map(|rest| rest.split([')', ' ']).next());
+        let inline = prose.split("](").skip(1).filter_map(|rest| rest.split([')', ' ']).next());
         let reference = prose
             .trim_start()
             .strip_prefix('[')
             .and_then(|rest| rest.split_once("]: "))
             .map(|(_, to)| to.trim());
-        links.extend(
-            inline
-                .chain(reference)
-                .filter_map(file_part)
-                .map(|target| (line, target)),
-        );
+        links.extend(inline.chain(reference).filter_map(file_part).map(|target| (line, target)));
     }
     links
 }
@@ -85,15 +77,8 @@ mod tests {
     use super::*;
 
     fn found(text: &str) -> Vec<String> {
-        let tree = Tree::of(&[
-            ("docs/design/001-log.md", text),
-            ("docs/errors/a.md", ""),
-            ("README.md", ""),
-        ]);
-        check(&tree)
-            .into_iter()
-            .map(|finding| format!("{} {}", finding.place, finding.what))
-            .collect()
+        let tree = Tree::of(&[("docs/design/001-log.md", text), ("docs/errors/a.md", ""), ("README.md", "")]);
+        check(&tree).into_iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
     #[test]
@@ -103,10 +88,7 @@ mod tests {
             found("\nsee [b](b.md) and [c](../errors/a.md)"),
             [format!("docs/design/001-log.md:2 {nowhere}")]
         );
-        assert_eq!(
-            found("[b]: b.md"),
-            [format!("docs/design/001-log.md:1 {nowhere}")]
-        );
+        assert_eq!(found("[b]: b.md"), [format!("docs/design/001-log.md:1 {nowhere}")]);
         assert_eq!(found("[b](b.md#part) ![i](<b.md> \"title\")").len(), 2);
         assert_eq!(found("[out](../../../x.md)").len(), 1);
     }

@@ -22,17 +22,13 @@ enum Part {
 
 impl RustText {
     pub(super) fn of(source: &str) -> RustText {
-        let mut text = RustText {
-            code: String::new(),
-            comments: String::new(),
-        };
+        let mut text = RustText { code: String::new(), comments: String::new() };
         let mut rest = source;
         while let Some((part, length)) = next(rest, text.code.chars().last()) {
             for char in rest[..length].chars() {
                 let blank = if char == '\n' { '\n' } else { ' ' };
                 text.code.push(if part == Part::Code { char } else { blank });
-                text.comments
-                    .push(if part == Part::Comment { char } else { blank });
+                text.comments.push(if part == Part::Comment { char } else { blank });
             }
             rest = &rest[length..];
         }
@@ -45,9 +41,7 @@ impl RustText {
         while let Some(found) = self.code[at..].find("#[cfg(test)]") {
             let after = &self.code[at + found + "#[cfg(test)]".len()..];
             let item = after.trim_start().trim_start_matches("pub(crate) ");
-            let has_body = item
-                .find(['{', ';'])
-                .is_some_and(|at| item[at..].starts_with('{'));
+            let has_body = item.find(['{', ';']).is_some_and(|at| item[at..].starts_with('{'));
             if item.starts_with("mod ") && has_body {
                 return &self.code[..at + found];
             }
@@ -171,24 +165,13 @@ mod tests {
         let text = RustText::of(source);
         assert_eq!(text.code.lines().next(), Some("let a =         ;       "));
         assert_eq!(text.code.lines().count(), source.lines().count());
-        assert!(
-            text.code.ends_with("let b =    ; let c =     ; fn f<'a>() {}"),
-            "{}",
-            text.code
-        );
-        assert!(
-            text.comments.contains("// why") && !text.comments.contains("let"),
-            "{}",
-            text.comments
-        );
+        assert!(text.code.ends_with("let b =    ; let c =     ; fn f<'a>() {}"), "{}", text.code);
+        assert!(text.comments.contains("// why") && !text.comments.contains("let"), "{}", text.comments);
     }
 
     #[test]
     fn raw_strings_end_where_they_say() {
-        assert_eq!(
-            code("f(r#\"a \" b\"#, br\"c\", c\"d\", var)"),
-            "f(          ,      , c   , var)"
-        );
+        assert_eq!(code("f(r#\"a \" b\"#, br\"c\", c\"d\", var)"), "f(          ,      , c   , var)");
     }
 
     #[test]

@@ -29,10 +29,7 @@ impl Tree {
         );
 
         let mut files = BTreeMap::new();
-        for path in String::from_utf8(output.stdout)?
-            .split('\0')
-            .filter(|path| !path.is_empty())
-        {
+        for path in String::from_utf8(output.stdout)?.split('\0').filter(|path| !path.is_empty()) {
             let full = root.join(path);
             // Deleted but not yet committed.
             if !full.exists() {
@@ -50,12 +47,7 @@ impl Tree {
 
     #[cfg(test)]
     pub(super) fn of(files: &[(&str, &str)]) -> Tree {
-        Tree {
-            files: files
-                .iter()
-                .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
-                .collect(),
-        }
+        Tree { files: files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect() }
     }
 
     /// Path and text of all Rust files.
@@ -75,11 +67,7 @@ impl Tree {
     /// Whether there is such a file or folder. The root itself is the empty path.
     pub(super) fn has(&self, path: &str) -> bool {
         let folder = format!("{path}/");
-        path.is_empty()
-            || self
-                .files
-                .keys()
-                .any(|file| file == path || file.starts_with(&folder))
+        path.is_empty() || self.files.keys().any(|file| file == path || file.starts_with(&folder))
     }
 
     fn ending(&self, extension: &str) -> impl Iterator<Item = (&str, &str)> {
@@ -91,9 +79,7 @@ impl Tree {
 }
 
 fn is(path: &str, extension: &str) -> bool {
-    Path::new(path)
-        .extension()
-        .is_some_and(|found| found == extension)
+    Path::new(path).extension().is_some_and(|found| found == extension)
 }
 
 /// Every crate of the dependency graph, with the crates it is built from. What only tests use does not count.
@@ -107,9 +93,7 @@ pub(super) struct Packages {
 
 impl Packages {
     pub(super) fn read() -> Result<Packages> {
-        let output = cargo("metadata --format-version 1")
-            .output()
-            .context("failed to start cargo")?;
+        let output = cargo("metadata --format-version 1").output().context("failed to start cargo")?;
         ensure!(
             output.status.success(),
             "`cargo metadata` failed\n{}",
@@ -149,10 +133,9 @@ impl Packages {
             if name.starts_with("ao") {
                 packages.ours.insert((*name).to_owned());
             }
-            packages.dependencies.insert(
-                (*name).to_owned(),
-                uses.iter().map(|used| (*used).to_owned()).collect(),
-            );
+            packages
+                .dependencies
+                .insert((*name).to_owned(), uses.iter().map(|used| (*used).to_owned()).collect());
         }
         packages
     }
@@ -194,18 +177,12 @@ mod tests {
         }))
         .unwrap();
         assert_eq!(packages.ours.iter().collect::<Vec<_>>(), ["ao-core"]);
-        assert_eq!(
-            packages.dependencies["ao-core"].iter().collect::<Vec<_>>(),
-            ["cc", "serde"]
-        );
+        assert_eq!(packages.dependencies["ao-core"].iter().collect::<Vec<_>>(), ["cc", "serde"]);
     }
 
     #[test]
     fn what_is_reached_through_others_is_found() {
         let packages = Packages::of(&[("ao", &["a"]), ("a", &["b"]), ("b", &["a", "c"])]);
-        assert_eq!(
-            packages.reachable("ao").into_iter().collect::<Vec<_>>(),
-            ["a", "b", "c"]
-        );
+        assert_eq!(packages.reachable("ao").into_iter().collect::<Vec<_>>(), ["a", "b", "c"]);
     }
 }

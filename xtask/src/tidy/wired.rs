@@ -16,10 +16,8 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             continue;
         };
         let parents: Vec<String> = parents.iter().map(|parent| format!("{it}/{parent}")).collect();
-        let declared = parents
-            .iter()
-            .filter_map(|parent| tree.text(parent))
-            .any(|text| declares(text, module));
+        let declared =
+            parents.iter().filter_map(|parent| tree.text(parent)).any(|text| declares(text, module));
         if !declared {
             findings.push(Finding::new(
                 path,
@@ -44,10 +42,7 @@ fn module_of(inside: &str) -> Option<(&str, Vec<String>)> {
 
 fn declares(source: &str, module: &str) -> bool {
     let declaration = format!("mod {module}");
-    RustText::of(source)
-        .code
-        .lines()
-        .any(|line| has_word(line, &declaration))
+    RustText::of(source).code.lines().any(|line| has_word(line, &declaration))
 }
 
 #[cfg(test)]
@@ -55,27 +50,18 @@ mod tests {
     use super::*;
 
     fn found(files: &[(&str, &str)]) -> Vec<String> {
-        check(&Tree::of(files))
-            .iter()
-            .map(|finding| format!("{}: {}", finding.place, finding.fix))
-            .collect()
+        check(&Tree::of(files)).iter().map(|finding| format!("{}: {}", finding.place, finding.fix)).collect()
     }
 
     #[test]
     fn a_forgotten_test_file_is_found() {
         let found = found(&[
-            (
-                "crates/a/tests/it/main.rs",
-                "mod pause;\n// mod retry;\nmod retry_later;\n",
-            ),
+            ("crates/a/tests/it/main.rs", "mod pause;\n// mod retry;\nmod retry_later;\n"),
             ("crates/a/tests/it/pause.rs", ""),
             ("crates/a/tests/it/retry.rs", ""),
             ("crates/a/tests/it/retry_later.rs", ""),
         ]);
-        assert_eq!(
-            found,
-            ["crates/a/tests/it/retry.rs: add `mod retry;` to crates/a/tests/it/main.rs"]
-        );
+        assert_eq!(found, ["crates/a/tests/it/retry.rs: add `mod retry;` to crates/a/tests/it/main.rs"]);
     }
 
     #[test]

@@ -76,6 +76,14 @@ impl Evidence {
         match self.latest.get(&signal.source) {
             Some(before) if signal.at < before.at => Weight::Late,
             Some(before) if before.reading == signal.reading && signal.at == before.at => Weight::Repeat,
+            // Alive and at rest, and nobody has said anything since: a census every half minute must not fill the log.
+            Some(before)
+                if before.reading == (Reading::Alive { busy: false })
+                    && before.reading == signal.reading
+                    && self.latest.values().all(|other| other.at <= before.at) =>
+            {
+                Weight::Repeat
+            }
             Some(before)
                 if before.reading.same_kind(&signal.reading) && signal.at.since(before.at) < REPEAT =>
             {

@@ -187,7 +187,10 @@ mod tests {
         seen.checks = vec![check("build", CheckState::Passed)];
         seen.reviews = vec![approved("r1", member("bob"))];
         seen.threads = vec![thread("t1", vec![comment("c1", member("bob"), "1")])];
-        assert_eq!(last_news(&[seen]), "opened check_reported review_given thread_seen comment_seen");
+        assert_eq!(
+            last_news(&[seen]),
+            "opened mergeability_seen check_reported review_given thread_seen comment_seen"
+        );
     }
 
     #[test]

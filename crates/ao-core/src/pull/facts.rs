@@ -217,8 +217,9 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
     if text.len() <= limit {
         return text.to_owned();
     }
-    let start = text.floor_char_boundary(limit / 2);
-    let end = text.ceil_char_boundary(text.len() - limit / 2);
+    let start = (0..=limit / 2).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let end =
+        (text.len() - limit / 2..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
     format!("{}\n[… {} bytes left out …]\n{}", &text[..start], end - start, &text[end..])
 }
 

@@ -3,7 +3,7 @@
 //! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
-use super::asks::{new_comments, quote};
+use super::asks::{new_comments, one_line, quote};
 use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing};
 use crate::incident::{IncidentKind, Problem};
 
@@ -51,9 +51,9 @@ impl Pull {
 
     fn merge_conflict(&self) -> Option<Problem> {
         let conflict = self.conflict.as_ref()?;
-        let (branch, base) = (&self.facts.head_branch, &self.facts.base_branch);
+        let (branch, base) = (one_line(&self.facts.head_branch), &self.facts.base_branch);
         let mut files: Vec<String> =
-            conflict.files.iter().take(FILES_NAMED).map(|file| format!("- {file}\n")).collect();
+            conflict.files.iter().take(FILES_NAMED).map(|file| format!("- {}\n", one_line(file))).collect();
         if let Some(more @ 1..) = conflict.files.len().checked_sub(FILES_NAMED) {
             files.push(format!("- and {more} more\n"));
         }
@@ -100,7 +100,12 @@ fn ci_failed(check: &CheckFacts) -> Option<Problem> {
         kind: IncidentKind::CiFailed,
         problem: format!("{name} {signature}"),
         revision: commit.to_string(),
-        detail: format!("check `{name}` failed on {commit}\n{url}\n{log}{}", quote(excerpt)),
+        detail: format!(
+            "check `{}` failed on {commit}\n{}\n{log}{}",
+            one_line(name),
+            one_line(url),
+            quote(excerpt)
+        ),
     })
 }
 
@@ -109,7 +114,7 @@ fn label_added(label: &str) -> Problem {
         kind: IncidentKind::LabelAdded,
         problem: label.to_owned(),
         revision: label.to_owned(),
-        detail: format!("label `{label}`"),
+        detail: format!("label `{}`", one_line(label)),
     }
 }
 

@@ -1,11 +1,8 @@
 //! What an input means for the merge queue, and what the queue does next because of it.
 
-use super::evolve;
-use super::{
-    Entry, EntryState, MAX_TRIES, MergeQueue, QueueEvent, QueueInput, QueueRefusal, Rejection, TestResult,
-};
-use crate::pull::{TEXT_LIMIT, cut};
-use crate::{Commit, Moment, PullId, Timestamp};
+use super::steps::Steps;
+use super::{Entry, EntryState, MergeQueue, QueueEvent, QueueInput, QueueRefusal};
+use crate::{Commit, Moment, PullId};
 
 /// Decides what an input means. `allowed` says whether policy holds right now for a pull request at a head.
 ///
@@ -49,8 +46,10 @@ pub(crate) fn decide(
             if let Some(entry) = queue.entry(pull).filter(|entry| entry.head == *head) {
                 let (pull, head) = (pull.clone(), head.clone());
                 steps.tell(QueueEvent::Landed { pull, head, commit: commit.clone() });
-                // If the base was seen to move since, it may be further along than this commit.
-                if entry.state.base().is_some() && entry.state.base() == queue.base.as_ref() {
+                // If it was landing no longer, the base was seen to move since and may be further along than this.
+                if matches!(entry.state, EntryState::Landing { .. })
+                    && entry.state.base() == queue.base.as_ref()
+                {
                     steps.base_moved(commit);
                 }
             }
@@ -87,108 +86,88 @@ fn in_work<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit, base: &Commi
     queue.entry(pull).filter(|entry| entry.head == *head && entry.state.base() == Some(base))
 }
 
-/// Events decided so far, and the queue as it is after them.
-struct Steps {
-    queue: MergeQueue,
-    at: Timestamp,
-    events: Vec<QueueEvent>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::bench::*;
+    use crate::queue::{MAX_TRIES, Rejection};
 
-impl Steps {
-    fn tell(&mut self, event: QueueEvent) {
-        evolve(&mut self.queue, &event, self.at);
-        self.events.push(event);
+    #[test]
+    fn a_pull_request_is_tested_on_the_base_and_then_landed() {
+        let mut bench = Bench::default();
+        assert_eq!(bench.step(&enqueue(1, "h1", 0)), "enqueued => nothing");
+        assert_eq!(bench.step(&base("b1")), "base_moved test_started => test 1 h1 on b1");
+        assert_eq!(bench.step(&enqueue(2, "h2", 0)), "enqueued => test 1 h1 on b1");
+        let step = bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(step, "test_passed land_started => land 1 h1 on b1 as t1");
+        assert_eq!(
+            bench.step(&tested(1, "h1", "b1", green("t9"))),
+            " => land 1 h1 on b1 as t1",
+            "a second result for what is landing already is late"
+        );
+        assert_eq!(bench.step(&landed(1, "h1", "b2")), "landed base_moved test_started => test 2 h2 on b2");
     }
 
-    fn enqueue(&mut self, pull: &PullId, head: &Commit, priority: i32) {
-        let known = self.queue.entry(pull).map(|entry| (entry.head == *head, entry.priority));
-        let (pull, head) = (pull.clone(), head.clone());
-        match known {
-            Some((true, same)) if same == priority => {}
-            Some((true, _)) => self.tell(QueueEvent::Reprioritized { pull, priority }),
-            Some((false, _)) => {
-                let why = format!("{head} was enqueued instead");
-                self.tell(QueueEvent::Removed { pull: pull.clone(), why });
-                self.tell(QueueEvent::Enqueued { pull, head, priority });
-            }
-            None => self.tell(QueueEvent::Enqueued { pull, head, priority }),
-        }
+    #[test]
+    fn a_head_that_moves_takes_its_entry_out_with_the_reason() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
+        let moved = |head| QueueInput::HeadMoved { pull: pull(1), head: commit(head) };
+        assert_eq!(bench.step(&moved("h1")), " => test 1 h1 on b1");
+        let why = "its head moved to h2; enqueue it again to land that".into();
+        assert_eq!(bench.events(&moved("h2")).unwrap(), [QueueEvent::Removed { pull: pull(1), why }]);
+        assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), " => nothing", "late");
     }
 
-    fn base_moved(&mut self, base: &Commit) {
-        if self.queue.base.as_ref() != Some(base) {
-            self.tell(QueueEvent::BaseMoved { base: base.clone() });
-        }
+    #[test]
+    fn a_pull_request_is_in_the_queue_once() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
+        assert_eq!(bench.step(&enqueue(1, "h1", 0)), " => test 1 h1 on b1");
+        assert_eq!(bench.step(&enqueue(1, "h1", 3)), "reprioritized => test 1 h1 on b1");
+        assert_eq!(bench.step(&enqueue(1, "h2", 0)), "removed enqueued test_started => test 1 h2 on b1");
+        assert_eq!(bench.queue.entries.len(), 1);
     }
 
-    fn tested(&mut self, entry: &Entry, base: &Commit, result: &TestResult) {
-        let (pull, head) = (entry.pull.clone(), entry.head.clone());
-        let reason = match result {
-            TestResult::Green { tree } => {
-                return self.tell(QueueEvent::TestPassed {
-                    pull,
-                    head,
-                    base: base.clone(),
-                    tree: tree.clone(),
-                });
-            }
-            TestResult::Red { output } => Rejection::Red { output: cut(output, TEXT_LIMIT) },
-            TestResult::Conflict { files } => Rejection::Conflict { files: files.clone() },
-        };
-        self.tell(QueueEvent::Rejected { pull, head, reason });
+    #[test]
+    fn what_policy_is_against_is_not_taken_in() {
+        let mut bench = Bench { against: vec![1], ..Bench::default() };
+        assert_eq!(bench.step(&enqueue(1, "h1", 0)), "`my-app!1` may not be merged: not approved");
+        let remove = QueueInput::Remove { pull: pull(1), why: "changed my mind".into() };
+        assert_eq!(bench.step(&remove), "`my-app!1` is not in the merge queue");
     }
 
-    fn broke(&mut self, entry: &Entry, why: &str) {
-        let (pull, tries, why) = (entry.pull.clone(), entry.tries + 1, cut(why, TEXT_LIMIT));
-        if tries < MAX_TRIES {
-            self.tell(QueueEvent::TryFailed { pull, tries, why });
-        } else {
-            let reason = Rejection::Broken { why: format!("broke {tries} times, last: {why}") };
-            self.tell(QueueEvent::Rejected { pull, head: entry.head.clone(), reason });
-        }
+    #[test]
+    fn work_that_keeps_breaking_is_given_up_with_the_last_reason() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
+        assert_eq!(bench.step(&failed(1, "h1", "b1", 0)), "try_failed => test 1 h1 on b1");
+        assert_eq!(bench.step(&failed(1, "h1", "b1", 0)), " => test 1 h1 on b1", "heard twice");
+        assert_eq!(bench.step(&failed(1, "h1", "b0", 1)), " => test 1 h1 on b1", "late");
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(bench.step(&failed(1, "h1", "b1", 1)), "try_failed => land 1 h1 on b1 as t1");
+        let reason = Rejection::Broken { why: "broke 3 times, last: no disk".into() };
+        let rejected = QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason };
+        assert_eq!(bench.events(&failed(1, "h1", "b1", 2)).unwrap(), [rejected]);
     }
 
-    fn void(&mut self, pull: &PullId, why: &str) {
-        if self.queue.entry(pull).is_some() {
-            self.tell(QueueEvent::Voided { pull: pull.clone(), why: why.to_owned() });
+    #[test]
+    fn a_refused_landing_is_tested_again_where_the_base_is_now() {
+        let landing = [base("b1"), enqueue(1, "h1", 0), tested(1, "h1", "b1", green("t1"))];
+        let step = bench(&landing).step(&refused(1, "h1", "b1", Some("b2")));
+        assert_eq!(step, "base_moved voided test_started => test 1 h1 on b2");
+        let mut bench = bench(&landing);
+        assert_eq!(bench.step(&refused(1, "h1", "b0", None)), " => land 1 h1 on b1 as t1", "late");
+        for _ in 1..MAX_TRIES {
+            let step = bench.step(&refused(1, "h1", "b1", None));
+            assert_eq!(step, "try_failed voided test_started => test 1 h1 on b1");
+            bench.step(&tested(1, "h1", "b1", green("t1")));
         }
+        assert_eq!(bench.step(&refused(1, "h1", "b1", None)), "rejected => nothing");
     }
 
-    fn hold(&mut self, pull: &PullId, why: String) {
-        if self.queue.entry(pull).is_some_and(|entry| entry.held.is_none()) {
-            self.tell(QueueEvent::Held { pull: pull.clone(), why });
-        }
-    }
-
-    /// Does what is due now: takes back what no longer counts, then lands what was tested or begins the next test.
-    fn advance(&mut self, allowed: impl Fn(&PullId, &Commit) -> Result<(), String>) {
-        if let Some(entry) = self.queue.active().cloned() {
-            if entry.state.base() != self.queue.base.as_ref() {
-                self.void(&entry.pull, "the base moved, so it has to be tested again");
-            } else if let EntryState::Tested { .. } | EntryState::Landing { .. } = entry.state
-                && let Err(why) = allowed(&entry.pull, &entry.head)
-            {
-                self.void(&entry.pull, "policy no longer holds");
-                self.hold(&entry.pull, why);
-            }
-        }
-        let (None, Some(base)) = (&self.queue.paused, self.queue.base.clone()) else {
-            return;
-        };
-        match self.queue.active().cloned() {
-            Some(Entry { pull, head, state: EntryState::Tested { base, tree }, .. }) => {
-                self.tell(QueueEvent::LandStarted { pull, head, base, tree });
-            }
-            Some(_) => {}
-            None => {
-                for Entry { pull, head, .. } in self.queue.entries.clone() {
-                    match allowed(&pull, &head) {
-                        Ok(()) => return self.tell(QueueEvent::TestStarted { pull, head, base }),
-                        // It steps aside and the next one has its turn.
-                        Err(why) => self.hold(&pull, why),
-                    }
-                }
-            }
-        }
+    #[test]
+    fn a_landing_seen_first_through_its_base_still_counts() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), tested(1, "h1", "b1", green("t1"))]);
+        assert_eq!(bench.step(&base("b3")), "base_moved voided test_started => test 1 h1 on b3");
+        assert_eq!(bench.step(&landed(1, "h1", "b2")), "landed => nothing");
+        assert_eq!(bench.queue.base, Some(commit("b3")), "the base does not go back");
     }
 }

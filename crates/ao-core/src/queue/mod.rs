@@ -15,8 +15,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Commit, PullId, Timestamp};
 
+#[cfg(test)]
+mod bench;
 mod decide;
 mod evolve;
+mod steps;
 
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;

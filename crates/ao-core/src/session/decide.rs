@@ -160,15 +160,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             .filter(|message| message.kind == MessageKind::News { incident: incident.clone() })
             .map(|message| E::MessageWithdrawn { no: message.no })
             .collect()),
-        (_, I::Proof { attempt, text }) => match &session.outbox.current {
-            Some(delivery)
-                if attempt == session.attempt && carries(&text, &delivery.text) == Carries::Yes =>
-            {
-                Ok(vec![E::Accepted { delivery: delivery.no }])
-            }
-            // Somebody else's turn, or one that we already know of.
-            _ => NOTHING,
-        },
+        (_, I::Proof { attempt, .. }) if attempt != session.attempt => NOTHING,
+        (_, I::Proof { delivery, turn, text, .. }) => Ok(proven(session, delivery, turn, &text)),
         (Phase::Running { attempt, .. }, I::Written { attempt: of, delivery, tries })
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
@@ -178,7 +171,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
             let pauses = session.outbox.current.as_ref().map_or(0, |current| current.pauses);
-            let mut events = vec![E::DeliveryHeld { delivery, until: now + backoff(pauses), why }];
+            let until = now + backoff(pauses);
+            let mut events = vec![E::DeliveryPaused { delivery, until, counts: false, why }];
             // The evidence called for it and the screen did not: something was not told to us.
             if !session.look {
                 events.push(E::LookWanted {});
@@ -190,7 +184,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             I::Failed { effect: EffectKey::Deliver { attempt: of, delivery, tries, .. }, why },
         ) if of == *attempt && is_writing(session, delivery, tries) => {
             Ok(vec![if tries < settings.delivery_tries {
-                E::DeliveryPaused { delivery, until: now + backoff(tries), why }
+                E::DeliveryPaused { delivery, until: now + backoff(tries), counts: true, why }
             } else {
                 E::DeliveryFailed { delivery, why: format!("not accepted: {why}") }
             }])
@@ -255,11 +249,11 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         // ── what it leaves behind ──
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
         (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
-            WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } => Ok(vec![E::RemovalWanted {}]),
-            // Gone already, or on its way: what was asked for is so.
-            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing { .. } => {
-                NOTHING
+            WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
+                Ok(vec![E::RemovalWanted {}])
             }
+            // Gone already, or on its way: what was asked for is so.
+            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing => NOTHING,
         },
         (_, I::WorkspaceRemoved { tries, rescue }) if is_removing(session, tries) => {
             Ok(vec![E::WorkspaceRemoved { rescue }])
@@ -329,7 +323,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
     let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
         .then(|| match &outbox.current {
             Some(unproven) => Some(Delivery {
-                tries: unproven.tries + 1,
+                tries: unproven.tries.saturating_add(1),
                 with_launch: Some(attempt),
                 stage: Stage::Writing,
                 ..unproven.clone()
@@ -346,7 +340,7 @@ pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     let attempt = session.attempt.next();
     let mut events = vec![SessionEvent::Admitted { attempt }];
-    if let WorkspaceState::Ready { .. } | WorkspaceState::Kept { .. } = session.workspace.state {
+    if session.workspace.path().is_some() {
         events.extend(launch(session, moment, attempt));
     }
     events
@@ -381,7 +375,7 @@ fn restore(state: &State, session: &Session) -> Events {
     {
         return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
     }
-    if matches!(session.workspace.state, WorkspaceState::Removing { .. }) {
+    if session.workspace.state == WorkspaceState::Removing {
         return Err(Refusal::Invalid {
             what: "its workspace is being removed; try again in a moment".into(),
         });
@@ -399,7 +393,7 @@ fn is_creation(session: &Session, effect: &EffectKey) -> bool {
 }
 
 fn is_removing(session: &Session, tries: u32) -> bool {
-    matches!(session.workspace.state, WorkspaceState::Removing { .. }) && session.workspace.tries == tries
+    session.workspace.state == WorkspaceState::Removing && session.workspace.tries == tries
 }
 
 // ── seeing ──
@@ -484,6 +478,33 @@ fn send(session: &Session, phase: &Phase, now: Timestamp, new: NewMessage) -> Ev
     Ok(events)
 }
 
+/// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
+fn proven(session: &Session, delivery: Option<u32>, turn: String, text: &str) -> Vec<SessionEvent> {
+    let current =
+        session.outbox.current.as_ref().filter(|current| carries(text, &current.text) == Carries::Yes);
+    match (current, delivery) {
+        // The adapter knows which delivery it means.
+        (Some(current), Some(no)) if current.no == no => {
+            return vec![SessionEvent::Accepted { delivery: no, turn }];
+        }
+        (_, Some(_)) => return vec![],
+        (_, None) if session.outbox.proved_by(&turn) => return vec![],
+        (_, None) => {}
+    }
+    // The elder first: the same words may have been said again after they were given up.
+    let late: Vec<u32> = session
+        .outbox
+        .failed
+        .iter()
+        .filter(|(message, _)| carries(text, &message.body) == Carries::Yes)
+        .map(|(message, _)| message.no)
+        .collect();
+    if !late.is_empty() {
+        return vec![SessionEvent::TakenAfterAll { messages: late, turn }];
+    }
+    current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
+}
+
 /// The task as the first message of a conversation.
 pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
     Message {
@@ -536,7 +557,8 @@ fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is under way while a try waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
-        Phase::Preparing { .. } | Phase::Starting { again_at: None, .. } => {
+        Phase::Preparing { .. } => vec![SessionEvent::StopWanted { outcome }],
+        Phase::Starting { again_at: None, .. } if session.holds.is_empty() => {
             vec![SessionEvent::StopWanted { outcome }]
         }
         Phase::Stopping { then: AfterStop::End { .. }, .. } => vec![],
@@ -557,13 +579,25 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     }
     events.extend(session.holds.keys().map(|kind| SessionEvent::Released { kind: *kind }));
     events.push(SessionEvent::Ended { outcome });
+    // Nobody has worked in it, and nobody knows whether it is there: that is cleared up at once, by the gate.
+    if session.workspace.state == WorkspaceState::Doubtful {
+        events.push(SessionEvent::RemovalWanted {});
+    }
     events
 }
 
 // ── holds and budgets ──
 
 fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    if session.holds.contains_key(&kind) { vec![] } else { vec![SessionEvent::Held { kind, why }] }
+    if session.holds.contains_key(&kind) {
+        return vec![];
+    }
+    let mut events = vec![SessionEvent::Held { kind, why }];
+    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
+        events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
+    }
+    events
 }
 
 fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
@@ -628,9 +662,9 @@ fn due(state: &State, session: &Session, moment: &Moment) -> Events {
             events
         }
         Phase::Ended { at, .. }
-            if *at + state.settings.keep_ended <= now && session.workspace.path().is_none() =>
+            if *at + state.settings.keep_ended <= now && !session.workspace.may_exist() =>
         {
-            vec![E::Archived {}]
+            vec![E::Archived { pulls: session.pulls.clone() }]
         }
         _ => vec![],
     })
@@ -649,7 +683,7 @@ impl Session {
                 };
                 [outbox, self.look_at(settings)].into_iter().flatten().min()
             }
-            Phase::Ended { at, .. } if self.workspace.path().is_none() => Some(*at + settings.keep_ended),
+            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
             _ => self.again_at(),
         }
     }

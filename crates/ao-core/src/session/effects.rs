@@ -15,13 +15,14 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 plan: workspace_plan(state, session),
             });
         }
-        Phase::Starting { attempt, tries, again_at: None, .. } => {
-            wanted.push(Effect::Launch {
+        // Under a hold nothing begins that leads to a turn.
+        Phase::Starting { attempt, tries, again_at: None, .. } if session.holds.is_empty() => {
+            wanted.extend(launch_plan(session).map(|plan| Effect::Launch {
                 session: session.id,
                 attempt: *attempt,
                 tries: *tries,
-                plan: launch_plan(session),
-            });
+                plan,
+            }));
         }
         Phase::Running { attempt, .. } => {
             if session.look {
@@ -65,26 +66,29 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         _ => {}
     }
-    if let WorkspaceState::Removing { path, base } = &session.workspace.state
-        && session.workspace.again_at.is_none()
-    {
+    let workspace = &session.workspace;
+    if workspace.state == WorkspaceState::Removing && workspace.again_at.is_none() {
         wanted.push(Effect::RemoveWorkspace {
             session: session.id,
-            tries: session.workspace.tries,
+            tries: workspace.tries,
             project: session.spec.project.clone(),
+            repository: repository(state, session),
             kind: session.spec.workspace.clone(),
-            path: path.clone(),
+            tree: workspace.tree.clone(),
             branch: session.spec.branch.clone(),
-            base: base.clone(),
         });
     }
+}
+
+fn repository(state: &State, session: &Session) -> String {
+    state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
 }
 
 fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     let project = state.projects.get(&session.spec.project);
     WorkspacePlan {
         project: session.spec.project.clone(),
-        repository: project.map(|project| project.path.clone()).unwrap_or_default(),
+        repository: repository(state, session),
         kind: session.spec.workspace.clone(),
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),
@@ -96,18 +100,20 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
     }
 }
 
-fn launch_plan(session: &Session) -> LaunchPlan {
+/// How to launch it; nothing while its conversation is being given up, which the same step ends.
+fn launch_plan(session: &Session) -> Option<LaunchPlan> {
+    let conversation = session.conversation.clone()?;
     let with_launch =
         session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
-    LaunchPlan {
+    Some(LaunchPlan {
         project: session.spec.project.clone(),
         name: session.spec.name.clone(),
         role: session.spec.role,
         agent: session.spec.agent.clone(),
         runtime: session.spec.runtime.clone(),
         path: session.workspace.path().unwrap_or_default().to_owned(),
-        conversation: session.conversation.clone().expect("a launch is decided with its conversation"),
+        conversation,
         resume: session.conversation_begun,
         prompt: with_launch.map(|delivery| delivery.text.clone()),
-    }
+    })
 }

@@ -8,26 +8,24 @@ use crate::workspace::{Workspace, WorkspaceState};
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
     use SessionEvent as E;
     match event {
-        E::Queued { .. } | E::Archived {} => {}
+        E::Queued { .. } | E::Archived { .. } => {}
 
         // ── from the queue to a running process ──
         E::Admitted { attempt } => {
             session.attempt = *attempt;
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
             // A tree that was to be removed and was kept is as good as new for its own session.
-            if let WorkspaceState::Kept { path, base, .. } = &session.workspace.state {
-                session.workspace.state = WorkspaceState::Ready { path: path.clone(), base: base.clone() };
+            if let WorkspaceState::Kept { .. } = session.workspace.state
+                && session.workspace.tree.is_some()
+            {
+                session.workspace.becomes(WorkspaceState::Ready);
             }
         }
-        E::WorkspaceReady { path, base } => {
-            session.workspace = Workspace {
-                state: WorkspaceState::Ready { path: path.clone(), base: base.clone() },
-                ..Workspace::default()
-            };
-        }
+        E::WorkspaceReady { path, base } => session.workspace = Workspace::ready(path, base),
         E::WorkspaceFailed { why, again_at } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
+            session.workspace.state = WorkspaceState::Doubtful;
             if again_at.is_none() {
                 session.workspace.tries = 0;
                 session.phase = Phase::SetupFailed { why: why.clone() };
@@ -52,7 +50,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::LaunchFailed { again_at: next, .. } => {
             if let Phase::Starting { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -107,7 +105,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::StopFailed { again_at: next, .. } => {
             if let Phase::Stopping { tries, again_at, .. } = &mut session.phase {
-                *tries += 1;
+                *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
         }
@@ -147,30 +145,26 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
         E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
-        E::DeliveryPaused { until, .. } => {
+        E::DeliveryPaused { until, counts, .. } => {
             if let Some(current) = &mut session.outbox.current {
-                current.pauses += 1;
+                current.pauses = current.pauses.saturating_add(1);
             }
-            set_stage(session, Stage::Paused { until: *until });
-        }
-        E::DeliveryHeld { until, .. } => {
-            if let Some(current) = &mut session.outbox.current {
-                current.pauses += 1;
-                current.tries = current.tries.saturating_sub(1);
-            }
-            set_stage(session, Stage::Paused { until: *until });
+            set_stage(session, Stage::Paused { until: *until, counts: *counts });
         }
         E::DeliveryRetried { .. } => {
             if let Some(current) = &mut session.outbox.current {
-                current.tries += 1;
+                if !matches!(current.stage, Stage::Paused { counts: false, .. }) {
+                    current.tries = current.tries.saturating_add(1);
+                }
                 current.with_launch = None;
             }
             set_stage(session, Stage::Writing);
         }
-        E::Accepted { delivery } => {
+        E::Accepted { delivery, turn } => {
             session.in_vain = 0;
-            session.outbox.accept(*delivery);
+            session.outbox.accept(*delivery, turn);
         }
+        E::TakenAfterAll { messages, turn } => session.outbox.take_after_all(messages, turn),
         E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
 
         // ── holds and budgets ──
@@ -191,39 +185,16 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::PullLinked { pull } => {
             session.pulls.insert(pull.clone());
         }
-        E::RemovalWanted {} => {
-            if let WorkspaceState::Ready { path, base } | WorkspaceState::Kept { path, base, .. } =
-                &session.workspace.state
-            {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removing { path: path.clone(), base: base.clone() },
-                    ..Workspace::default()
-                };
-            }
-        }
+        E::RemovalWanted {} => session.workspace.becomes(WorkspaceState::Removing),
         E::RemovalFailed { again_at, .. } => {
-            session.workspace.tries += 1;
+            session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = Some(*again_at);
         }
         E::WorkspaceRemoved { rescue } => {
-            if let Some(path) = session.workspace.path().map(str::to_owned) {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Removed { path, rescue: rescue.clone() },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Removed { rescue: rescue.clone() });
         }
         E::WorkspaceKept { reasons } => {
-            if let WorkspaceState::Removing { path, base } = &session.workspace.state {
-                session.workspace = Workspace {
-                    state: WorkspaceState::Kept {
-                        path: path.clone(),
-                        base: base.clone(),
-                        reasons: reasons.clone(),
-                    },
-                    ..Workspace::default()
-                };
-            }
+            session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
 }
@@ -245,7 +216,7 @@ fn set_stage(session: &mut Session, stage: Stage) {
 fn pause_current(session: &mut Session, until: Timestamp) {
     if let Some(current) = &mut session.outbox.current {
         current.with_launch = None;
-        current.stage = Stage::Paused { until };
+        current.stage = Stage::Paused { until, counts: true };
     }
 }
 

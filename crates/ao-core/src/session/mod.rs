@@ -296,6 +296,9 @@ pub enum SessionInput {
     /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
     Proof {
         attempt: Attempt,
+        /// Which delivery it is, if whoever tells wrote it himself.
+        delivery: Option<u32>,
+        turn: String,
         text: String,
     },
     Spent {
@@ -432,19 +435,21 @@ pub enum SessionEvent {
     DeliveryPaused {
         delivery: u32,
         until: Timestamp,
-        why: String,
-    },
-    /// At the last moment something was in the way, and nothing was typed. It does not count as a try.
-    DeliveryHeld {
-        delivery: u32,
-        until: Timestamp,
+        counts: bool,
         why: String,
     },
     DeliveryRetried {
         delivery: u32,
     },
+    /// Proven by this turn of the agent's.
     Accepted {
         delivery: u32,
+        turn: String,
+    },
+    /// Messages that were given up, and a proof that came too late for that.
+    TakenAfterAll {
+        messages: Vec<u32>,
+        turn: String,
     },
     DeliveryFailed {
         delivery: u32,
@@ -480,7 +485,10 @@ pub enum SessionEvent {
     WorkspaceKept {
         reasons: Vec<KeepReason>,
     },
-    Archived {},
+    /// Leaves the memory, and with it what nobody else asks about: its pull requests that are over, its closed task.
+    Archived {
+        pulls: BTreeSet<PullId>,
+    },
 }
 
 impl Session {

@@ -24,6 +24,8 @@ use crate::{Attempt, Timestamp};
 pub(super) const DELIVERY_BYTES: usize = 32 * 1024;
 /// How many failed messages stay in memory with their text; the log keeps all of them.
 const FAILED_KEPT: usize = 20;
+/// How many turns are remembered, to tell an old proof that comes late from a new one.
+const TURNS_KEPT: usize = 16;
 /// How many senders' keys are remembered, to tell a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
 
@@ -104,8 +106,14 @@ pub struct Delivery {
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum Stage {
     Writing,
-    Written { proof_by: Timestamp },
-    Paused { until: Timestamp },
+    Written {
+        proof_by: Timestamp,
+    },
+    /// `counts` if the try that failed is to be counted; being barred by a dialog is not a failure.
+    Paused {
+        until: Timestamp,
+        counts: bool,
+    },
 }
 
 /// The messages of a session that are not yet history.
@@ -119,6 +127,8 @@ pub struct Outbox {
     next_message: u32,
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
+    /// The turns that have proven something. Each proves one delivery, however often it is told.
+    turns: VecDeque<String>,
 }
 
 /// Why a message waits.
@@ -155,7 +165,7 @@ pub enum Carries {
 
 impl Outbox {
     pub fn message_no(&self) -> u32 {
-        self.next_message + 1
+        self.next_message.saturating_add(1)
     }
 
     /// The message that was sent with this key before, if it was.
@@ -186,7 +196,7 @@ impl Outbox {
         }
         let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
         Some(Delivery {
-            no: self.next_delivery + 1,
+            no: self.next_delivery.saturating_add(1),
             interrupt: first.interrupt,
             messages,
             text,
@@ -242,9 +252,28 @@ impl Outbox {
         self.current = Some(delivery.clone());
     }
 
-    pub(super) fn accept(&mut self, delivery: u32) {
+    /// Whether a turn has proven an earlier delivery.
+    pub(super) fn proved_by(&self, turn: &str) -> bool {
+        self.turns.iter().any(|known| known == turn)
+    }
+
+    fn remember(&mut self, turn: &str) {
+        self.turns.push_back(turn.to_owned());
+        if self.turns.len() > TURNS_KEPT {
+            self.turns.pop_front();
+        }
+    }
+
+    pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) {
+        self.remember(turn);
+        self.failed.retain(|(message, _)| !messages.contains(&message.no));
+        self.accepted = self.accepted.saturating_add(messages.len() as u32);
+    }
+
+    pub(super) fn accept(&mut self, delivery: u32, turn: &str) {
+        self.remember(turn);
         if let Some(done) = self.current.take_if(|current| current.no == delivery) {
-            self.accepted += done.messages.len() as u32;
+            self.accepted = self.accepted.saturating_add(done.messages.len() as u32);
         }
     }
 
@@ -321,7 +350,8 @@ impl Session {
         let (wait_until, spent) = match &delivery.stage {
             Stage::Writing => return Next::Nothing,
             Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
-            Stage::Paused { until } => (*until, delivery.tries > settings.delivery_tries),
+            // One more than the limit: after a restart somebody has to look whether the last one got through.
+            Stage::Paused { until, .. } => (*until, delivery.tries > settings.delivery_tries),
         };
         match self.quiet(delivery.interrupt, now, settings) {
             Ok(()) if now < wait_until => Next::At(wait_until),

@@ -89,20 +89,36 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     };
     match process.mind {
         Mind::Dead { .. } => return Err(AgentError::Failed("the process is gone".into())),
-        Mind::Asking => return Ok(Delivered::Held { why: "a dialog is open".into() }),
+        Mind::Asking => {
+            let order = LookOrder {
+                session: order.session,
+                attempt: order.attempt,
+                process: order.process.clone(),
+                conversation: order.conversation.clone(),
+            };
+            return Ok(Delivered::Held { why: "a dialog is open".into(), signals: look(inner, &order) });
+        }
         _ => {}
     }
     if process.person_at_keyboard {
-        return Ok(Delivered::Held { why: "a person's draft is in the way".into() });
+        let typed = Signal {
+            attempt: order.attempt,
+            source: Source::Terminal,
+            at: inner.wall(),
+            confidence: Confidence::High,
+            reading: Reading::HumanTyped,
+        };
+        return Ok(Delivered::Held { why: "a person's draft is in the way".into(), signals: vec![typed] });
     }
     let conversation = process.conversation.clone();
-    let taken = inner
-        .outside
-        .conversations
-        .get(&conversation)
-        .is_some_and(|turns| turns.iter().any(|turn| turn.delivery == Some(order.delivery)));
-    if taken && !careless {
-        return Ok(Delivered::Taken { text: order.text.clone() });
+    let taken = |inner: &Inner| {
+        let turns = inner.outside.conversations.get(&conversation)?;
+        let place = turns.iter().position(|turn| turn.delivery == Some(order.delivery))?;
+        let turn = outside::turn_name(&conversation, place);
+        Some(Delivered::Taken { turn, text: order.text.clone() })
+    };
+    if let Some(taken) = taken(inner).filter(|_| !careless) {
+        return Ok(taken);
     }
     // Either the draft of an earlier try is there, or it is typed now; then Enter.
     let process = inner.outside.processes.get_mut(&key).expect("looked up above");
@@ -114,7 +130,7 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     process.draft = None;
     outside::take_turn(inner, key, Some(order.delivery), &order.text);
     let sure = inner.rng.u8(..4) == 0;
-    Ok(if sure { Delivered::Taken { text: order.text.clone() } } else { Delivered::Written })
+    Ok(taken(inner).filter(|_| sure).unwrap_or(Delivered::Written))
 }
 
 fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {

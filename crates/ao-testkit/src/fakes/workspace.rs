@@ -27,7 +27,8 @@ impl Workspace for Fake {
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
-        self.universe.lock().outside.tree_facts(&order.path)
+        let inner = self.universe.lock();
+        place(&inner, order).map(|path| inner.outside.tree_facts(&path)).unwrap_or_default()
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
@@ -84,18 +85,26 @@ fn create(
 fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
     let wanted = inner.log.ledger.removal_wanted(order.session);
     inner.must(wanted, Invariant::CommitFirst, || {
-        format!("`{}` is removed, and no wish for that is in the log", order.path)
+        format!("the tree of {} is removed, and no wish for that is in the log", order.session)
     });
-    if !inner.outside.trees.contains_key(&order.path) {
-        return Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
-    }
-    let reasons = reasons_to_keep(&inner.outside.tree_facts(&order.path));
+    let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
+    let Some(path) = place(inner, order) else { return gone };
+    let reasons = reasons_to_keep(&inner.outside.tree_facts(&path));
     if !reasons.is_empty() && inner.careless != Careless::Workspace {
         return Removal::Kept { reasons };
     }
     inner.must(reasons.is_empty(), Invariant::NothingDeleted, || {
-        format!("`{}` was removed, though the gate says: {reasons:?}", order.path)
+        format!("`{path}` was removed, though the gate says: {reasons:?}")
     });
-    inner.outside.trees.remove(&order.path);
-    Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) }
+    inner.outside.trees.remove(&path);
+    gone
+}
+
+/// Where the tree is, if there is one: where the daemon says, or, if it does not know, what bears the session's mark.
+fn place(inner: &Inner, order: &RemoveOrder) -> Option<String> {
+    let trees = &inner.outside.trees;
+    match &order.tree {
+        Some(tree) => trees.contains_key(&tree.path).then(|| tree.path.clone()),
+        None => trees.iter().find(|(_, tree)| tree.session == order.session).map(|(path, _)| path.clone()),
+    }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ao_core::ConversationId;
 use ao_core::budget::Spend;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::session::ProcessRef;
@@ -69,12 +70,14 @@ fn boot(inner: &mut Inner, key: Key) {
     match prompt {
         Some(text) => {
             let turns = &inner.outside.conversations[&conversation];
-            if turns.iter().any(|turn| delivery.is_some() && turn.delivery == delivery) {
+            match turns.iter().position(|turn| delivery.is_some() && turn.delivery == delivery) {
                 // An earlier launch got it through: it is not said twice, but it is told.
-                report_taken(inner, key, text);
-                rest(inner, key);
-            } else {
-                take_turn(inner, key, delivery, &text);
+                Some(place) => {
+                    let turn = turn_name(&conversation, place);
+                    send(inner, Report::Taken { session: key.0, attempt: key.1, turn, text });
+                    rest(inner, key);
+                }
+                None => take_turn(inner, key, delivery, &text),
             }
         }
         None => rest(inner, key),
@@ -85,14 +88,15 @@ fn boot(inner: &mut Inner, key: Key) {
 pub(crate) fn take_turn(inner: &mut Inner, key: Key, delivery: Option<u32>, text: &str) {
     let Some(process) = inner.outside.processes.get_mut(&key) else { return };
     let conversation = process.conversation.clone();
-    let turns = inner.outside.conversations.entry(conversation).or_default();
+    let turns = inner.outside.conversations.entry(conversation.clone()).or_default();
+    let turn = turn_name(&conversation, turns.len());
     let again = delivery.is_some() && turns.iter().any(|turn| turn.delivery == delivery);
     turns.push(Turn { delivery, text: text.to_owned() });
     inner.must(!again, Invariant::AcceptedOnce, || {
         format!("delivery {} is a second turn of {}: {text:?}", delivery.unwrap_or(0), key.0)
     });
     inner.note(|| Line::Note(format!("{} attempt {} takes {text:?}", key.0, key.1)));
-    report_taken(inner, key, text.to_owned());
+    send(inner, Report::Taken { session: key.0, attempt: key.1, turn, text: text.to_owned() });
     let temper = inner.outside.temper(key.0).clone();
     let silent = inner.rng.u16(..1000) < temper.silent;
     set(inner, key, Mind::Working { silent });
@@ -222,8 +226,9 @@ fn plan_over(inner: &mut Inner, key: Key, after: u64) {
 
 // ── what is seen of it ──
 
-fn report_taken(inner: &mut Inner, key: Key, text: String) {
-    send(inner, Report::Taken { session: key.0, attempt: key.1, text });
+/// The name of a turn: the same from whoever tells of it.
+pub(crate) fn turn_name(conversation: &ConversationId, place: usize) -> String {
+    format!("{conversation} {place}")
 }
 
 fn report_hook(inner: &mut Inner, key: Key, reading: Reading) {

@@ -14,7 +14,7 @@ use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Tim
 use ao_ports::Report;
 use tokio::sync::Notify;
 
-pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn};
+pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn, turn_name};
 pub(crate) use forge::{check, fresh_pull, shake};
 
 /// A process, by whose it is.

@@ -193,7 +193,7 @@ fn own_branch(inner: &Inner, session: &Session) -> bool {
 }
 
 fn holds_branch(session: &Session) -> bool {
-    session.is_live() || session.workspace.path().is_some()
+    session.is_live() || session.workspace.may_exist()
 }
 
 /// Whether now is a time to speak.
@@ -247,7 +247,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 *place = Place::Waiting;
             }
         }
-        E::Accepted { delivery } => {
+        E::Accepted { delivery, .. } => {
             let mut any = false;
             for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
                 *place = Place::Accepted;
@@ -262,6 +262,13 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 return wrong(format!("delivery {delivery} is accepted, but the agent never read it"));
             }
         }
+        E::TakenAfterAll { messages, .. } => {
+            for no in messages {
+                if book.insert(*no, Place::Accepted) != Some(Place::Failed) {
+                    return wrong(format!("message {no} is taken after all, though it was not given up"));
+                }
+            }
+        }
         E::DeliveryFailed { delivery, .. } => {
             for place in book.values_mut().filter(|place| **place == Place::UnderWay(*delivery)) {
                 *place = Place::Failed;
@@ -274,7 +281,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 }
             }
         }
-        E::Archived {} if inner.log.ledger.open(id).next().is_some() => {
+        E::Archived { .. } if inner.log.ledger.open(id).next().is_some() => {
             return wrong("it is archived with messages that have no end".into());
         }
         _ => {}

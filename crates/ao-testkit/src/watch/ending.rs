@@ -34,7 +34,7 @@ pub(crate) fn replays(inner: &mut Inner) {
 
 /// What tells two states apart. Their indexes are compared by what they answer, not by how they came about.
 fn difference(replayed: &State, known: &State) -> Option<String> {
-    let differs = |id: &&SessionId| replayed.sessions.get(id) != known.sessions.get(id);
+    let differs = |id: &&SessionId| replayed.sessions.get(*id) != known.sessions.get(*id);
     if let Some(id) = known.sessions.keys().chain(replayed.sessions.keys()).find(differs) {
         let (ours, logged) = (replayed.sessions.get(id), known.sessions.get(id));
         return Some(format!("{id} is {ours:?} and not {logged:?}"));
@@ -125,7 +125,7 @@ fn restless(state: &State, session: &Session) -> Option<String> {
             Some("waits for a slot, and nothing is in its way".into())
         }
         // A held one waits for a person, and says so.
-        Phase::Retrying { .. } if !session.holds.is_empty() => None,
+        Phase::Retrying { .. } | Phase::Starting { .. } if !session.holds.is_empty() => None,
         Phase::Preparing { .. }
         | Phase::Starting { .. }
         | Phase::Stopping { .. }

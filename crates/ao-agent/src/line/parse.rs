@@ -1,0 +1,167 @@
+//! What an agent says, read from one line.
+
+use ao_core::Timestamp;
+use ao_core::budget::Spend;
+use ao_core::evidence::Reading;
+use serde::Deserialize;
+
+/// Longer lines are passed over. A message of the most bytes that a delivery may have fits, however it is escaped.
+pub const LINE_MOST: usize = 256 * 1024;
+/// The most of a word about what the agent does; it is shown, not sent on.
+const DOING_MOST: usize = 200;
+/// The most of a question; a person has to be able to read all of it.
+const QUESTION_MOST: usize = 4000;
+
+/// Something an agent says.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(tag = "ao", rename_all = "snake_case")]
+pub enum Line {
+    /// It has come up.
+    Started,
+    /// It took this text as a turn of the user's.
+    Taken {
+        /// The number that the message came with.
+        delivery: Option<u32>,
+        text: String,
+    },
+    Working {
+        #[serde(default)]
+        doing: String,
+    },
+    Idle,
+    Asking {
+        question: String,
+    },
+    Blocked {
+        #[serde(default)]
+        on: String,
+    },
+    /// The provider refuses more work.
+    Limited {
+        /// Until then, in milliseconds since the Unix epoch.
+        until: Option<i64>,
+    },
+    /// What this process has used up so far, in all.
+    Spent {
+        micros: Option<u64>,
+        tokens: Option<u64>,
+        #[serde(default)]
+        turns: u64,
+        #[serde(default)]
+        seconds: u64,
+    },
+}
+
+/// Reads a line. `None` if it is none of the protocol: other output, a later version's, cut off, or too long.
+pub fn parse_line(line: &str) -> Option<Line> {
+    let line = line.trim();
+    // Most of what programs print is told apart by its first byte.
+    if line.len() > LINE_MOST || !line.starts_with('{') {
+        return None;
+    }
+    let mut said: Line = serde_json::from_str(line).ok()?;
+    match &mut said {
+        Line::Working { doing: text } | Line::Blocked { on: text } => cut(text, DOING_MOST),
+        Line::Asking { question } => cut(question, QUESTION_MOST),
+        _ => {}
+    }
+    Some(said)
+}
+
+impl Line {
+    /// What it says about the agent, if it says that.
+    pub fn reading(&self) -> Option<Reading> {
+        Some(match self {
+            Line::Started => Reading::Started,
+            Line::Working { doing } => Reading::Working { doing: doing.clone() },
+            Line::Idle => Reading::Idle,
+            Line::Asking { question } => Reading::Asking { question: question.clone() },
+            Line::Blocked { on } => Reading::Blocked { on: on.clone() },
+            Line::Limited { until } => Reading::Limited { until: until.map(Timestamp) },
+            Line::Taken { .. } | Line::Spent { .. } => return None,
+        })
+    }
+
+    /// What was used up, if it says that.
+    pub fn spend(&self) -> Option<Spend> {
+        match *self {
+            Line::Spent { micros, tokens, turns, seconds } => Some(Spend { micros, tokens, turns, seconds }),
+            _ => None,
+        }
+    }
+}
+
+fn cut(text: &mut String, most: usize) {
+    if let Some((at, _)) = text.char_indices().nth(most) {
+        text.truncate(at);
+        text.push('…');
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn each_word_of_the_protocol_is_understood() {
+        for (line, expected) in [
+            (r#"{"ao":"started"}"#, Line::Started),
+            (
+                r#"{"ao":"taken","delivery":3,"text":"go"}"#,
+                Line::Taken { delivery: Some(3), text: "go".into() },
+            ),
+            (r#"{"text":"go","ao":"taken"}"#, Line::Taken { delivery: None, text: "go".into() }),
+            (r#" {"ao":"working","doing":"tests"} "#, Line::Working { doing: "tests".into() }),
+            (r#"{"ao":"working"}"#, Line::Working { doing: String::new() }),
+            (r#"{"ao":"idle","since":7}"#, Line::Idle),
+            (r#"{"ao":"asking","question":"May I?"}"#, Line::Asking { question: "May I?".into() }),
+            (r#"{"ao":"blocked","on":"a key"}"#, Line::Blocked { on: "a key".into() }),
+            (r#"{"ao":"limited","until":5}"#, Line::Limited { until: Some(5) }),
+            (
+                r#"{"ao":"spent","micros":12,"turns":1}"#,
+                Line::Spent { micros: Some(12), tokens: None, turns: 1, seconds: 0 },
+            ),
+        ] {
+            assert_eq!(parse_line(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn anything_else_is_passed_over() {
+        for line in [
+            "",
+            "compiling…",
+            "{",
+            "{}",
+            "[]",
+            "idle",
+            r#"{"ao":"idle""#,
+            r#"{"ao":"dancing"}"#,
+            r#"{"ao":7}"#,
+            r#"{"ao":"asking"}"#,
+            r#"{"ao":"taken","text":7}"#,
+            r#"{"level":"info","message":"{\"ao\":\"idle\"}"}"#,
+        ] {
+            assert_eq!(parse_line(line), None, "{line}");
+        }
+        let long = format!(r#"{{"ao":"working","doing":"{}"}}"#, "x".repeat(LINE_MOST));
+        assert_eq!(parse_line(&long), None);
+    }
+
+    #[test]
+    fn what_is_shown_is_bounded() {
+        let line = format!(r#"{{"ao":"working","doing":"{}"}}"#, "ü".repeat(1000));
+        let Some(Line::Working { doing }) = parse_line(&line) else { panic!() };
+        assert_eq!(doing.chars().count(), DOING_MOST + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_is_too_odd(line in "(\\PC|[{}\":\\\\\n])*") {
+            let _ = parse_line(&line);
+            let _ = parse_line(&format!("{{\"ao\":\"taken\",{line}}}"));
+        }
+    }
+}

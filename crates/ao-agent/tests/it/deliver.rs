@@ -1,0 +1,82 @@
+//! A message arrives once, and never in a dialog.
+
+use std::sync::Arc;
+
+use ao_agent::Prompt;
+use ao_core::evidence::Reading;
+use ao_ports::{Agent, Delivered};
+
+use crate::support::{Buffers, agent, follow, order, process};
+
+#[tokio::test(start_paused = true)]
+async fn a_message_is_one_line_with_its_number() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    let text = "one\n\"two\"\u{7}\r\n";
+    assert_eq!(agent.deliver(&order(3, 1, text)).await, Ok(Delivered::Written));
+    let told = buffers.told();
+    assert_eq!(told[0].matches('\n').count(), 1);
+    let read: serde_json::Value = serde_json::from_str(&told[0]).unwrap();
+    assert_eq!((&read["ao"], &read["delivery"]), (&"message".into(), &3.into()));
+    assert_eq!(read["text"], text);
+}
+
+/// The daemon dies between written and accepted: the next one looks before it writes.
+///
+/// acceptance: M6
+#[tokio::test(start_paused = true)]
+async fn what_was_taken_is_not_written_again_by_a_new_daemon() {
+    let buffers = Arc::new(Buffers::default());
+    let (first, _) = agent(&buffers, Prompt::Lines, &[]);
+    first.deliver(&order(1, 1, "go")).await.unwrap();
+    drop(first);
+    buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
+    for tries in [1, 2] {
+        let (next, _) = agent(&buffers, Prompt::Lines, &[]);
+        let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
+        assert_eq!(next.deliver(&order(1, tries, "go")).await, Ok(taken));
+    }
+    assert_eq!(buffers.told().len(), 1);
+
+    // The same words with another number are another message.
+    let (next, _) = agent(&buffers, Prompt::Lines, &[]);
+    assert_eq!(next.deliver(&order(2, 1, "go")).await, Ok(Delivered::Written));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_not_taken_is_written_again_on_a_line_of_its_own() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    agent.deliver(&order(1, 1, "go")).await.unwrap();
+    agent.deliver(&order(1, 2, "go")).await.unwrap();
+    let told = buffers.told();
+    assert_eq!(told[1], format!("\n{}", told[0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    buffers.says(r#"{"ao":"asking","question":"May I?"}"#);
+    agent.follow(follow()).await;
+    notebook.until(1).await;
+    let Ok(Delivered::Held { why, signals }) = agent.deliver(&order(1, 1, "go")).await else {
+        panic!("it is held")
+    };
+    assert_eq!(why, "a question is open: May I?");
+    assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
+    assert_eq!(buffers.told(), [""; 0]);
+    agent.answer(&process(), "yes").await.unwrap();
+    assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"text\":\"yes\"}\n"]);
+    buffers.says(r#"{"ao":"idle"}"#);
+    notebook.until(2).await;
+    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Written));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_with_its_task_as_argument_is_not_written_to() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, _) = agent(&buffers, Prompt::Argument, &[]);
+    assert!(matches!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Held { .. })));
+    assert_eq!(buffers.told(), [""; 0]);
+}

@@ -1,0 +1,73 @@
+//! What an agent says becomes reports, once, and nothing else does.
+
+use std::sync::Arc;
+
+use ao_agent::Prompt;
+use ao_core::input::Life;
+use ao_ports::{Agent, LookOrder};
+
+use crate::support::{ATTEMPT, Buffers, SESSION, agent, follow, process};
+
+#[tokio::test(start_paused = true)]
+async fn lines_are_reported_in_order_and_other_output_is_not() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    agent.follow(follow()).await;
+    agent.follow(follow()).await;
+    buffers.says("warming up");
+    buffers.says(r#"{"ao":"idle"}"#);
+    assert_eq!(notebook.until(1).await, ["Idle"]);
+    buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
+    buffers.says(r#"{"ao":"working","doing":"tests"} "#);
+    buffers.says(r#"{"level":"info","ao":"nothing"}"#);
+    buffers.says(r#"{"ao":"spent","turns":2}"#);
+    let expected = ["Idle", "Taken \"go\"", "Working { doing: \"tests\" }", "Spent 2"];
+    assert_eq!(notebook.until(4).await, expected);
+    agent.leave(SESSION);
+    buffers.says(r#"{"ao":"idle"}"#);
+    assert_eq!(notebook.until(5).await, expected, "it is not read any more");
+}
+
+/// A text that was taken before is no proof of a later message with the same words.
+#[tokio::test(start_paused = true)]
+async fn after_a_restart_only_the_last_word_counts() {
+    let buffers = Arc::new(Buffers::default());
+    for line in [
+        r#"{"ao":"working"}"#,
+        r#"{"ao":"taken","delivery":1,"text":"go"}"#,
+        r#"{"ao":"spent","turns":1}"#,
+        r#"{"ao":"idle"}"#,
+    ] {
+        buffers.says(line);
+    }
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    agent.follow(follow()).await;
+    assert_eq!(notebook.until(2).await, ["Idle"]);
+}
+
+/// Otherwise a lost "idle" would never heal: each look would renew the claim to be working.
+#[tokio::test(start_paused = true)]
+async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
+    let buffers = Arc::new(Buffers::default());
+    buffers.says(r#"{"ao":"working"}"#);
+    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    let order =
+        LookOrder { session: SESSION, attempt: ATTEMPT, process: Some(process()), conversation: None };
+    for (life, expected) in [
+        (Life::Alive { busy: true }, "Alive { busy: true }"),
+        (Life::Gone { code: Some(1) }, "Exited { code: Some(1) }"),
+        (Life::Unknown, "Unreadable { why: \"the runtime cannot tell\" }"),
+    ] {
+        *buffers.life.lock().unwrap() = Some(life);
+        let seen = agent.look(&order).await.unwrap();
+        assert_eq!(seen.iter().map(|seen| format!("{:?}", seen.reading)).collect::<Vec<_>>(), [expected]);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_program_that_was_started_with_a_task_has_it() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Argument, &[]);
+    agent.follow(ao_agent::Follow { with_launch: Some("go".into()), ..follow() }).await;
+    assert_eq!(notebook.reports(), ["Taken \"go\""]);
+}

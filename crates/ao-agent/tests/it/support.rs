@@ -1,0 +1,159 @@
+//! A runtime whose one process is two buffers, and a notebook for reports.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ao_agent::{CommandAgent, Follow, Options, Prompt};
+use ao_core::input::{Counted, Life};
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{
+    Clock, DeliverOrder, EndOrder, Output, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities,
+    RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+};
+use async_trait::async_trait;
+
+pub(crate) const SESSION: SessionId = SessionId(0x4f);
+pub(crate) const ATTEMPT: Attempt = Attempt(1);
+
+/// The process, as the runtime keeps it over restarts of the daemon.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    said: Mutex<Vec<u8>>,
+    told: Mutex<Vec<String>>,
+    numbers: Mutex<BTreeSet<u64>>,
+    pub(crate) life: Mutex<Option<Life>>,
+    fresh: AtomicU64,
+}
+
+impl Buffers {
+    pub(crate) fn says(&self, line: &str) {
+        self.said.lock().unwrap().extend_from_slice(format!("{line}\n").as_bytes());
+    }
+
+    /// What was written to the process, write by write.
+    pub(crate) fn told(&self) -> Vec<String> {
+        self.told.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Runtime for Buffers {
+    fn abilities(&self) -> RuntimeAbilities {
+        RuntimeAbilities { pipes: true, ..RuntimeAbilities::default() }
+    }
+
+    async fn start(&self, _: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+        Ok(process())
+    }
+
+    async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+        assert!(self.numbers.lock().unwrap().insert(order.number), "a number is used once");
+        self.told.lock().unwrap().push(String::from_utf8(order.bytes.clone()).unwrap());
+        Ok(WriteOutcome::Written)
+    }
+
+    async fn output(&self, _: &ProcessRef, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+        let said = self.said.lock().unwrap();
+        let rest = said.get(from as usize..).unwrap_or_default();
+        Ok(Output { from, bytes: rest[..rest.len().min(limit)].to_vec() })
+    }
+
+    async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
+        Err(RuntimeError::Failed("no screen".into()))
+    }
+
+    async fn look(&self, _: &ProcessRef) -> Life {
+        self.life.lock().unwrap().unwrap_or(Life::Alive { busy: false })
+    }
+
+    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+        Ok(vec![])
+    }
+
+    async fn end(&self, _: &EndOrder) -> Result<(), RuntimeError> {
+        Ok(())
+    }
+}
+
+/// tokio's clock, so that tests can stop it; and numbers in a row.
+impl Clock for Buffers {
+    fn now(&self) -> Timestamp {
+        Timestamp(0)
+    }
+
+    fn fresh(&self) -> u64 {
+        self.fresh.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[derive(Default)]
+pub(crate) struct Notebook {
+    reports: Mutex<Vec<Report>>,
+}
+
+#[async_trait]
+impl Reporter for Notebook {
+    async fn report(&self, report: Report) {
+        self.reports.lock().unwrap().push(report);
+    }
+}
+
+impl Notebook {
+    /// What was reported, in short.
+    pub(crate) fn reports(&self) -> Vec<String> {
+        let short = |report: &Report| match report {
+            Report::Signal { signal, .. } => format!("{:?}", signal.reading),
+            Report::Taken { text, .. } => format!("Taken {text:?}"),
+            Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
+        };
+        self.reports.lock().unwrap().iter().map(short).collect()
+    }
+
+    /// Waits until there are so many. With a paused clock the bound costs no time.
+    pub(crate) async fn until(&self, count: usize) -> Vec<String> {
+        let enough = async {
+            while self.reports().len() < count {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _ = tokio::time::timeout(Duration::from_secs(60), enough).await;
+        self.reports()
+    }
+}
+
+pub(crate) fn process() -> ProcessRef {
+    ProcessRef("ses_4f/1".into())
+}
+
+pub(crate) fn follow() -> Follow {
+    Follow { session: SESSION, attempt: ATTEMPT, process: process(), with_launch: None }
+}
+
+pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> (CommandAgent, Arc<Notebook>) {
+    let options = Options {
+        name: "mine".into(),
+        program: "my-agent".into(),
+        args: args.iter().map(ToString::to_string).collect(),
+        env: BTreeMap::new(),
+        prompt,
+    };
+    let agent = CommandAgent::new(options, buffers.clone(), buffers.clone());
+    let notebook = Arc::new(Notebook::default());
+    agent.watch(notebook.clone());
+    (agent, notebook)
+}
+
+pub(crate) fn order(delivery: u32, tries: u32, text: &str) -> DeliverOrder {
+    DeliverOrder {
+        session: SESSION,
+        attempt: ATTEMPT,
+        process: Some(process()),
+        conversation: None,
+        delivery,
+        tries,
+        text: text.into(),
+        interrupt: false,
+    }
+}

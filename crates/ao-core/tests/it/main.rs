@@ -1,0 +1,9 @@
+//! The core as a whole: inputs in, events out, step by step.
+
+mod desk;
+mod evidence;
+mod incidents;
+mod limits;
+mod outbox;
+mod sessions;
+mod stored;

@@ -1,0 +1,274 @@
+//! Messages: never lost, never twice, never rude.
+
+use ao_core::evidence::{Reading, Source};
+use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput, Stage};
+use ao_core::{Input, Refusal};
+
+use crate::desk::{Desk, asking, exited, message, working};
+
+/// acceptance: M7
+#[test]
+fn an_agent_idle_for_an_hour_gets_a_message_at_once() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(3600);
+    desk.send(session, "Still there?");
+    assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try 1)")]);
+    desk.write(session);
+    desk.prove(session, "Still there?");
+    assert!(desk.session(session).outbox.is_empty());
+}
+
+/// acceptance: M5
+#[test]
+fn a_message_waits_for_the_end_of_the_turn_and_keeps_its_place() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(10);
+    desk.sees(session, Source::Hook, working());
+    desk.send(session, "first");
+    desk.send(session, "second");
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    desk.wait(10);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    let texts = |desk: &Desk| desk.session(session).outbox.current.clone().unwrap().text;
+    assert_eq!(texts(&desk), "first");
+    desk.write(session);
+    desk.prove(session, "first");
+    assert_eq!(texts(&desk), "second");
+}
+
+/// acceptance: M5
+#[test]
+fn an_interrupt_goes_ahead_into_the_running_turn() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(10);
+    desk.sees(session, Source::Hook, working());
+    desk.send(session, "later");
+    desk.tell(session, message("stop that", true));
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "stop that");
+}
+
+/// acceptance: M3
+#[test]
+fn nothing_is_typed_into_a_dialog() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(10);
+    desk.sees(session, Source::Hook, asking());
+    desk.send(session, "hello");
+    desk.tell(session, message("urgent", true));
+    desk.wait(3600);
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "urgent");
+}
+
+/// acceptance: M4
+#[test]
+fn nothing_is_typed_over_a_person() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(60);
+    desk.sees(session, Source::Terminal, Reading::HumanTyped);
+    desk.wait(2);
+    desk.send(session, "hello");
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    desk.wait(8);
+    assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try 1)")]);
+}
+
+/// acceptance: M2
+#[test]
+fn what_is_never_accepted_fails_after_a_few_tries_and_keeps_its_text() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "Are you there?");
+    for tries in 1..=4 {
+        assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try {tries})")]);
+        desk.write(session);
+        // A prompt-submit hook that fires for something else is no proof.
+        desk.prove(session, "a scheduled reminder");
+        desk.wait(11);
+    }
+    let (failed, why) = &desk.session(session).outbox.failed[0];
+    assert_eq!((failed.body.as_str(), why.as_str()), ("Are you there?", "not accepted after 4 tries"));
+    assert_eq!(
+        desk.told(),
+        ["a message to `app-1` was not accepted after 4 tries; its text is kept in the outbox"]
+    );
+}
+
+/// acceptance: M6
+#[test]
+fn after_a_crash_between_written_and_accepted_the_same_delivery_goes_on() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "hello");
+    let before = desk.wanted(session);
+    // The daemon dies before it hears that it was written: the very same delivery is wanted again.
+    let restarted = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
+    assert_eq!(restarted, desk.state);
+    assert_eq!(ao_core::wants(&restarted, &ao_core::Scope::Session(session)), before);
+    desk.write(session);
+    // It dies again; the proof arrives afterwards, twice.
+    desk.state = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
+    desk.prove(session, "hello");
+    desk.prove(session, "hello");
+    assert_eq!(desk.session(session).outbox.accepted, 2, "the task and the message");
+    assert!(desk.session(session).outbox.is_empty());
+}
+
+#[test]
+fn an_agent_that_dies_with_a_message_unproven_is_asked_again_under_the_same_number() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "hello");
+    desk.write(session);
+    desk.sees(session, Source::Process, exited(1));
+    desk.ended(session);
+    desk.wait(5);
+    desk.launch(session);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.wait(1);
+    assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try 2)")]);
+    desk.prove(session, "hello");
+    assert!(desk.session(session).outbox.is_empty());
+}
+
+#[test]
+fn news_is_gathered_and_what_is_outdated_is_replaced() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(10);
+    desk.sees(session, Source::Hook, working());
+    let news = |problem: &str, body: &str| {
+        let incident = ao_core::incident::IncidentKey {
+            subject: ao_core::incident::Subject::Session(session),
+            kind: ao_core::incident::IncidentKind::CiFailed,
+            problem: problem.into(),
+        };
+        SessionInput::Send(NewMessage {
+            from: Sender::Daemon,
+            kind: MessageKind::News { incident },
+            body: body.into(),
+            interrupt: false,
+            key: None,
+        })
+    };
+    desk.tell(session, news("lint", "lint fails at c1"));
+    desk.tell(session, news("test", "test fails at c1"));
+    desk.tell(session, news("lint", "lint fails at c2"));
+    desk.send(session, "And a word from me.");
+    desk.wait(10);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    let current = desk.session(session).outbox.current.clone().unwrap();
+    assert_eq!(current.text, "test fails at c1\n\nlint fails at c2");
+    assert_eq!(current.stage, Stage::Writing);
+    assert_eq!(desk.session(session).outbox.waiting.len(), 1);
+}
+
+#[test]
+fn a_repeated_request_is_one_message() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let send = || {
+        SessionInput::Send(NewMessage {
+            from: Sender::Person("ann".into()),
+            kind: MessageKind::Text,
+            body: "once".into(),
+            interrupt: false,
+            key: Some("request 7".into()),
+        })
+    };
+    desk.tell(session, send());
+    desk.tell(session, send());
+    assert_eq!(desk.count("session.message_queued"), 2, "the task and the message");
+}
+
+#[test]
+fn a_message_that_cannot_be_is_refused_with_a_way_out() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let mut refused = |body: &str| {
+        desk.try_take(Input::Session { session, input: message(body, false) }).unwrap_err().to_string()
+    };
+    assert_eq!(refused("  "), "the message is empty");
+    let long = "x".repeat(40_000);
+    assert_eq!(
+        refused(&long),
+        "the message has 40000 bytes, more than the 32768 that fit; put it into a file and send its path"
+    );
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.ended(session);
+    let refused = desk.try_take(Input::Session { session, input: message("hi", false) }).unwrap_err();
+    assert_eq!(refused, Refusal::Ended { session, outcome: "stopped by ann".into() });
+}
+
+#[test]
+fn a_dialog_seen_at_the_last_moment_puts_the_delivery_off_without_spending_a_try() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "hello");
+    for _ in 0..10 {
+        let current = desk.session(session).outbox.current.clone().unwrap();
+        let attempt = desk.session(session).attempt;
+        desk.tell(
+            session,
+            SessionInput::NotWritten {
+                attempt,
+                delivery: current.no,
+                tries: current.tries,
+                why: "a draft".into(),
+            },
+        );
+        desk.wait(61);
+    }
+    assert!(desk.session(session).outbox.failed.is_empty(), "the way was barred, but nobody gave up");
+}
+
+#[test]
+fn a_turn_proves_one_message_even_if_the_next_has_the_same_words() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "continue");
+    desk.write(session);
+    desk.send(session, "continue");
+    let first = || SessionInput::Proof {
+        attempt: ao_core::Attempt(1),
+        delivery: None,
+        turn: "t1".into(),
+        text: "continue".into(),
+    };
+    desk.tell(session, first());
+    desk.tell(session, first());
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
+}
+
+#[test]
+fn a_proof_that_comes_after_the_message_was_given_up_is_believed_and_proves_nothing_else() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "continue");
+    for _ in 0..4 {
+        desk.write(session);
+        desk.wait(11);
+    }
+    assert_eq!(desk.session(session).outbox.failed.len(), 1);
+    // Somebody says the same again, and then the proof of the first one arrives.
+    desk.send(session, "continue");
+    desk.prove(session, "continue");
+    assert!(desk.session(session).outbox.failed.is_empty());
+    assert_eq!(desk.session(session).outbox.current.clone().unwrap().no, 3, "the second is still on its way");
+    assert_eq!(desk.told().len(), 2);
+    // The adapter that wrote the second knows which one it means, even by the words of the same turn.
+    let proof = SessionInput::Proof {
+        attempt: ao_core::Attempt(1),
+        delivery: Some(3),
+        turn: "t2".into(),
+        text: "continue".into(),
+    };
+    desk.tell(session, proof);
+    assert!(desk.session(session).outbox.is_empty());
+}

@@ -1,0 +1,416 @@
+//! The life of a session: from a wish to its end, with everything that can go wrong on the way.
+
+use std::time::Duration;
+
+use ao_core::effect::Effect;
+use ao_core::evidence::{Reading, Source};
+use ao_core::input::{Census, Counted, Life};
+use ao_core::schedule::{Obstacle, obstacle};
+use ao_core::session::{AgentAbilities, Phase, SessionInput};
+use ao_core::workspace::KeepReason;
+use ao_core::{Input, Refusal, SessionId, Settings};
+
+use crate::desk::{Desk, TYPED, attempt, exited, request, task, working};
+
+fn stop() -> SessionInput {
+    SessionInput::Stop { by: "ann".into(), why: String::new() }
+}
+
+#[test]
+fn a_session_goes_from_the_queue_to_its_prompt() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    assert_eq!(desk.status(session), "setting_up: its workspace is being made");
+    assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 1, try 0)")]);
+    desk.make_ready(session);
+    assert_eq!(desk.wants(session), [format!("launch {session} (attempt 1, try 0)")]);
+    desk.launch(session);
+    assert_eq!(desk.status(session), "starting: the agent is coming up");
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_eq!(desk.wants(session), [format!("deliver 1 to {session} (try 1)")]);
+}
+
+/// acceptance: L3
+#[test]
+fn a_second_session_for_a_task_is_refused_and_told_of_the_first() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("42");
+    for _ in 0..19 {
+        assert_eq!(desk.try_spawn("42", TYPED), Err(Refusal::TaskTaken { task: task("42"), session }));
+    }
+    desk.tell(session, stop());
+    desk.make_ready(session);
+    assert_ne!(desk.spawn("42"), session);
+}
+
+#[test]
+fn names_and_branches_are_never_shared() {
+    let mut desk = Desk::new();
+    let named = |key: &str| {
+        let mut request = request(key, TYPED);
+        request.name = Some("Fix Login!".into());
+        Input::Spawn(Box::new(request))
+    };
+    let spawn =
+        |desk: &mut Desk, key: &str| desk.take(named(key)).iter().find_map(|event| event.session()).unwrap();
+    let (first, second) = (spawn(&mut desk, "1"), spawn(&mut desk, "2"));
+    assert_eq!(desk.session(first).spec.name, "fix-login");
+    assert_eq!(desk.session(second).spec.name, "fix-login-2");
+    assert_eq!(desk.session(second).spec.branch, "agent/fix-login-2");
+
+    let mut wish = request("3", TYPED);
+    wish.branch = Some("agent/fix-login".into());
+    let refused = desk.try_take(Input::Spawn(Box::new(wish))).unwrap_err();
+    assert_eq!(refused, Refusal::BranchTaken { branch: "agent/fix-login".into(), session: first });
+}
+
+#[test]
+fn a_workspace_of_another_session_is_not_taken_over() {
+    let mut desk = Desk::new();
+    let (first, second) = (desk.spawn("1"), desk.spawn("2"));
+    desk.make_ready(first);
+    let path = desk.session(first).workspace.path().unwrap().to_owned();
+    desk.tell(
+        second,
+        SessionInput::WorkspaceReady { attempt: attempt(1), path: path.clone(), base: "c0".into() },
+    );
+    assert_eq!(desk.status(second), format!("setup_failed: the workspace `{path}` belongs to {first}"));
+    assert_eq!(desk.state.owner_of_path(&path), Some(first));
+}
+
+#[test]
+fn a_failing_workspace_is_tried_a_few_times_and_then_waits_for_a_person() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    for _ in 0..3 {
+        let effect = desk.wanted(session).remove(0).key();
+        desk.tell(session, SessionInput::Failed { effect, why: "no space left".into() });
+        desk.wait(60);
+    }
+    assert_eq!(desk.status(session), "setup_failed: no space left");
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    assert_eq!(desk.told().len(), 1);
+    desk.tell(session, SessionInput::Retry);
+    assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 2, try 0)")]);
+}
+
+#[test]
+fn a_failed_launch_is_the_same_attempt_again_because_it_may_have_left_a_process() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    for tries in 0..3 {
+        assert_eq!(desk.wants(session), [format!("launch {session} (attempt 1, try {tries})")]);
+        let effect = desk.wanted(session).remove(0).key();
+        desk.tell(session, SessionInput::Failed { effect, why: "timed out".into() });
+        desk.wait(60);
+    }
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+    desk.ended(session);
+    assert_eq!(desk.status(session), "exited: its process could not be started: timed out");
+}
+
+/// acceptance: S3
+#[test]
+fn a_crashed_agent_is_ended_for_certain_and_resumed_with_its_conversation() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let conversation = desk.session(session).conversation.clone();
+    desk.sees(session, Source::Process, Reading::Exited { code: None });
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+    desk.ended(session);
+    assert_eq!(desk.status(session), "retrying: the agent was ended by a signal; starts again in 1 s");
+    desk.wait(1);
+    let Effect::Launch { plan, attempt: again, .. } = desk.wanted(session).remove(0) else {
+        panic!("a launch")
+    };
+    assert_eq!((again, plan.resume, Some(plan.conversation)), (attempt(2), true, conversation));
+}
+
+/// acceptance: L2
+#[test]
+fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let lost = desk.session(session).conversation.clone();
+    desk.sees(session, Source::Process, exited(1));
+    desk.ended(session);
+    desk.wait(5);
+    desk.tell(session, SessionInput::ConversationGone { attempt: attempt(2) });
+    desk.ended(session);
+    assert!(desk.status(session).contains("the conversation to resume is gone"), "{}", desk.status(session));
+    desk.wait(5);
+    desk.launch(session);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_ne!(desk.session(session).conversation, lost);
+    let Effect::Deliver { text, .. } = desk.wanted(session).remove(0) else { panic!("a delivery") };
+    assert_eq!(text, "Do task 1.");
+}
+
+/// acceptance: L2
+#[test]
+fn restarts_are_bounded_and_a_long_run_forgives_them() {
+    let mut desk = Desk::with(Settings { restarts: 2, ..Settings::default() });
+    let session = desk.idle("1");
+    let crash = |desk: &mut Desk| {
+        desk.sees(session, Source::Process, exited(1));
+        desk.ended(session);
+        desk.wait(60);
+    };
+    for _ in 0..2 {
+        crash(&mut desk);
+        desk.launch(session);
+    }
+    // A run of ten minutes: whatever was wrong has passed.
+    desk.sees(session, Source::Hook, Reading::Idle);
+    desk.wait(700);
+    for _ in 0..2 {
+        crash(&mut desk);
+        desk.launch(session);
+    }
+    crash(&mut desk);
+    assert_eq!(desk.status(session), "exited: the agent exited with code 1, and 2 restarts did not help");
+    assert_eq!(desk.told().len(), 1);
+    desk.wait(100_000);
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+}
+
+#[test]
+fn a_stop_waits_for_what_is_under_way_and_leaves_nothing_unknown() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    desk.tell(session, stop());
+    assert!(desk.session(session).is_live(), "the workspace is still being made");
+    desk.make_ready(session);
+    assert_eq!(desk.status(session), "stopped: stopped by ann");
+    assert!(desk.session(session).workspace.path().is_some());
+
+    let session = desk.spawn("2");
+    desk.make_ready(session);
+    desk.tell(session, stop());
+    desk.launch(session);
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+    desk.ended(session);
+    assert_eq!(desk.status(session), "stopped: stopped by ann");
+}
+
+#[test]
+fn a_process_that_cannot_be_ended_is_never_called_ended() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, stop());
+    for tries in 0..5 {
+        assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try {tries})")]);
+        let effect = desk.wanted(session).remove(0).key();
+        desk.tell(session, SessionInput::Failed { effect, why: "docker is down".into() });
+        desk.wait(60);
+    }
+    assert!(desk.session(session).is_live());
+    assert_eq!(desk.told().len(), 1, "a person knows, and knows it once");
+    desk.ended(session);
+    assert_eq!(desk.status(session), "stopped: stopped by ann");
+}
+
+/// acceptance: L4
+#[test]
+fn what_is_closed_or_merged_is_not_started_again() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, stop());
+    desk.ended(session);
+    desk.task("1", &[], true);
+    let restore = Input::Session { session, input: SessionInput::Restore };
+    assert_eq!(desk.try_take(restore), Err(Refusal::TaskClosed { task: task("1") }));
+}
+
+#[test]
+fn a_stopped_session_can_be_restored_unless_its_task_has_another() {
+    let mut desk = Desk::new();
+    let first = desk.idle("1");
+    desk.tell(first, stop());
+    desk.ended(first);
+    let second = desk.spawn("1");
+    let restore = |session| Input::Session { session, input: SessionInput::Restore };
+    assert_eq!(desk.try_take(restore(first)), Err(Refusal::TaskTaken { task: task("1"), session: second }));
+    desk.tell(second, stop());
+    desk.make_ready(second);
+    desk.take(restore(first));
+    let Effect::Launch { plan, .. } = desk.wanted(first).remove(0) else { panic!("a launch") };
+    assert!(plan.resume);
+}
+
+#[test]
+fn late_results_of_a_replaced_attempt_change_nothing() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.sees(session, Source::Process, exited(1));
+    desk.ended(session);
+    desk.wait(5);
+    desk.launch(session);
+    let before = desk.state.clone();
+    desk.tell(session, SessionInput::ProcessEnded { attempt: attempt(1) });
+    desk.tell(session, SessionInput::ConversationGone { attempt: attempt(1) });
+    desk.tell(session, SessionInput::Written { attempt: attempt(1), delivery: 1, tries: 1 });
+    assert_eq!(desk.state, before);
+    let mut late = desk.signal(session, Source::Process, exited(1));
+    late.attempt = attempt(1);
+    let refused = desk.try_take(Input::Session { session, input: SessionInput::Signal(late) }).unwrap_err();
+    assert_eq!(refused, Refusal::Stale { session, attempt: attempt(1), current: attempt(2) });
+}
+
+#[test]
+fn a_tree_goes_only_through_the_gate_and_is_kept_with_its_reasons() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let refused = desk.try_take(Input::Session { session, input: SessionInput::Cleanup }).unwrap_err();
+    assert_eq!(refused.to_string(), "the session `app-1` is idle and cannot be cleaned up: stop it first");
+    desk.tell(session, stop());
+    desk.ended(session);
+    desk.tell(session, SessionInput::Cleanup);
+    assert_eq!(desk.wants(session), [format!("remove workspace of {session} (try 0)")]);
+    desk.tell(session, SessionInput::WorkspaceKept { tries: 0, reasons: vec![KeepReason::Uncommitted] });
+    desk.wait(10 * 24 * 3600);
+    assert!(desk.session(session).workspace.path().is_some(), "a tree that was kept is not forgotten");
+    desk.tell(session, SessionInput::Cleanup);
+    desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: Some("refs/ao/rescue/1".into()) });
+    desk.wait(10 * 24 * 3600);
+    assert!(!desk.state.sessions.contains_key(&session), "what is over leaves the memory");
+}
+
+/// acceptance: L6
+#[test]
+fn never_more_than_the_cap_have_a_process_and_the_rest_wait_with_a_reason() {
+    let mut desk = Desk::with(Settings { max_live: 4, ..Settings::default() });
+    let sessions: Vec<SessionId> = (0..20).map(|n| desk.spawn(&n.to_string())).collect();
+    let taken = |desk: &Desk| sessions.iter().filter(|id| desk.session(**id).takes_slot()).count();
+    assert_eq!(taken(&desk), 4);
+    assert_eq!(obstacle(&desk.state, desk.session(sessions[19])), Some(Obstacle::Cap { max: 4 }));
+    for session in &sessions {
+        assert!(taken(&desk) <= 4);
+        if let Phase::Preparing { .. } = desk.session(*session).phase {
+            desk.make_ready(*session);
+            desk.launch(*session);
+        }
+        desk.tell(*session, stop());
+        desk.ended(*session);
+    }
+    assert_eq!(taken(&desk), 0);
+}
+
+/// acceptance: L6
+#[test]
+fn with_too_little_memory_nothing_is_started() {
+    let mut desk = Desk::with(Settings { min_free_mb: 500, ..Settings::default() });
+    desk.take(Input::Host { free_mb: 400 });
+    let session = desk.spawn("1");
+    assert_eq!(desk.status(session), "queued: waits for a free slot");
+    assert_eq!(obstacle(&desk.state, desk.session(session)), Some(Obstacle::Memory { free_mb: 400 }));
+    desk.take(Input::Host { free_mb: 600 });
+    assert!(desk.session(session).takes_slot());
+}
+
+/// acceptance: F10
+#[test]
+fn a_blocked_task_waits_for_its_blocker() {
+    let mut desk = Desk::new();
+    desk.task("9", &[], false);
+    desk.task("10", &["9"], false);
+    let session = desk.spawn("10");
+    assert_eq!(obstacle(&desk.state, desk.session(session)), Some(Obstacle::BlockedBy(task("9"))));
+    desk.task("9", &[], true);
+    assert!(desk.session(session).takes_slot());
+}
+
+#[test]
+fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
+    let mut desk = Desk::new();
+    let sessions: Vec<SessionId> = (0..6).map(|n| desk.idle(&n.to_string())).collect();
+    desk.wait(20);
+    let census = |desk: &Desk, alive: &[SessionId]| {
+        let seen = alive
+            .iter()
+            .map(|session| Counted {
+                session: *session,
+                attempt: attempt(1),
+                life: Life::Alive { busy: false },
+            })
+            .collect();
+        Input::Census(Census { runtime: "process".into(), began: desk.now, seen })
+    };
+    let none = census(&desk, &[]);
+    desk.take(none);
+    for session in &sessions {
+        assert!(desk.status(*session).starts_with("unknown: the last look at the process failed"));
+    }
+    desk.wait(20);
+    let all_but_one = census(&desk, &sessions[1..]);
+    desk.take(all_but_one);
+    assert!(desk.status(sessions[0]).starts_with("stopping: the agent was ended by a signal"));
+    assert!(desk.status(sessions[1]).starts_with("idle"));
+}
+
+#[test]
+fn a_process_that_should_not_be_is_ended() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, stop());
+    desk.ended(session);
+    let seen = vec![Counted { session, attempt: attempt(1), life: Life::Alive { busy: true } }];
+    desk.take(Input::Census(Census { runtime: "process".into(), began: desk.now, seen }));
+    let wanted = ao_core::wants(&desk.state, &ao_core::Scope::Host);
+    assert_eq!(wanted[0].key().to_string(), format!("end a stray process of {session} (attempt 1)"));
+    desk.take(Input::StrayEnded { session, attempt: attempt(1) });
+    assert!(ao_core::wants(&desk.state, &ao_core::Scope::Host).is_empty());
+}
+
+#[test]
+fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let mut desk = Desk::new();
+    let session = desk.idle_with("1", one_turn);
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    assert_eq!(desk.status(session), "exited: the agent exited with code 0");
+    assert_eq!(desk.state.slots_taken(), 0);
+    desk.send(session, "One more thing.");
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert_eq!((plan.resume, plan.prompt.as_deref()), (true, Some("One more thing.")));
+    // It ends its turns and never takes the message: there is an end to that, too.
+    for _ in 0..6 {
+        if let Phase::Starting { .. } = desk.session(session).phase {
+            desk.launch(session);
+            desk.now = desk.now + Duration::from_secs(1);
+            desk.sees(session, Source::Process, exited(0));
+            desk.ended(session);
+        }
+    }
+    assert!(desk.session(session).outbox.is_empty());
+    assert_eq!(desk.session(session).outbox.failed[0].0.body, "One more thing.");
+    assert_eq!(desk.told().len(), 1);
+}
+
+#[test]
+fn signals_of_nobody_are_refused() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let signal = desk.signal(session, Source::Hook, working());
+    let stranger = SessionId(0xdead);
+    let refused =
+        desk.try_take(Input::Session { session: stranger, input: SessionInput::Signal(signal) }).unwrap_err();
+    assert_eq!(refused, Refusal::UnknownSession(stranger));
+}
+
+#[test]
+fn what_a_failed_set_up_may_have_left_is_cleared_up_before_its_branch_is_free() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    let effect = desk.wanted(session).remove(0).key();
+    desk.tell(session, SessionInput::Failed { effect, why: "it took longer than 300 s".into() });
+    desk.tell(session, stop());
+    assert_eq!(desk.status(session), "stopped: stopped by ann");
+    assert_eq!(desk.wants(session), [format!("remove workspace of {session} (try 0)")]);
+    let branch = desk.session(session).spec.branch.clone();
+    assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), Some(session));
+    desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
+    assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), None);
+}

@@ -1,0 +1,298 @@
+//! A daemon in a temporary folder.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ao_core::budget::Limits;
+use ao_core::effect::{LaunchPlan, WorkspacePlan};
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::input::{Counted, Life, SpawnRequest};
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, StatusWord};
+use ao_core::workspace::TreeFacts;
+use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
+use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
+use ao_ports::{
+    Agent, AgentError, Clock, Command, DeliverOrder, Delivered, EndOrder, EventStore, Io, LookOrder, Made,
+    Output, Prepared, Removal, RemoveOrder, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
+    Workspace, WorkspaceError, WriteOrder, WriteOutcome,
+};
+use ao_store::Store;
+use async_trait::async_trait;
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// The outside world, and what is to go wrong in it.
+#[derive(Default)]
+pub(crate) struct World {
+    pub(crate) alive: Mutex<BTreeMap<(SessionId, Attempt), ProcessRef>>,
+    pub(crate) starts: AtomicU32,
+    pub(crate) taken: Mutex<Vec<String>>,
+    /// How many launches panic before one works.
+    pub(crate) panics: AtomicU32,
+    /// Workspaces hang for ever while this is set.
+    pub(crate) hangs: std::sync::atomic::AtomicBool,
+}
+
+pub(crate) struct House {
+    pub(crate) handle: Handle,
+    pub(crate) store: Store,
+    stop: CancellationToken,
+    running: JoinHandle<Result<(), EngineError>>,
+}
+
+impl House {
+    pub(crate) async fn open(dir: &Utf8Path, world: &Arc<World>) -> House {
+        House::open_with(dir, world, ao_store::Options::default(), Options::default()).await
+    }
+
+    pub(crate) async fn open_with(
+        dir: &Utf8Path,
+        world: &Arc<World>,
+        store: ao_store::Options,
+        options: Options,
+    ) -> House {
+        let store = Store::open(dir, store).expect("the store opens");
+        let slots = Slots {
+            runtimes: BTreeMap::from([("here".to_owned(), world.clone() as Arc<dyn Runtime>)]),
+            agents: BTreeMap::from([("parrot".to_owned(), world.clone() as Arc<dyn Agent>)]),
+            workspaces: BTreeMap::from([("folder".to_owned(), world.clone() as Arc<dyn Workspace>)]),
+            ..Slots::default()
+        };
+        let stop = CancellationToken::new();
+        let log: Arc<dyn EventStore> = Arc::new(store.clone());
+        let (engine, handle) =
+            Engine::open(options, Arc::new(Core), slots, log, Arc::new(WallClock::default()), stop.clone())
+                .await
+                .expect("the engine opens");
+        House { handle, store, stop, running: tokio::spawn(engine.run()) }
+    }
+
+    pub(crate) async fn stop(self) -> Result<(), EngineError> {
+        self.stop.cancel();
+        let ended = self.running.await.expect("the engine does not panic");
+        self.store.close().await.expect("the store closes");
+        ended
+    }
+
+    pub(crate) async fn with_project(&self) {
+        let config = ProjectConfig {
+            path: "app".into(),
+            default_branch: "main".into(),
+            max_live: None,
+            daily: Limits::default(),
+        };
+        let input = ProjectInput::Configure(config);
+        self.handle.ask(Input::Project { project: app(), input }).await.expect("the project is added");
+    }
+
+    pub(crate) async fn spawn(&self, key: &str) -> Result<SessionId, AskError> {
+        let receipt = self.handle.ask(Input::Spawn(Box::new(request(key)))).await?;
+        Ok(receipt
+            .events
+            .iter()
+            .find_map(|stamped| stamped.event.session())
+            .expect("a spawn makes a session"))
+    }
+
+    /// Watches the feed until a session has the status.
+    pub(crate) async fn until(&self, session: SessionId, word: StatusWord) {
+        let mut feed = self.handle.subscribe(0);
+        let wait = async {
+            while feed.next().await.expect("the feed goes on").is_some() {
+                if self.status(session).await == Some(word) {
+                    return;
+                }
+            }
+        };
+        let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
+        assert!(waited.is_ok(), "{session} is {:?} and not {word:?}", self.status(session).await);
+    }
+
+    pub(crate) async fn status(&self, session: SessionId) -> Option<StatusWord> {
+        let now = now();
+        self.handle
+            .view(move |state| state.sessions.get(&session).map(|session| session.status(now).word))
+            .await
+            .expect("the engine runs")
+    }
+
+    /// How many messages wait for a session's agent.
+    pub(crate) async fn waiting(&self, session: SessionId) -> usize {
+        let look = move |state: &ao_core::State| state.sessions[&session].outbox.waiting.len();
+        self.handle.view(look).await.expect("the engine runs")
+    }
+
+    /// Waits for an event that the test is about.
+    pub(crate) async fn until_event(&self, wanted: impl Fn(&Event) -> bool) {
+        let mut feed = self.handle.subscribe(0);
+        let wait = async {
+            while let Some(published) = feed.next().await.expect("the feed goes on") {
+                if wanted(&published.event) {
+                    return;
+                }
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), wait).await.expect("it happens within its time");
+    }
+}
+
+pub(crate) fn temp() -> (tempfile::TempDir, Utf8PathBuf) {
+    let dir = tempfile::tempdir().expect("a temporary folder");
+    let path = Utf8PathBuf::from_path_buf(dir.path().join("data")).expect("a readable path");
+    (dir, path)
+}
+
+pub(crate) fn app() -> ProjectId {
+    ProjectId::new("app")
+}
+
+pub(crate) fn request(key: &str) -> SpawnRequest {
+    SpawnRequest {
+        project: app(),
+        task: Some(TaskId { project: app(), key: key.into() }),
+        role: Role::Worker,
+        title: key.into(),
+        prompt: format!("Do {key}."),
+        name: None,
+        branch: None,
+        agent: AgentChoice {
+            name: "parrot".into(),
+            account: None,
+            model: None,
+            abilities: AgentAbilities { resume: true, ..AgentAbilities::default() },
+        },
+        runtime: "here".into(),
+        workspace: "folder".into(),
+        priority: 0,
+        limits: Limits::default(),
+    }
+}
+
+pub(crate) fn idle(attempt: Attempt) -> Signal {
+    Signal {
+        attempt,
+        source: Source::Protocol,
+        at: now(),
+        confidence: Confidence::High,
+        reading: Reading::Idle,
+    }
+}
+
+fn now() -> Timestamp {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970");
+    Timestamp(since.as_millis() as i64)
+}
+
+#[derive(Default)]
+struct WallClock {
+    drawn: AtomicU64,
+}
+
+impl Clock for WallClock {
+    fn now(&self) -> Timestamp {
+        now()
+    }
+
+    fn fresh(&self) -> u64 {
+        now().0 as u64 * 1_000_000 + self.drawn.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl Workspace for World {
+    async fn create(&self, _: SessionId, _: Attempt, plan: &WorkspacePlan) -> Result<Made, WorkspaceError> {
+        if self.hangs.load(Ordering::Relaxed) {
+            std::future::pending::<()>().await;
+        }
+        Ok(Made { path: format!("app/{}", plan.name), base: "c0".into() })
+    }
+
+    async fn inspect(&self, _: &RemoveOrder) -> TreeFacts {
+        TreeFacts::default()
+    }
+
+    async fn remove(&self, _: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+        Ok(Removal::Removed { rescue: None })
+    }
+}
+
+#[async_trait]
+impl Agent for World {
+    fn abilities(&self) -> AgentAbilities {
+        AgentAbilities { resume: true, ..AgentAbilities::default() }
+    }
+
+    async fn prepare(&self, _: SessionId, _: Attempt, _: &LaunchPlan) -> Result<Prepared, AgentError> {
+        let command = Command {
+            program: "parrot".into(),
+            args: vec![],
+            env: BTreeMap::new(),
+            secrets: vec![],
+            io: Io::Pipes,
+        };
+        Ok(Prepared::Run { command, conversation: None })
+    }
+
+    async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+        self.taken.lock().unwrap().push(order.text.clone());
+        Ok(Delivered::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
+    }
+
+    async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
+        Ok(vec![idle(order.attempt)])
+    }
+}
+
+#[async_trait]
+impl Runtime for World {
+    fn abilities(&self) -> RuntimeAbilities {
+        RuntimeAbilities { outlives_daemon: true, pipes: true, ..RuntimeAbilities::default() }
+    }
+
+    async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+        if self.panics.load(Ordering::Relaxed) > 0 {
+            self.panics.fetch_sub(1, Ordering::Relaxed);
+            panic!("the adapter has a bug");
+        }
+        let mut alive = self.alive.lock().unwrap();
+        let process = alive.entry((spec.session, spec.attempt)).or_insert_with(|| {
+            self.starts.fetch_add(1, Ordering::Relaxed);
+            ProcessRef(format!("{} {}", spec.session, spec.attempt))
+        });
+        Ok(process.clone())
+    }
+
+    async fn write(&self, _: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+        Ok(WriteOutcome::Written)
+    }
+
+    async fn output(&self, _: &ProcessRef, from: u64, _: usize) -> Result<Output, RuntimeError> {
+        Ok(Output { from, bytes: vec![] })
+    }
+
+    async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
+        Err(RuntimeError::Unable { runtime: "here".into(), wish: "show a screen".into() })
+    }
+
+    async fn look(&self, _: &ProcessRef) -> Life {
+        Life::Unknown
+    }
+
+    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+        let alive = self.alive.lock().unwrap();
+        let life = Life::Alive { busy: false };
+        Ok(alive
+            .keys()
+            .map(|(session, attempt)| Counted { session: *session, attempt: *attempt, life })
+            .collect())
+    }
+
+    async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
+        self.alive.lock().unwrap().remove(&(order.session, order.attempt));
+        Ok(())
+    }
+}

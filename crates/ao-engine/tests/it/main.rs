@@ -1,0 +1,6 @@
+//! The engine on a real log on a real disk, with adapters that do what the test says.
+
+mod failures;
+mod feed;
+mod house;
+mod restart;

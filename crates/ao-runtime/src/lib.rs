@@ -1,0 +1,8 @@
+//! Where agents run.
+//!
+//! [`Processes`] runs them as plain processes on pipes, each in a process group of its own. They go on when the daemon
+//! ends, and the next daemon finds them again. Terminals, tmux, containers and pods have their own modules later.
+
+pub mod process;
+
+pub use process::{Options, Processes};

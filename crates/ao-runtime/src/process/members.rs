@@ -1,0 +1,62 @@
+//! Which processes belong to an attempt: those that carry its ids in their environment, and those in its group.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+use super::environment::{ATTEMPT, SESSION};
+use super::place::{Key, Record};
+use super::procfs::{self, Stat};
+
+/// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
+/// because a program may clear its environment.
+pub(super) fn of(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
+    let all = procfs::all()?;
+    let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &all));
+    Ok(all
+        .into_iter()
+        .filter(|process| !process.zombie && (Some(process.group) == group || carries(process.pid, key)))
+        .collect())
+}
+
+/// The process group of a record, unless its number now belongs to somebody else.
+pub(super) fn own_group(record: &Record, all: &[Stat]) -> Option<i32> {
+    match all.iter().find(|process| process.pid == record.pid) {
+        Some(leader) => (leader.start == record.start).then_some(record.pid),
+        // The leader is gone. While its group has members, the kernel gives its number to nobody else.
+        None => all
+            .iter()
+            .filter(|process| process.group == record.pid)
+            .all(|process| process.start >= record.start)
+            .then_some(record.pid),
+    }
+}
+
+/// Whether a process was started with the ids of this attempt.
+fn carries(pid: i32, key: Key) -> bool {
+    let Some(environment) = procfs::environment(pid) else { return false };
+    let has = |name: &str, value: String| {
+        let line = format!("{name}={value}");
+        environment.split(|byte| *byte == 0).any(|known| known == line.as_bytes())
+    };
+    has(SESSION, key.0.to_string()) && has(ATTEMPT, key.1.to_string())
+}
+
+impl Record {
+    pub(super) fn is_of_this_boot(&self) -> bool {
+        procfs::boot().is_ok_and(|boot| boot == self.boot)
+    }
+
+    /// A handle on the process, if it lives and is still the one.
+    pub(super) fn pidfd(&self) -> Option<OwnedFd> {
+        self.is_of_this_boot().then(|| pidfd(self.pid, self.start)).flatten()
+    }
+}
+
+/// A handle on a process that was seen before. Opened first and compared afterwards: what the handle is on cannot change.
+pub(super) fn pidfd(pid: i32, start: u64) -> Option<OwnedFd> {
+    let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::NONBLOCK).ok()?;
+    let same = procfs::stat(pid).ok()?.is_some_and(|process| process.start == start && !process.zombie);
+    same.then_some(pidfd)
+}

@@ -1,0 +1,79 @@
+//! What the kernel tells of processes.
+
+use std::fs;
+use std::io::{self, ErrorKind};
+
+/// A process as `/proc/<pid>/stat` has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stat {
+    pub(super) pid: i32,
+    pub(super) group: i32,
+    /// Ended, and waits for its parent to notice.
+    pub(super) zombie: bool,
+    /// Processor time used, in ticks.
+    pub(super) used: u64,
+    pub(super) start: u64,
+}
+
+/// Reads one process, `None` if there is none with this pid.
+pub(super) fn stat(pid: i32) -> io::Result<Option<Stat>> {
+    match fs::read_to_string(format!("/proc/{pid}/stat")) {
+        Ok(text) => parse(&text)
+            .map(Some)
+            .ok_or_else(|| io::Error::new(ErrorKind::InvalidData, format!("odd `/proc/{pid}/stat`: {text}"))),
+        // Gone before the file was opened, or while it was read.
+        Err(err) if err.kind() == ErrorKind::NotFound || !fs::exists(format!("/proc/{pid}"))? => Ok(None),
+        Err(err) => Err(err),
+    }
+}
+
+/// Reads every process that is there.
+pub(super) fn all() -> io::Result<Vec<Stat>> {
+    let mut processes = Vec::new();
+    for entry in fs::read_dir("/proc")? {
+        if let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok())
+            && let Some(process) = stat(pid)?
+        {
+            processes.push(process);
+        }
+    }
+    Ok(processes)
+}
+
+/// The environment that a process was started with. `None` if it is gone, or not ours to look into.
+pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
+    fs::read(format!("/proc/{pid}/environ")).ok()
+}
+
+/// Which boot of this host it is; start times mean nothing across boots.
+pub(super) fn boot() -> io::Result<String> {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
+}
+
+fn parse(text: &str) -> Option<Stat> {
+    // The name stands in brackets and may hold anything, brackets too.
+    let (front, back) = text.rsplit_once(')')?;
+    let pid = front.split_once(' ')?.0.parse().ok()?;
+    let fields: Vec<&str> = back.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    Some(Stat {
+        pid,
+        group: fields.get(2)?.parse().ok()?,
+        zombie: matches!(*fields.first()?, "Z" | "X"),
+        used: number(11)? + number(12)?,
+        start: number(19)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_brackets_and_spaces_is_passed_over() {
+        let text = "42 (a) b (c)) S 1 40 40 0 -1 4194304 1 2 3 4 50 7 0 0 20 0 1 0 123456 1000 2 18446744073709551615";
+        assert_eq!(parse(text), Some(Stat { pid: 42, group: 40, zombie: false, used: 57, start: 123_456 }));
+        assert_eq!(parse("42 (x"), None);
+        assert_eq!(parse("42 (x) S 1"), None);
+    }
+}

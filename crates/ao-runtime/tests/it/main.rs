@@ -1,0 +1,8 @@
+//! Real processes.
+
+mod end;
+mod killed;
+mod restart;
+mod start;
+mod support;
+mod talk;

@@ -1,0 +1,150 @@
+//! A runtime on a throw-away folder, and what it reports.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ao_core::evidence::Reading;
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, StartSpec};
+use ao_runtime::{Options, Processes};
+use async_trait::async_trait;
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Generous: it only decides how long a failing test takes.
+const BOUND: Duration = Duration::from_secs(20);
+
+pub(crate) const ATTEMPT: Attempt = Attempt(1);
+
+pub(crate) struct Bench {
+    dir: PathBuf,
+    /// Removes the folder, if it is the bench's own.
+    _own: Option<TempDir>,
+    pub(crate) session: SessionId,
+    pub(crate) runtime: Processes,
+    reports: UnboundedReceiver<Report>,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Bench {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().to_owned();
+        // Unique on the host: tests run beside each other, and members are found by this id.
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        let session =
+            SessionId(nanos ^ (u64::from(std::process::id()) << 40) ^ NEXT.fetch_add(1, Ordering::Relaxed));
+        Bench { _own: Some(dir), ..Bench::at(&path, session) }
+    }
+
+    /// A runtime on a folder of somebody else's.
+    pub(crate) fn at(dir: &Path, session: SessionId) -> Bench {
+        let (runtime, reports) = open(dir);
+        Bench { dir: dir.to_owned(), _own: None, session, runtime, reports }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Drops the runtime and opens a new one on the same folder, as a restarted daemon does.
+    pub(crate) fn restart(&mut self) {
+        (self.runtime, self.reports) = open(&self.dir);
+    }
+
+    pub(crate) fn spec(&self, script: &str) -> StartSpec {
+        StartSpec {
+            session: self.session,
+            attempt: ATTEMPT,
+            name: "test".into(),
+            path: self.dir.display().to_string(),
+            command: Command {
+                program: "sh".into(),
+                args: vec!["-c".into(), script.into()],
+                env: BTreeMap::new(),
+                secrets: vec![],
+                io: Io::Pipes,
+            },
+        }
+    }
+
+    pub(crate) async fn start(&self, script: &str) -> ProcessRef {
+        self.runtime.start(&self.spec(script)).await.unwrap()
+    }
+
+    pub(crate) fn end_order(&self) -> EndOrder {
+        EndOrder { session: self.session, attempt: ATTEMPT, process: None }
+    }
+
+    /// The next exit that is reported for this session.
+    pub(crate) async fn exit(&mut self) -> Option<i32> {
+        let report =
+            tokio::time::timeout(BOUND, self.reports.recv()).await.expect("a report in time").unwrap();
+        match report {
+            Report::Signal { session, signal } if session == self.session && signal.attempt == ATTEMPT => {
+                match signal.reading {
+                    Reading::Exited { code } => code,
+                    other => panic!("{other:?}"),
+                }
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    pub(crate) async fn output(&self, process: &ProcessRef) -> String {
+        String::from_utf8(self.runtime.output(process, 0, usize::MAX).await.unwrap().bytes).unwrap()
+    }
+
+    /// Waits until the output fulfils a condition, and returns it.
+    pub(crate) async fn until(&self, process: &ProcessRef, enough: impl Fn(&str) -> bool) -> String {
+        let wait = async {
+            loop {
+                let output = self.output(process).await;
+                if enough(&output) {
+                    return output;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(BOUND, wait).await.expect("the output in time")
+    }
+}
+
+fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
+    let options = Options { grace: Duration::from_millis(300), ..Options::new(dir.join("state")) };
+    let runtime = Processes::new(options, Arc::new(Wall));
+    let (sender, reports) = unbounded_channel();
+    runtime.watch(Arc::new(Notebook(sender))).unwrap();
+    (runtime, reports)
+}
+
+/// Whether a process is there and has not ended.
+pub(crate) fn lives(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{}/stat", pid.trim()))
+        .is_ok_and(|stat| !stat.rsplit_once(')').unwrap().1.trim_start().starts_with('Z'))
+}
+
+struct Notebook(UnboundedSender<Report>);
+
+#[async_trait]
+impl Reporter for Notebook {
+    async fn report(&self, report: Report) {
+        // A test that has seen enough may have gone.
+        let _ = self.0.send(report);
+    }
+}
+
+struct Wall;
+
+impl Clock for Wall {
+    fn now(&self) -> Timestamp {
+        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
+    }
+
+    fn fresh(&self) -> u64 {
+        0
+    }
+}

@@ -1,0 +1,156 @@
+//! The log as text: one event a line, as JSON, for people, scripts, and other stores.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::ops::{Bound, RangeBounds};
+
+use ao_ports::{Record, Seq, StoreError};
+use camino::Utf8Path;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use crate::error::sqlite_error;
+use crate::{Store, read};
+
+/// One line of an export.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Line<'a> {
+    pub(crate) seq: Seq,
+    pub(crate) at: i64,
+    #[serde(borrow)]
+    pub(crate) kind: Cow<'a, str>,
+    pub(crate) version: u16,
+    #[serde(borrow)]
+    pub(crate) scope: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) body: &'a RawValue,
+}
+
+/// What an export has written.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Exported {
+    pub events: u64,
+    /// How many events of the range could not be read, or are not JSON. They are left out.
+    pub unreadable: u64,
+    /// The first of them and what was wrong with it.
+    pub first_unreadable: Option<(Seq, String)>,
+}
+
+/// Why an export stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ExportError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("failed to write the export")]
+    Write(#[source] io::Error),
+}
+
+/// How many events are in memory at a time. Between batches no transaction is open: a slow reader at the other end
+/// of a pipe must not keep the WAL from being emptied.
+const BATCH: usize = 256;
+
+impl Store {
+    /// Writes the events of a range as newline-delimited JSON, oldest first.
+    ///
+    /// It ends where the log ends at the start of the call. What is damaged is left out and counted, because an
+    /// export is also how one saves what can be saved. Fails with [`StoreError::Pruned`] if the range names a start
+    /// that is gone; an open start begins with the first event there is. Blocks.
+    pub fn export(&self, out: &mut dyn Write, range: impl RangeBounds<Seq>) -> Result<Exported, ExportError> {
+        let (mut after, until) = self
+            .readers()
+            .run_here(|conn| bounds(conn, &range).map_err(|err| sqlite_error(self.path(), err)))?;
+        let mut exported = Exported::default();
+        while after < until {
+            let upto = until.min(after + BATCH as Seq);
+            let batch =
+                self.readers().run_here(|conn| batch(conn, self.path(), after, upto, &mut exported))?;
+            for record in &batch {
+                exported.write(out, record).map_err(ExportError::Write)?;
+            }
+            after = upto;
+        }
+        out.flush().map_err(ExportError::Write)?;
+        Ok(exported)
+    }
+}
+
+impl Exported {
+    fn write(&mut self, out: &mut dyn Write, record: &Record) -> io::Result<()> {
+        // Between the tokens of JSON a line break means as much as a space, and within them it cannot occur.
+        let spaced;
+        let body = if record.body.contains(['\n', '\r']) {
+            spaced = record.body.replace(['\n', '\r'], " ");
+            &spaced
+        } else {
+            &record.body
+        };
+        let body = match serde_json::from_str::<&RawValue>(body) {
+            Ok(body) => body,
+            Err(err) => {
+                self.unreadable(record.seq, err.to_string());
+                return Ok(());
+            }
+        };
+        let line = Line {
+            seq: record.seq,
+            at: record.at.0,
+            kind: Cow::Borrowed(&record.kind),
+            version: record.version,
+            scope: Cow::Borrowed(&record.scope),
+            body,
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+        self.events += 1;
+        Ok(())
+    }
+
+    fn unreadable(&mut self, seq: Seq, fault: String) {
+        self.unreadable += 1;
+        self.first_unreadable.get_or_insert((seq, fault));
+    }
+}
+
+/// Returns the positions after which and up to which to export.
+fn bounds(conn: &Connection, range: &impl RangeBounds<Seq>) -> rusqlite::Result<(Seq, Seq)> {
+    let after = match range.start_bound() {
+        Bound::Included(first) => first.saturating_sub(1),
+        Bound::Excluded(after) => *after,
+        Bound::Unbounded => read::pruned_through(conn)?,
+    };
+    let last = read::last_seq(conn)?;
+    let until = match range.end_bound() {
+        Bound::Included(until) => last.min(*until),
+        Bound::Excluded(end) => last.min(end.saturating_sub(1)),
+        Bound::Unbounded => last,
+    };
+    Ok((after, until))
+}
+
+/// Reads the events behind `after` up to `upto`; if the file is damaged there, one by one, to get at the others.
+fn batch(
+    conn: &Connection,
+    path: &Utf8Path,
+    after: Seq,
+    upto: Seq,
+    exported: &mut Exported,
+) -> Result<Vec<Record>, StoreError> {
+    match read::read(conn, path, after, (upto - after) as usize) {
+        Err(StoreError::Damaged { .. }) => {}
+        other => return other,
+    }
+    let mut records = Vec::new();
+    for seq in after + 1..=upto {
+        let found = conn
+            .prepare_cached("SELECT seq, at, kind, version, scope, body FROM events WHERE seq = ?1")
+            .and_then(|mut select| select.query_row([read::position(seq)], read::record).optional());
+        match found {
+            Ok(Some(record)) => records.push(record),
+            Ok(None) => exported.unreadable(seq, "it is missing".into()),
+            Err(err) => exported.unreadable(seq, err.to_string()),
+        }
+    }
+    Ok(records)
+}

@@ -1,0 +1,83 @@
+//! A new log from an export.
+
+use std::io::{self, BufRead};
+
+use ao_ports::{Seq, StoreError};
+use camino::Utf8Path;
+use rusqlite::Connection;
+
+use crate::error::{failed, io_error, sqlite_error};
+use crate::export::Line;
+use crate::lock::DirLock;
+use crate::schema;
+use crate::store::log_path;
+
+/// Why an import failed. In every case the data directory has no log afterwards, or the one it had.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error("failed to read line {line} of the export")]
+    Read {
+        line: u64,
+        #[source]
+        err: io::Error,
+    },
+    #[error("line {line} of the export is not an event")]
+    NotAnEvent {
+        line: u64,
+        #[source]
+        err: serde_json::Error,
+    },
+    #[error(
+        "line {line} of the export has event {found}, where {expected} was expected; export the range again"
+    )]
+    Gap { line: u64, expected: Seq, found: Seq },
+}
+
+/// Makes the log of a data directory that has none from an export, and returns how many events it has.
+///
+/// It gets the same events at the same positions, or, if anything is wrong with the export, is not made at all. A log
+/// whose beginning was pruned stays one. Blocks.
+pub fn import(data_dir: &Utf8Path, export: &mut dyn BufRead) -> Result<u64, ImportError> {
+    let path = log_path(data_dir);
+    let _lock = DirLock::take(data_dir)?;
+    if path.try_exists().map_err(|err| io_error(&path, "look for a log", &err))? {
+        return Err(failed(&path, "it already exists; import into an empty data directory").into());
+    }
+    schema::create(&path, |conn| fill(conn, &path, export))
+}
+
+fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<u64, ImportError> {
+    let sql = |err| sqlite_error(path, err);
+    let mut insert = conn
+        .prepare("INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
+        .map_err(sql)?;
+    let mut text = String::new();
+    let mut last = None;
+    let mut line = 0;
+    loop {
+        line += 1;
+        text.clear();
+        if export.read_line(&mut text).map_err(|err| ImportError::Read { line, err })? == 0 {
+            return Ok(line - 1);
+        }
+        let event: Line<'_> =
+            serde_json::from_str(&text).map_err(|err| ImportError::NotAnEvent { line, err })?;
+        let expected = match last {
+            Some(last) => last + 1,
+            None => {
+                let first = event.seq.clamp(1, i64::MAX as Seq);
+                conn.execute("UPDATE pruned SET through = ?1", [first as i64 - 1]).map_err(sql)?;
+                first
+            }
+        };
+        if event.seq != expected {
+            return Err(ImportError::Gap { line, expected, found: event.seq });
+        }
+        insert
+            .execute((event.seq as i64, event.at, event.kind, event.version, event.scope, event.body.get()))
+            .map_err(sql)?;
+        last = Some(event.seq);
+    }
+}

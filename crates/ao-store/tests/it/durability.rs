@@ -1,0 +1,40 @@
+//! What was answered is on disk, whatever happens next.
+
+use std::io::{BufRead, BufReader};
+
+use ao_ports::EventStore;
+
+use crate::child;
+use crate::support::{DataDir, block_on};
+
+#[test]
+fn a_killed_writer_loses_nothing_it_has_acknowledged() {
+    const ROUNDS: usize = 8;
+    let dir = DataDir::new();
+    let mut before = 0;
+    for round in 0..ROUNDS {
+        let mut writer = child::command("append", &dir).spawn().unwrap();
+        let mut lines = BufReader::new(writer.stdout.take().unwrap()).lines().map(Result::unwrap);
+
+        // Killed in the middle of work: after a random number of answers, at whatever instant that is.
+        let enough = fastrand::usize(1..300);
+        let mut acknowledged: Vec<u64> =
+            lines.by_ref().filter_map(|line| child::said(&line)?.parse().ok()).take(enough).collect();
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+        // What it had said before it died, and we had not heard yet. The last line may be cut short.
+        let rest: Vec<String> = lines.collect();
+        let whole = rest.len().saturating_sub(1);
+        acknowledged.extend(rest[..whole].iter().filter_map(|line| child::said(line)?.parse::<u64>().ok()));
+
+        let store = dir.open();
+        let last = block_on(store.last_seq()).unwrap();
+        let report = store.check().unwrap();
+        assert!(report.is_ok(), "round {round}: {report:?}");
+        assert_eq!((report.first, report.events), (1, last), "round {round}");
+        let highest = *acknowledged.iter().max().unwrap();
+        assert!(highest <= last, "round {round}: {highest} was acknowledged, the log ends at {last}");
+        assert!(acknowledged.iter().all(|seq| *seq > before), "round {round}: a position was used twice");
+        before = last;
+    }
+}

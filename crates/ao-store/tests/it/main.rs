@@ -1,0 +1,16 @@
+//! What the event log promises, one file a promise.
+
+mod append;
+mod bad_input;
+mod check;
+mod child;
+mod durability;
+mod export;
+mod full_disk;
+mod lock;
+mod model;
+mod old_files;
+mod read;
+mod retention;
+mod snapshots;
+mod support;

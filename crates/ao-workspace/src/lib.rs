@@ -1,0 +1,17 @@
+//! Where agents work, through the `git` program.
+//!
+//! [`Worktrees`] gives each session a folder and a branch of its own in the user's repository, and takes them away again
+//! only through the one gate of [`ao_core::workspace::reasons_to_keep`].
+//!
+//! ```text
+//!  create, remove ──► one queue per repository ──► git (argv, no shell)
+//!  inspect ─────────────────────────────────────► git --no-optional-locks
+//! ```
+//!
+//! Not here: clones, setup scripts and copied files, and anything that talks to a remote.
+
+mod git;
+mod queue;
+pub mod worktree;
+
+pub use worktree::Worktrees;

@@ -1,0 +1,48 @@
+//! Where worktrees are put, and where one of a session is.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ao_ports::RemoveOrder;
+
+use super::error::WorktreeError;
+use super::marker::{Intent, Marker};
+use super::repository::Repository;
+
+/// Where worktrees are put, in the repository's own folder.
+pub(super) const FOLDER: &str = ".worktrees";
+
+/// The place for a worktree of this name.
+pub(super) fn for_name(repository: &Repository, name: &str) -> Result<PathBuf, WorktreeError> {
+    let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+    if name.is_empty() || name.starts_with(['.', '-']) || name.contains(odd) {
+        return Err(WorktreeError::BadName { name: name.to_owned() });
+    }
+    let folder = repository.root.join(FOLDER);
+    // A link could lead out of the repository, and into somebody else's folder.
+    if fs::symlink_metadata(&folder).is_ok_and(|folder| !folder.is_dir()) {
+        return Err(WorktreeError::NotOurs { path: folder });
+    }
+    Ok(folder.join(name))
+}
+
+/// The place that is to be removed: the one we know of, or else what bears the session's marker or intent.
+pub(super) fn of(repository: &Repository, order: &RemoveOrder) -> Result<Option<PathBuf>, WorktreeError> {
+    if let Some(tree) = &order.tree {
+        return Ok(Some(PathBuf::from(&tree.path)));
+    }
+    for git_dir in repository.git_dirs() {
+        if Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
+            && let Ok(gitfile) = fs::read_to_string(git_dir.join("gitdir"))
+        {
+            return Ok(Path::new(gitfile.trim_end()).parent().map(Path::to_owned));
+        }
+    }
+    Ok(Intent::read(&repository.common_dir, order.session)?.map(|intent| intent.path))
+}
+
+/// The folder of the repository around a worktree, by where worktrees are put; it tells also if the worktree is gone.
+pub(super) fn repository_around(worktree: &Path) -> Option<&Path> {
+    let folder = worktree.parent().filter(|folder| folder.file_name().is_some_and(|name| name == FOLDER))?;
+    folder.parent().filter(|root| root.exists())
+}

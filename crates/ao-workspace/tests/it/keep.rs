@@ -1,0 +1,165 @@
+//! Nothing that would be lost is removed, and the reason is said exactly.
+
+use std::fs;
+use std::process::{Command, Stdio};
+
+use ao_core::SessionId;
+use ao_core::workspace::KeepReason;
+use ao_ports::{Removal, RemoveOrder, Workspace};
+
+use crate::support::Repo;
+
+/// acceptance: W1
+#[tokio::test]
+async fn unstaged_and_staged_changes_keep_it() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    tree.write("README.md", "two\n");
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Uncommitted]);
+    tree.git(&["add", "."]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Uncommitted]);
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn an_untracked_file_keeps_it_and_an_ignored_one_does_not() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    fs::create_dir(tree.path.join("deep")).unwrap();
+    tree.write("deep/new.txt", "new\n");
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
+    // A user's own setting must not blind us.
+    repo.git(&["config", "status.showUntrackedFiles", "no"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
+    fs::write(repo.path().join(".git/info/exclude"), "/.worktrees/\n/deep/\n").unwrap();
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn a_stash_made_on_its_branch_keeps_it() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    repo.write("README.md", "somebody else's\n");
+    repo.git(&["stash", "push", "--quiet"]);
+    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    assert_eq!(facts.stashed, Some(false), "a stash of another branch is not its own");
+    for message in [None, Some("later")] {
+        tree.write("README.md", "mine\n");
+        let mut args = vec!["stash", "push", "--quiet"];
+        args.extend(message.iter().flat_map(|message| ["-m", message]));
+        tree.git(&args);
+        assert_eq!(repo.kept(&tree).await, [KeepReason::Stashed]);
+        tree.git(&["stash", "drop", "--quiet"]);
+    }
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn commits_that_nothing_else_has_keep_it() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+
+    // Pushed is kept elsewhere.
+    let remote = tempfile::tempdir().unwrap();
+    repo.git(&["init", "--quiet", "--bare", &remote.path().display().to_string()]);
+    repo.git(&["remote", "add", "origin", &remote.path().display().to_string()]);
+    tree.git(&["push", "--quiet", "origin", "agent/fix"]);
+    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    assert_eq!(facts.unpushed, Some(false));
+
+    // A branch that the agent has renamed is no other branch.
+    tree.git(&["branch", "-m", "renamed"]);
+    tree.git(&["commit", "--quiet", "--allow-empty", "-m", "more"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn a_detached_head_on_a_commit_of_its_own_keeps_it() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    tree.git(&["switch", "--quiet", "--detach"]);
+    let facts = repo.worktrees.inspect(&repo.order(&tree.path)).await;
+    assert_eq!(facts.detached, Some(false), "main has this commit");
+    tree.git(&["commit", "--quiet", "--allow-empty", "-m", "on no branch"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Detached, KeepReason::Unpushed]);
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn an_unfinished_rebase_or_merge_keeps_it() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    repo.write("fix.txt", "otherwise\n");
+    repo.git(&["commit", "--quiet", "-am", "otherwise"]);
+    tree.write("fix.txt", "in yet another way\n");
+    tree.git(&["commit", "--quiet", "-am", "again"]);
+    for operation in ["rebase", "merge"] {
+        let stopped = Command::new("git").args([operation, "main"]).current_dir(&tree.path).output().unwrap();
+        assert!(!stopped.status.success(), "it stops at the conflict");
+        let reasons = repo.kept(&tree).await;
+        assert!(reasons.contains(&KeepReason::MidOperation), "{operation}: {reasons:?}");
+        tree.git(&[operation, "--abort"]);
+    }
+    // A bisect leaves nothing behind but its own state.
+    tree.git(&["reset", "--quiet", "--hard", "main"]);
+    tree.git(&["bisect", "start"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::MidOperation]);
+}
+
+#[tokio::test]
+async fn a_process_inside_keeps_it() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    let deep = tree.path.join("deep");
+    fs::create_dir(&deep).unwrap();
+    let mut inside = Command::new("cat").current_dir(&deep).stdin(Stdio::piped()).spawn().unwrap();
+    assert_eq!(repo.kept(&tree).await, [KeepReason::ProcessInside]);
+    drop(inside.stdin.take());
+    inside.wait().unwrap();
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+}
+
+/// acceptance: W2
+#[tokio::test]
+async fn a_worktree_made_by_hand_in_our_folder_is_never_touched() {
+    let repo = Repo::new();
+    repo.create("fix").await.unwrap();
+    repo.git(&["worktree", "add", "--quiet", ".worktrees/hand", "-b", "hand"]);
+    let hand = repo.path().join(".worktrees/hand");
+    let order = RemoveOrder { branch: "hand".into(), ..repo.order(&hand) };
+    let removal = repo.worktrees.remove(&order).await.unwrap();
+    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+
+    // Nor is another session's, nor a plain folder that git does not know.
+    let ours = repo.path().join(".worktrees/fix");
+    let order = RemoveOrder { session: SessionId(0x99), ..repo.order(&ours) };
+    let removal = repo.worktrees.remove(&order).await.unwrap();
+    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::NotOurs] });
+    let plain = repo.path().join(".worktrees/plain");
+    fs::create_dir(&plain).unwrap();
+    let Removal::Kept { reasons } = repo.remove(&plain).await else { panic!("it was removed") };
+    assert_eq!(reasons[0], KeepReason::NotOurs);
+
+    assert!(hand.join("README.md").exists() && ours.join("README.md").exists() && plain.exists());
+}
+
+/// acceptance: W3
+#[tokio::test]
+async fn the_main_checkout_is_never_removed() {
+    let repo = Repo::new();
+    repo.create("fix").await.unwrap();
+    let order = RemoveOrder { branch: "main".into(), ..repo.order(&repo.path()) };
+    let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else {
+        panic!("it was removed")
+    };
+    assert!(
+        reasons.contains(&KeepReason::MainWorktree) && reasons.contains(&KeepReason::NotOurs),
+        "{reasons:?}"
+    );
+    assert_eq!(repo.git(&["status", "--porcelain"]), "");
+    assert_eq!(repo.git(&["log", "--format=%s"]), "first");
+    repo.git(&["fsck", "--strict"]);
+}

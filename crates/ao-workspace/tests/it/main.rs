@@ -1,0 +1,7 @@
+//! Worktrees on real repositories with the real `git`.
+
+mod create;
+mod keep;
+mod parallel;
+mod remove;
+mod support;

@@ -1,0 +1,46 @@
+//! `ao events export`
+
+use std::io::{BufWriter, stdout};
+use std::ops::Bound;
+
+use ao_ports::Seq;
+
+use crate::error::CommandError;
+use crate::paths::DataDir;
+
+/// Write events to stdout as JSON, one a line, oldest first
+///
+/// It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read are left out and
+/// counted; then it exits with an error after the last line.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao events export > events.ndjson
+  ao events export --from 1000 | jq -r .kind | sort | uniq -c")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    data_dir: DataDir,
+    /// The first event's number
+    #[arg(long, value_name = "N")]
+    from: Option<Seq>,
+    /// The last event's number
+    #[arg(long, value_name = "N")]
+    to: Option<Seq>,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+    let dir = args.data_dir.path()?;
+    let store = super::open(&dir)?;
+    let from = args.from.map_or(Bound::Unbounded, Bound::Included);
+    let to = args.to.map_or(Bound::Unbounded, Bound::Included);
+    let mut out = BufWriter::new(stdout().lock());
+    let exported = store.export(&mut out, (from, to))?;
+    match exported.first_unreadable {
+        None => Ok(()),
+        Some((seq, fault)) => Err(CommandError::environment(format!(
+            "{} of {} events could not be read and are left out, the first of them {seq}: {fault}",
+            exported.unreadable,
+            exported.unreadable + exported.events
+        ))
+        .hint("keep the file; `ao events check` says more about what is wrong with it")),
+    }
+}

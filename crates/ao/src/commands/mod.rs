@@ -1,0 +1,5 @@
+//! One file for each command.
+
+pub(crate) mod demo;
+pub(crate) mod demo_agent;
+pub(crate) mod events;

@@ -1,0 +1,154 @@
+//! Every failure that a user sees: what kind it is, what is said, what to do next, and the exit code. In one place, so that
+//! the same failure sounds the same from every command.
+
+use std::error::Error;
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use ao_engine::{AskError, EngineError};
+use ao_ports::StoreError;
+use ao_store::ExportError;
+
+use crate::ui;
+
+/// Whose fault it is, and so who can mend it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// What was asked for cannot be done.
+    User,
+    /// A setting is wrong.
+    Config,
+    /// The machine is in the way: disk, permissions, a missing program.
+    Environment,
+    /// We are wrong.
+    Bug,
+    /// Whoever read our output has gone. That is their right, and nothing to talk about.
+    Quiet,
+}
+
+impl Kind {
+    /// clap exits with 2 too, for a command line that it does not understand: what was set is wrong.
+    fn exit_code(self) -> u8 {
+        match self {
+            Kind::Quiet => 0,
+            Kind::User => 1,
+            Kind::Config => 2,
+            Kind::Environment => 3,
+            Kind::Bug => 4,
+        }
+    }
+}
+
+/// A failure as it is shown.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    error: Box<dyn Error + Send + Sync>,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    pub(crate) fn new(kind: Kind, error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+        CommandError { kind, error: error.into(), hints: Vec::new() }
+    }
+
+    pub(crate) fn environment(error: impl Into<Box<dyn Error + Send + Sync>>) -> CommandError {
+        CommandError::new(Kind::Environment, error)
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Says it on stderr, and with which code to exit.
+    pub(crate) fn show(&self) -> ExitCode {
+        if self.kind != Kind::Quiet {
+            ui::error(self);
+        }
+        ExitCode::from(self.kind.exit_code())
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let title = ui::ERROR;
+        write!(f, "{title}error:{title:#} {}", self.error)?;
+        let mut cause = self.error.source();
+        while let Some(err) = cause {
+            write!(f, "\n  because: {err}")?;
+            cause = err.source();
+        }
+        let title = ui::HINT;
+        for hint in &self.hints {
+            write!(f, "\n{title}hint:{title:#} {hint}")?;
+        }
+        if self.kind == Kind::Bug {
+            write!(
+                f,
+                "\n{title}hint:{title:#} this is a defect of ao; please report it with the lines above"
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl From<StoreError> for CommandError {
+    fn from(err: StoreError) -> CommandError {
+        let hint = match &err {
+            StoreError::Pruned { .. } => {
+                Some("leave out `--from` to begin with the first event that is kept")
+            }
+            StoreError::Locked { .. } => Some("`ao events` commands can be used beside a running ao"),
+            StoreError::Moved { .. }
+            | StoreError::Damaged { .. }
+            | StoreError::Full { .. }
+            | StoreError::Newer { .. }
+            | StoreError::Failed { .. } => None,
+        };
+        let error = CommandError::environment(err);
+        match hint {
+            Some(hint) => error.hint(hint),
+            None => error,
+        }
+    }
+}
+
+impl From<ExportError> for CommandError {
+    fn from(err: ExportError) -> CommandError {
+        match err {
+            ExportError::Store(err) => err.into(),
+            ExportError::Write(err) => err.into(),
+        }
+    }
+}
+
+impl From<EngineError> for CommandError {
+    fn from(err: EngineError) -> CommandError {
+        match err {
+            EngineError::Store(err) => err.into(),
+            other => CommandError::environment(other),
+        }
+    }
+}
+
+impl From<AskError> for CommandError {
+    fn from(err: AskError) -> CommandError {
+        match err {
+            AskError::Refused(refusal) => CommandError::new(Kind::User, refusal),
+            AskError::NotStored(err) => err.into(),
+            AskError::Stopped => CommandError::environment(err),
+        }
+    }
+}
+
+/// What happens while writing to stdout; everything else names its file.
+impl From<io::Error> for CommandError {
+    fn from(err: io::Error) -> CommandError {
+        match err.kind() {
+            io::ErrorKind::BrokenPipe => CommandError::new(Kind::Quiet, err),
+            _ => CommandError::environment(err),
+        }
+    }
+}

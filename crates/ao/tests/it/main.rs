@@ -1,0 +1,6 @@
+//! The program as its users call it.
+
+mod demo;
+mod events;
+mod help;
+mod support;
