@@ -169,7 +169,13 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt && is_writing(session, delivery, tries) =>
         {
             let pauses = session.outbox.current.as_ref().map_or(0, |current| current.pauses);
-            Ok(vec![E::DeliveryPaused { delivery, until: now + backoff(pauses), counts: false, why }])
+            let until = now + backoff(pauses);
+            let mut events = vec![E::DeliveryPaused { delivery, until, counts: false, why }];
+            // The evidence called for it and the screen did not: something was not told to us.
+            if !session.look {
+                events.push(E::LookWanted {});
+            }
+            Ok(events)
         }
         (
             Phase::Running { attempt, .. },

@@ -1,6 +1,7 @@
 //! Messages, from the moment somebody speaks until the agent has read it.
 
 use ao_core::SessionId;
+use ao_core::evidence::{Reading, Source};
 use ao_core::session::{AgentAbilities, MessageState, StatusWord};
 use ao_testkit::{Call, Fault, Plan, Spawn, Temper, World};
 
@@ -34,6 +35,31 @@ fn what_is_sent_while_a_dialog_is_open_waits_until_it_closes() {
     world.answer_dialog(session);
     world.run_for(60);
     assert_eq!((world.turns_with("hello there"), world.turns_with("and this at once")), (1, 1));
+    world.expect_at_rest();
+}
+
+/// acceptance: M3
+#[test]
+fn a_dialog_that_nobody_told_us_of_is_found_when_a_message_runs_into_it() {
+    let mut world = World::calm();
+    let session = idle(&mut world);
+    world.temper(session, Temper { asks: 1000, unanswered: true, loses_hooks: 1000, ..Temper::default() });
+    world.send(session, "ask me something").unwrap();
+    world.run_for(60);
+    // The end of the turn is found by a look; what the agent asks is not told, and we believe that it is idle.
+    world.agent_shows(session, Source::Hook, Reading::Idle);
+    world.send(session, "hello there").unwrap();
+    world.run_for(60);
+    assert_eq!((world.status(session).0, world.turns_with("hello there")), (StatusWord::NeedsInput, 0));
+    world.run_for(1800);
+    assert_eq!(
+        (world.status(session).0, world.count("session.delivery_failed")),
+        (StatusWord::NeedsInput, 0)
+    );
+    world.temper(session, Temper::default());
+    world.answer_dialog(session);
+    world.run_for(60);
+    assert_eq!(world.turns_with("hello there"), 1);
     world.expect_at_rest();
 }
 
