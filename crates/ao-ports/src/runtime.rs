@@ -1,5 +1,7 @@
 //! Where an agent's process lives: a PTY, a tmux pane, a container, a pod.
 
+use std::time::Duration;
+
 use ao_core::input::{Counted, Life};
 use ao_core::session::ProcessRef;
 use ao_core::{Attempt, SessionId};
@@ -58,6 +60,8 @@ pub struct Output {
     /// The offset of the first byte. Later than asked for if the beginning is no longer kept.
     pub from: u64,
     pub bytes: Vec<u8>,
+    /// The process has ended and this reaches to the end of what it has put out, so there is no use in asking again.
+    pub ended: bool,
 }
 
 /// What a terminal shows, by an emulator's reading.
@@ -93,7 +97,19 @@ pub trait Runtime: Send + Sync {
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError>;
 
     /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
-    async fn output(&self, process: &ProcessRef, from: u64, limit: usize) -> Result<Output, RuntimeError>;
+    ///
+    /// Returns at once if there is output behind `from`. Otherwise waits until there is some, the process has ended, or
+    /// `wait` has passed, and returns what there is then, perhaps nothing. [`Duration::ZERO`] only looks. What others have
+    /// inherited of the process's output and write to it after its end is kept, but not waited for.
+    ///
+    /// Cancel-safe: reading takes nothing away, so a call that is dropped has changed nothing.
+    async fn output(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError>;
 
     /// What the terminal shows now. [`RuntimeError::Unable`] for a process on pipes.
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;

@@ -129,12 +129,7 @@ impl CommandAgent {
         // Apart from the numbers of deliveries.
         let number = self.clock.fresh() | 1 << 63;
         let order = WriteOrder { process: process.clone(), number, bytes: line::answer(text).into_bytes() };
-        self.runtime.write(&order).await.map_err(failed)?;
-        let followers = self.followers.lock().expect("nobody panics while looking one up");
-        if let Some(followed) = followers.values().find(|followed| followed.follower.process == *process) {
-            followed.follower.wake.notify_one();
-        }
-        Ok(())
+        self.runtime.write(&order).await.map(|_| ()).map_err(failed)
     }
 
     fn follower(&self, session: SessionId, attempt: Attempt, process: &ProcessRef) -> Arc<Follower> {
@@ -203,10 +198,9 @@ impl Agent for CommandAgent {
         let follower = self.follower(order.session, order.attempt, process);
         // Always, not only on later tries: after a crash the first try comes again as the first.
         if let Some(text) = follower.taken(&*self.runtime, order.delivery).await.map_err(failed)? {
-            follower.wake.notify_one();
             return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
         }
-        if let Some(question) = follower.question().await {
+        if let Some(question) = follower.question() {
             let why = format!("a question is open: {question}");
             let asking = Signal {
                 attempt: order.attempt,
@@ -225,7 +219,6 @@ impl Agent for CommandAgent {
         let number = u64::from(order.delivery) << 20 | u64::from(order.tries);
         let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
         self.runtime.write(&write).await.map_err(failed)?;
-        follower.wake.notify_one();
         Ok(Delivered::Written)
     }
 

@@ -1,13 +1,12 @@
 //! Reading along with one process.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Signal, Source};
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Clock, ProcessRef, Report, Reporter, Runtime, RuntimeError};
-use tokio::sync::{Mutex, Notify};
+use ao_ports::{Clock, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
 
 use crate::line::{Line, Splitter, parse_line};
 
@@ -17,17 +16,18 @@ const PIECE: usize = 64 * 1024;
 const TAKEN_KEPT: usize = 16;
 /// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
 const WAITING_MOST: usize = 1024;
-const OFTEN: Duration = Duration::from_millis(20);
-const SELDOM: Duration = Duration::from_secs(1);
+/// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
+const LONG: Duration = Duration::from_secs(60);
+/// How long to leave a runtime alone that has failed.
+const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// A process whose output is read.
 pub(super) struct Follower {
-    pub(super) session: SessionId,
-    pub(super) attempt: Attempt,
-    pub(super) process: ProcessRef,
+    session: SessionId,
+    attempt: Attempt,
+    process: ProcessRef,
+    /// Held only to look and to add, never while output is waited for: whoever delivers reads too, and does not wait.
     read: Mutex<Read>,
-    /// Something was said to the process, so it will soon answer.
-    pub(super) wake: Notify,
 }
 
 #[derive(Default)]
@@ -40,44 +40,43 @@ struct Read {
     waiting: VecDeque<Line>,
     /// What was there before we began to read is history, of which only the last word counts.
     caught_up: bool,
+    /// There will be no more.
+    ended: bool,
+}
+
+/// What the task finds whenever it comes back.
+struct News {
+    lines: Vec<Line>,
+    /// Where to read on. Taken together with the lines: if another reads from here meanwhile, the wait for output behind
+    /// it is over at once, and what that one has found is not left lying.
+    from: u64,
+    caught_up: bool,
+    ended: bool,
 }
 
 impl Follower {
     pub(super) fn new(session: SessionId, attempt: Attempt, process: ProcessRef) -> Follower {
-        Follower { session, attempt, process, read: Mutex::default(), wake: Notify::new() }
+        Follower { session, attempt, process, read: Mutex::default() }
     }
 
-    /// Reports whatever the process says, for ever. Ended by its owner.
+    /// Reports whatever the process says until it has ended and all is read.
     pub(super) async fn run(&self, runtime: &dyn Runtime, reporter: &dyn Reporter, clock: &dyn Clock) {
-        let mut pause = OFTEN;
         loop {
-            match self.next(runtime).await {
-                Ok(lines) if lines.is_empty() => pause = (pause * 3 / 2).min(SELDOM),
-                Ok(lines) => {
-                    pause = OFTEN;
-                    for line in lines {
-                        if let Some(report) = self.report(&line, clock) {
-                            reporter.report(report).await;
-                        }
-                    }
-                }
-                Err(err) => {
-                    tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
-                    pause = SELDOM;
+            let news = self.read().news();
+            for line in &news.lines {
+                if let Some(report) = self.report(line, clock) {
+                    reporter.report(report).await;
                 }
             }
-            tokio::select! {
-                () = tokio::time::sleep(pause) => {}
-                () = self.wake.notified() => pause = OFTEN,
+            if news.ended {
+                return;
+            }
+            let wait = if news.caught_up { LONG } else { Duration::ZERO };
+            if let Err(err) = self.read_on(runtime, news.from, wait).await {
+                tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
+                tokio::time::sleep(AFTER_FAILURE).await;
             }
         }
-    }
-
-    /// Reads on, and takes what waits to be reported.
-    async fn next(&self, runtime: &dyn Runtime) -> Result<Vec<Line>, RuntimeError> {
-        let mut read = self.read.lock().await;
-        read.on(runtime, &self.process).await?;
-        Ok(read.waiting.drain(..).collect())
     }
 
     /// The text that was taken for a delivery, if it was, by all that has been put out until now.
@@ -86,14 +85,29 @@ impl Follower {
         runtime: &dyn Runtime,
         delivery: u32,
     ) -> Result<Option<String>, RuntimeError> {
-        let mut read = self.read.lock().await;
-        read.on(runtime, &self.process).await?;
-        Ok(read.taken.get(&delivery).cloned())
+        loop {
+            let from = self.read().offset;
+            if self.read_on(runtime, from, Duration::ZERO).await? {
+                return Ok(self.read().taken.get(&delivery).cloned());
+            }
+        }
+    }
+
+    /// Reads a piece, and returns whether that was all there is for now.
+    async fn read_on(&self, runtime: &dyn Runtime, from: u64, wait: Duration) -> Result<bool, RuntimeError> {
+        let piece = runtime.output(&self.process, from, PIECE, wait).await?;
+        let mut read = self.read();
+        // Otherwise another has read this meanwhile, and perhaps more.
+        Ok(read.offset == from && read.add(&piece))
+    }
+
+    fn read(&self) -> MutexGuard<'_, Read> {
+        self.read.lock().expect("nobody panics while reading")
     }
 
     /// The question that is open, by the last word of the process.
-    pub(super) async fn question(&self) -> Option<String> {
-        match &self.read.lock().await.claim {
+    pub(super) fn question(&self) -> Option<String> {
+        match &self.read().claim {
             Some(Line::Asking { question }) => Some(question.clone()),
             _ => None,
         }
@@ -129,26 +143,29 @@ pub(super) fn turn_of(attempt: Attempt, delivery: u32) -> String {
 }
 
 impl Read {
-    /// Reads to the end of what there is.
-    async fn on(&mut self, runtime: &dyn Runtime, process: &ProcessRef) -> Result<(), RuntimeError> {
-        loop {
-            let piece = runtime.output(process, self.offset, PIECE).await?;
-            if piece.bytes.is_empty() {
-                break;
-            }
+    /// Adds what comes next, and returns whether it is all there is for now.
+    fn add(&mut self, piece: &Output) -> bool {
+        if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
             let lines = self.splitter.push(&piece.bytes);
             for line in lines.iter().filter_map(|line| parse_line(line)) {
                 self.take(line);
             }
         }
-        if !self.caught_up {
+        self.ended = piece.ended;
+        let all = piece.bytes.is_empty() || piece.ended;
+        if all && !self.caught_up {
             self.caught_up = true;
             // A text that was taken long ago must not pass for the proof of a later one with the same words. Deliveries
             // without a proof are asked for again, and found by their number.
             self.waiting = self.claim.clone().into_iter().collect();
         }
-        Ok(())
+        all
+    }
+
+    fn news(&mut self) -> News {
+        let lines = if self.caught_up { self.waiting.drain(..).collect() } else { vec![] };
+        News { lines, from: self.offset, caught_up: self.caught_up, ended: self.ended }
     }
 
     fn take(&mut self, line: Line) {

@@ -6,8 +6,7 @@
 //!     └──► Report: signals, texts taken, what was spent
 //! ```
 //!
-//! A runtime's output can only be read, not waited for, so a follower asks for it: often while there is some, and once a
-//! second when there has been none for a while.
+//! A follower does nothing while the program says nothing: the runtime wakes it, and it ends with the program.
 
 mod agent;
 mod follower;

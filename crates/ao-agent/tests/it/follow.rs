@@ -1,12 +1,14 @@
 //! What an agent says becomes reports, once, and nothing else does.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use ao_agent::Prompt;
 use ao_core::input::Life;
-use ao_ports::{Agent, LookOrder};
+use ao_ports::{Agent, Delivered, LookOrder};
+use tokio::time::{Instant, sleep};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, agent, follow, process};
+use crate::support::{ATTEMPT, Buffers, SESSION, agent, follow, order, process};
 
 #[tokio::test(start_paused = true)]
 async fn lines_are_reported_in_order_and_other_output_is_not() {
@@ -70,4 +72,51 @@ async fn a_program_that_was_started_with_a_task_has_it() {
     let (agent, notebook) = agent(&buffers, Prompt::Argument, &[]);
     agent.follow(ao_agent::Follow { with_launch: Some("go".into()), ..follow() }).await;
     assert_eq!(notebook.reports(), ["Taken \"go\""]);
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+#[tokio::test(start_paused = true)]
+async fn what_is_said_after_a_long_silence_is_reported_without_delay() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    agent.follow(follow()).await;
+    sleep(HOUR).await;
+    assert!(buffers.asked() < 70, "{} times in an hour", buffers.asked());
+    let before = Instant::now();
+    for (count, line) in [(1, r#"{"ao":"working"}"#), (2, r#"{"ao":"idle"}"#)] {
+        buffers.says(line);
+        assert_eq!(notebook.until(count).await.len(), count);
+    }
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
+/// Whoever delivers reads too; what it finds is reported by the one who waits.
+#[tokio::test(start_paused = true)]
+async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    agent.follow(follow()).await;
+    sleep(HOUR).await;
+    let before = Instant::now();
+    assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Written));
+    buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
+    let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
+    assert_eq!(agent.deliver(&order(1, 2, "go")).await, Ok(taken));
+    assert_eq!(notebook.until(1).await, ["Taken \"go\""]);
+    assert_eq!(before.elapsed(), Duration::ZERO);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_follower_reports_the_last_words_and_ends_with_the_process() {
+    let buffers = Arc::new(Buffers::default());
+    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    agent.follow(follow()).await;
+    sleep(HOUR).await;
+    buffers.says(r#"{"ao":"idle"}"#);
+    buffers.ends();
+    assert_eq!(notebook.until(1).await, ["Idle"]);
+    let asked = buffers.asked();
+    sleep(HOUR).await;
+    assert_eq!(buffers.asked(), asked);
 }

@@ -13,6 +13,7 @@ use ao_ports::{
     RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
+use tokio::sync::Notify;
 
 pub(crate) const SESSION: SessionId = SessionId(0x4f);
 pub(crate) const ATTEMPT: Attempt = Attempt(1);
@@ -25,11 +26,32 @@ pub(crate) struct Buffers {
     numbers: Mutex<BTreeSet<u64>>,
     pub(crate) life: Mutex<Option<Life>>,
     fresh: AtomicU64,
+    /// How often output was asked for.
+    asked: AtomicU64,
+    /// Something was said, or the process has ended.
+    changed: Notify,
 }
 
 impl Buffers {
     pub(crate) fn says(&self, line: &str) {
         self.said.lock().unwrap().extend_from_slice(format!("{line}\n").as_bytes());
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn ends(&self) {
+        *self.life.lock().unwrap() = Some(Life::Gone { code: Some(0) });
+        self.changed.notify_waiters();
+    }
+
+    pub(crate) fn asked(&self) -> u64 {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    fn piece(&self, from: u64, limit: usize) -> Output {
+        let ended = matches!(*self.life.lock().unwrap(), Some(Life::Gone { .. }));
+        let said = self.said.lock().unwrap();
+        let rest = said.get(from as usize..).unwrap_or_default();
+        Output { from, bytes: rest[..rest.len().min(limit)].to_vec(), ended: ended && rest.len() <= limit }
     }
 
     /// What was written to the process, write by write.
@@ -54,10 +76,26 @@ impl Runtime for Buffers {
         Ok(WriteOutcome::Written)
     }
 
-    async fn output(&self, _: &ProcessRef, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-        let said = self.said.lock().unwrap();
-        let rest = said.get(from as usize..).unwrap_or_default();
-        Ok(Output { from, bytes: rest[..rest.len().min(limit)].to_vec() })
+    async fn output(
+        &self,
+        _: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
+        let found = async {
+            loop {
+                // From before the look, so that nothing falls in between.
+                let changed = self.changed.notified();
+                let piece = self.piece(from, limit);
+                if !piece.bytes.is_empty() || piece.ended {
+                    return piece;
+                }
+                changed.await;
+            }
+        };
+        Ok(tokio::time::timeout(wait, found).await.unwrap_or_else(|_| self.piece(from, limit)))
     }
 
     async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {
@@ -91,12 +129,14 @@ impl Clock for Buffers {
 #[derive(Default)]
 pub(crate) struct Notebook {
     reports: Mutex<Vec<Report>>,
+    reported: Notify,
 }
 
 #[async_trait]
 impl Reporter for Notebook {
     async fn report(&self, report: Report) {
         self.reports.lock().unwrap().push(report);
+        self.reported.notify_one();
     }
 }
 
@@ -111,11 +151,11 @@ impl Notebook {
         self.reports.lock().unwrap().iter().map(short).collect()
     }
 
-    /// Waits until there are so many. With a paused clock the bound costs no time.
+    /// Waits until there are so many, and no longer. With a paused clock the bound costs no time.
     pub(crate) async fn until(&self, count: usize) -> Vec<String> {
         let enough = async {
             while self.reports().len() < count {
-                tokio::time::sleep(Duration::from_millis(5)).await;
+                self.reported.notified().await;
             }
         };
         let _ = tokio::time::timeout(Duration::from_secs(60), enough).await;

@@ -270,8 +270,18 @@ impl Runtime for World {
         Ok(WriteOutcome::Written)
     }
 
-    async fn output(&self, _: &ProcessRef, from: u64, _: usize) -> Result<Output, RuntimeError> {
-        Ok(Output { from, bytes: vec![] })
+    async fn output(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        _: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        let ended = || !self.alive.lock().unwrap().values().any(|alive| alive == process);
+        if !ended() {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(Output { from, bytes: vec![], ended: ended() })
     }
 
     async fn screen(&self, _: &ProcessRef) -> Result<Screen, RuntimeError> {

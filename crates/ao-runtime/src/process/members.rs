@@ -3,6 +3,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 use super::environment::{ATTEMPT, SESSION};
@@ -52,6 +54,25 @@ impl Record {
     pub(super) fn pidfd(&self) -> Option<OwnedFd> {
         self.is_of_this_boot().then(|| pidfd(self.pid, self.start)).flatten()
     }
+
+    /// A handle on the process, or `None` if it has certainly ended. Not [`Record::pidfd`]: there, a handle that could
+    /// not be had passes for an end.
+    pub(super) fn unless_ended(&self) -> io::Result<Option<OwnedFd>> {
+        if procfs::boot()? != self.boot {
+            return Ok(None);
+        }
+        let Some(pid) = Pid::from_raw(self.pid) else { return Ok(None) };
+        let opened = pidfd_open(pid, PidfdFlags::NONBLOCK);
+        if procfs::stat(self.pid)?.is_none_or(|process| process.start != self.start) {
+            return Ok(None);
+        }
+        match opened {
+            Ok(pidfd) if has_ended(&pidfd)? => Ok(None),
+            Ok(pidfd) => Ok(Some(pidfd)),
+            Err(Errno::SRCH) => Ok(None),
+            Err(err) => Err(err.into()),
+        }
+    }
 }
 
 /// A handle on a process that was seen before. Opened first and compared afterwards: what the handle is on cannot change.
@@ -59,4 +80,10 @@ pub(super) fn pidfd(pid: i32, start: u64) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::NONBLOCK).ok()?;
     let same = procfs::stat(pid).ok()?.is_some_and(|process| process.start == start && !process.zombie);
     same.then_some(pidfd)
+}
+
+/// Whether all threads of the process behind a handle have ended. Its state in `/proc` is that of the first thread only.
+fn has_ended(pidfd: &OwnedFd) -> io::Result<bool> {
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    Ok(poll(&mut [PollFd::new(pidfd, PollFlags::IN)], Some(&now))? > 0)
 }

@@ -16,12 +16,15 @@
 //! writes.
 //!
 //! It needs Linux: what belongs to a session is found in `/proc` by the `AO_SESSION` and `AO_ATTEMPT` that its processes
-//! inherit, even if they have left the group; and ends are waited for with pidfds, which cannot hit a stranger.
+//! inherit, even if they have left the group; ends are waited for with pidfds, which cannot hit a stranger; and output is
+//! waited for with inotify, as nobody of ours stands where it passes.
 
 mod end;
 mod environment;
 mod life;
+mod listen;
 mod members;
+mod output;
 mod pipe;
 mod place;
 mod processes;

@@ -1,18 +1,13 @@
-//! What goes into a process and what comes out of it.
+//! What goes into a process.
 
-use std::fs::File;
 use std::io::ErrorKind;
-use std::os::unix::fs::FileExt;
 
-use ao_ports::{Output, RuntimeError, WriteOrder, WriteOutcome};
+use ao_ports::{RuntimeError, WriteOrder, WriteOutcome};
 use tokio::io::AsyncWriteExt;
 use tokio::net::unix::pipe;
 
-use super::place::{Place, failed};
+use super::place::failed;
 use super::processes::Shared;
-
-/// The most that one call reads, whatever it is asked for.
-const READ_MOST: usize = 1 << 20;
 
 pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
     let place = shared.find(&order.process)?;
@@ -44,18 +39,4 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
     let mut written = shared.written.lock().expect("nobody panics while counting");
     written.entry(place.key).or_default().insert(order.number);
     Ok(WriteOutcome::Written)
-}
-
-pub(super) async fn output(place: Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    let path = place.output();
-    let read = tokio::task::spawn_blocking(move || {
-        let file = File::open(&path).map_err(|err| failed("open", &path, &err))?;
-        let size = file.metadata().map_err(|err| failed("look at", &path, &err))?.len();
-        let left = usize::try_from(size.saturating_sub(from)).unwrap_or(usize::MAX);
-        let mut bytes = vec![0; left.min(limit).min(READ_MOST)];
-        let count = file.read_at(&mut bytes, from).map_err(|err| failed("read", &path, &err))?;
-        bytes.truncate(count);
-        Ok(Output { from, bytes })
-    });
-    read.await.map_err(|err| RuntimeError::Failed(err.to_string()))?
 }

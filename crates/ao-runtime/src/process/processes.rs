@@ -16,8 +16,9 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
 use super::life::Samples;
+use super::listen::Ear;
 use super::place::{Key, Place, key_of};
-use super::{end, life, pipe, start, watch};
+use super::{end, life, output, pipe, start, watch};
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
@@ -57,6 +58,8 @@ pub(super) struct Shared {
     /// but whose code is not written yet would pass for one that was killed.
     pub(super) waited_for: Mutex<HashSet<Key>>,
     pub(super) samples: Mutex<Samples>,
+    /// By which those who wait for output hear of it.
+    pub(super) ear: Ear,
     /// The numbers written to each process, as far as this daemon knows.
     pub(super) written: Mutex<HashMap<Key, HashSet<u64>>>,
     /// One thing at a time is done to a process. Held only to look one up; grows with the attempts of one daemon.
@@ -72,6 +75,7 @@ impl Processes {
                 reporter: RwLock::default(),
                 waited_for: Mutex::default(),
                 samples: Mutex::default(),
+                ear: Ear::default(),
                 written: Mutex::default(),
                 turns: Mutex::default(),
             }),
@@ -153,8 +157,14 @@ impl Runtime for Processes {
         pipe::write(&self.shared, order).await
     }
 
-    async fn output(&self, process: &ProcessRef, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-        pipe::output(self.shared.find(process)?, from, limit).await
+    async fn output(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        output::output(&self.shared, self.shared.find(process)?, from, limit, wait).await
     }
 
     async fn screen(&self, _process: &ProcessRef) -> Result<Screen, RuntimeError> {

@@ -32,12 +32,17 @@ pub(super) async fn stranger(shared: Arc<Shared>, place: Place, pidfd: OwnedFd) 
 }
 
 /// Waits until the process behind a handle is gone.
+pub(super) async fn gone(pidfd: OwnedFd) -> std::io::Result<()> {
+    readable(pidfd)?.readable().await.map(|_| ())
+}
+
+/// Lets the kernel wake us when there is something to read.
 #[expect(
     deprecated,
     reason = "its successor is unsafe because of types whose descriptor may change, which that of an `OwnedFd` does not"
 )]
-pub(super) async fn gone(pidfd: OwnedFd) -> std::io::Result<()> {
-    AsyncFd::with_interest(pidfd, Interest::READABLE)?.readable().await.map(|_| ())
+pub(super) fn readable(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
+    AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
 /// Writes the end down first and tells of it afterwards, so that whoever looks because of the report finds it.

@@ -6,3 +6,4 @@ mod restart;
 mod start;
 mod support;
 mod talk;
+mod wait;

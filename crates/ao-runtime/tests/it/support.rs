@@ -95,7 +95,8 @@ impl Bench {
     }
 
     pub(crate) async fn output(&self, process: &ProcessRef) -> String {
-        String::from_utf8(self.runtime.output(process, 0, usize::MAX).await.unwrap().bytes).unwrap()
+        String::from_utf8(self.runtime.output(process, 0, usize::MAX, Duration::ZERO).await.unwrap().bytes)
+            .unwrap()
     }
 
     /// Waits until the output fulfils a condition, and returns it.

@@ -1,5 +1,7 @@
 //! Writing, reading by offset, and looking.
 
+use std::time::Duration;
+
 use ao_core::input::Life;
 use ao_ports::{ProcessRef, Runtime, WriteOrder, WriteOutcome};
 
@@ -38,10 +40,10 @@ async fn a_process_that_has_ended_cannot_be_written_to_but_read() {
     bench.exit().await;
     let told = bench.runtime.write(&order(&process, 1, "a\n")).await.unwrap_err().to_string();
     assert!(told.contains("has ended and reads nothing any more"), "{told}");
-    let piece = bench.runtime.output(&process, 3, 4).await.unwrap();
+    let piece = bench.runtime.output(&process, 3, 4, Duration::ZERO).await.unwrap();
     assert_eq!((piece.from, piece.bytes.as_slice()), (3, b"3456".as_slice()));
-    assert_eq!(bench.runtime.output(&process, 10, 4).await.unwrap().bytes, b"");
-    assert_eq!(bench.runtime.output(&process, 99, 4).await.unwrap().bytes, b"");
+    assert_eq!(bench.runtime.output(&process, 10, 4, Duration::ZERO).await.unwrap().bytes, b"");
+    assert_eq!(bench.runtime.output(&process, 99, 4, Duration::ZERO).await.unwrap().bytes, b"");
 }
 
 #[tokio::test]

@@ -1,5 +1,7 @@
 //! Processes that outlive the daemon. Only what [`Runtime`] promises is promised.
 
+use std::time::Duration;
+
 use ao_core::Attempt;
 use ao_core::SessionId;
 use ao_core::input::{Counted, Life};
@@ -34,7 +36,7 @@ impl Runtime for Fake {
         Err(unable("write"))
     }
 
-    async fn output(&self, _: &ProcessRef, _: u64, _: usize) -> Result<Output, RuntimeError> {
+    async fn output(&self, _: &ProcessRef, _: u64, _: usize, _: Duration) -> Result<Output, RuntimeError> {
         Err(unable("show output"))
     }
 
