@@ -236,7 +236,7 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
             level: level(key.kind),
             subject: key.subject.clone(),
             key: format!("{key} {}", incident.opened),
-            text: format!("{} {} ({why})", key.kind.default_message(), incident.detail),
+            text: escalation(state, incident, why),
         }),
         // Not true any more: what has not been said yet need not be said.
         IncidentEvent::Vanished { .. } => {
@@ -360,6 +360,22 @@ fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input
             interrupt: false,
             key: None,
         }),
+    }
+}
+
+/// What a person is told: whom it is about, by the name that people use, what it is, and what was tried.
+fn escalation(state: &State, incident: &Incident, why: &str) -> String {
+    let whom = match &incident.key.subject {
+        Subject::Session(id) => match state.sessions.get(id) {
+            Some(session) => format!("`{}`", session.spec.name),
+            None => id.to_string(),
+        },
+        other => other.to_string(),
+    };
+    let what = incident.key.kind.default_message();
+    match incident.acted {
+        0 => format!("{whom}: {what} {}", incident.detail),
+        _ => format!("{whom}: {what} {} ({why})", incident.detail),
     }
 }
 

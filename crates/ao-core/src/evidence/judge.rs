@@ -203,6 +203,8 @@ impl fmt::Display for Judgement {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Attempt;
 
@@ -337,5 +339,63 @@ mod tests {
             told(&[(10, Source::Hook, Reading::Idle)], 7200),
             "idle: the turn has ended; the agent is at its prompt"
         );
+    }
+
+    fn reading() -> impl Strategy<Value = Reading> {
+        prop_oneof![
+            Just(Reading::Started),
+            Just(Reading::Idle),
+            Just(working()),
+            Just(asking()),
+            Just(Reading::Blocked { on: "a secret".into() }),
+            Just(Reading::Limited { until: Some(at(500)) }),
+            Just(Reading::Alive { busy: true }),
+            Just(Reading::Unreadable { why: "no socket".into() }),
+            Just(Reading::Exited { code: Some(1) }),
+        ]
+    }
+
+    fn source() -> impl Strategy<Value = Source> {
+        use Source::{Hook, Process, Protocol, Terminal, Transcript};
+        prop_oneof![Just(Protocol), Just(Hook), Just(Transcript), Just(Terminal), Just(Process)]
+    }
+
+    proptest! {
+        /// However late and in whatever order signals arrive, the same are believed in the end.
+        #[test]
+        fn the_order_of_arrival_does_not_matter(
+            seen_at in prop::collection::vec((source(), reading()), 1..20),
+            arrival in any::<prop::sample::Index>(),
+            now in 0i64..2000,
+        ) {
+            // Far enough apart that none is a repeat of another.
+            let in_order: Vec<_> = seen_at
+                .into_iter()
+                .enumerate()
+                .map(|(n, (source, reading))| (n as i64 * 60, source, reading))
+                .collect();
+            let mut shuffled = in_order.clone();
+            let split = arrival.index(shuffled.len());
+            shuffled.rotate_left(split);
+            shuffled.reverse();
+            // What is past its time arrives as well, but only the newest of each source may count.
+            let (known, late) = (seen(&in_order), seen(&shuffled));
+            let newest = |evidence: &Evidence| evidence.latest().cloned().collect::<Vec<_>>();
+            prop_assert_eq!(newest(&known), newest(&late));
+            let (known, late) = (judge(&known, at(now)), judge(&late, at(now)));
+            // How long work stands is also a matter of when it was last seen, and a dropped signal is not seen.
+            let by_time = |it: &Judgement| matches!(it.activity, Activity::Working | Activity::Unknown);
+            if !by_time(&known) || !by_time(&late) {
+                prop_assert_eq!((known.activity, known.rule), (late.activity, late.rule));
+            }
+        }
+
+        /// Nothing but an answer, new work or the end closes a dialog; time alone never does.
+        #[test]
+        fn waiting_never_decays(wait in 0i64..10_000_000, looks in prop::collection::vec(1i64..10_000_000, 0..5)) {
+            let mut signals = vec![(0, Source::Hook, asking())];
+            signals.extend(looks.into_iter().map(|second| (second, Source::Process, Reading::Alive { busy: false })));
+            prop_assert_eq!(judge(&seen(&signals), at(wait)).activity, Activity::NeedsInput);
+        }
     }
 }

@@ -1,20 +1,18 @@
 //! What an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
 //! below it.
 
-use std::borrow::Cow;
-
-use super::outbox::{Carries, Next, backoff, carries};
-use super::{
-    AfterStop, Delivery, HoldKind, Message, MessageKind, NewMessage, Outcome, Phase, Sender, Session,
-    SessionEvent, SessionInput, Stage, fresh_conversation,
-};
+use super::due::due;
+use super::launch::{launch, may_go_on, restore};
+use super::outbox::backoff;
+use super::say::{flush, is_writing, proven, send, task_message};
+use super::{AfterStop, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
-use crate::evidence::{Activity, Reading, Signal, Source, Weight};
+use crate::evidence::{Confidence, Reading, Signal, Source, Weight};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
-use crate::{Attempt, Moment, Timestamp};
+use crate::{Moment, Timestamp};
 
 type Events = Result<Vec<SessionEvent>, Refusal>;
 
@@ -143,7 +141,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                 attempt: of,
                 source: Source::Process,
                 at: now,
-                confidence: crate::evidence::Confidence::High,
+                confidence: Confidence::High,
                 reading: Reading::Unreadable { why: why.clone() },
             };
             let mut events = see(state, session, now, blind);
@@ -271,7 +269,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }])
         }
 
-        (_, I::Due) => due(state, session, moment),
+        (_, I::Due) => Ok(due(state, session, moment)),
 
         // Results of what we no longer wait for: a replaced attempt, a try already counted, a delivery already proven.
         (
@@ -296,92 +294,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Pause { .. }) => Err(Refusal::not_now(session, now, "paused", "it has ended")),
     }
 }
-
-// ── starting ──
-
-/// Decides how the next process starts: resumed, or afresh with the task; with the first message or without.
-pub(crate) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
-    let abilities = session.spec.agent.abilities;
-    let resume = session.conversation_begun && abilities.resume;
-    let mut events = Vec::new();
-    let mut outbox = Cow::Borrowed(&session.outbox);
-    if !resume && session.conversation_begun {
-        // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
-        events.push(SessionEvent::ConversationGone { attempt });
-        outbox.to_mut().unsend();
-        if !outbox.waits_for_task() {
-            let task = task_message(session, moment.at);
-            outbox.to_mut().queue(&task, None);
-            events.push(SessionEvent::MessageQueued { message: task, replaces: None });
-        }
-    }
-    let conversation = match &session.conversation {
-        Some(conversation) if resume => conversation.clone(),
-        _ => fresh_conversation(session.id, moment),
-    };
-    // A resumed agent gets its messages typed, unless each of its turns is a launch.
-    let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
-        .then(|| match &outbox.current {
-            Some(unproven) => Some(Delivery {
-                tries: unproven.tries.saturating_add(1),
-                with_launch: Some(attempt),
-                stage: Stage::Writing,
-                ..unproven.clone()
-            }),
-            None => outbox.compose(Stage::Writing, Some(attempt)),
-        })
-        .flatten()
-        .map(Box::new);
-    events.push(SessionEvent::Launching { attempt, conversation, resume, delivery });
-    events
-}
-
-/// The events that give a queued session its slot.
-pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
-    let attempt = session.attempt.next();
-    let mut events = vec![SessionEvent::Admitted { attempt }];
-    if session.workspace.path().is_some() {
-        events.extend(launch(session, moment, attempt));
-    }
-    events
-}
-
-/// Whether the work is still wanted: the task is open and its change has not been merged.
-pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
-    if let Some(task) = &session.spec.task
-        && state.tasks.get(task).is_some_and(|task| task.closed)
-    {
-        return Err(Refusal::TaskClosed { task: task.clone() });
-    }
-    match session.pulls.iter().find(|pull| state.pulls.get(pull).is_some_and(|pull| pull.is_merged())) {
-        Some(pull) => Err(Refusal::AlreadyMerged { pull: pull.clone() }),
-        None => Ok(()),
-    }
-}
-
-fn restore(state: &State, session: &Session) -> Events {
-    if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
-        return Err(Refusal::AlreadyMerged { pull: pull.clone() });
-    }
-    may_go_on(state, session)?;
-    if let Some(task) = &session.spec.task
-        && let Some(owner) = state.live_session_of(task)
-    {
-        return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
-    }
-    // Its branch was free while it was gone.
-    if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
-        && owner != session.id
-    {
-        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
-    }
-    if session.workspace.state == WorkspaceState::Removing {
-        return Err(Refusal::Invalid {
-            what: "its workspace is being removed; try again in a moment".into(),
-        });
-    }
-    Ok(vec![SessionEvent::Requeued { why: "restored".into() }])
-}
+// ── workspaces ──
 
 fn is_creation(session: &Session, effect: &EffectKey) -> bool {
     *effect
@@ -445,110 +358,6 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
         return AfterStop::Rest { code, why: format!("{how}, and {restarts} restarts did not help") };
     }
     AfterStop::Retry { restarts: restarts + 1, at: now + backoff(restarts), why: how }
-}
-
-// ── messages ──
-
-fn send(session: &Session, phase: &Phase, now: Timestamp, new: NewMessage) -> Events {
-    if let Phase::Ended { outcome, .. } = phase {
-        return Err(Refusal::Ended { session: session.id, outcome: outcome.to_string() });
-    }
-    if new.body.trim().is_empty() {
-        return Err(Refusal::Invalid { what: "the message is empty".into() });
-    }
-    if new.body.len() > super::outbox::DELIVERY_BYTES {
-        return Err(Refusal::Invalid {
-            what: format!(
-                "the message has {} bytes, more than the {} that fit; put it into a file and send its path",
-                new.body.len(),
-                super::outbox::DELIVERY_BYTES
-            ),
-        });
-    }
-    if new.key.as_deref().is_some_and(|key| session.outbox.sent_with(key).is_some()) {
-        return NOTHING;
-    }
-    let replaces = session.outbox.outdated_by(&new.kind);
-    let NewMessage { from, kind, body, interrupt, key } = new;
-    let message = Message { no: session.outbox.message_no(), from, kind, body, interrupt, key, queued: now };
-    let mut events = vec![SessionEvent::MessageQueued { message, replaces }];
-    if matches!(phase, Phase::Exited { .. }) && session.holds.is_empty() {
-        events.push(SessionEvent::Requeued { why: "a message waits for it".into() });
-    }
-    Ok(events)
-}
-
-/// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
-fn proven(session: &Session, delivery: Option<u32>, turn: String, text: &str) -> Vec<SessionEvent> {
-    let current =
-        session.outbox.current.as_ref().filter(|current| carries(text, &current.text) == Carries::Yes);
-    match (current, delivery) {
-        // The adapter knows which delivery it means.
-        (Some(current), Some(no)) if current.no == no => {
-            return vec![SessionEvent::Accepted { delivery: no, turn }];
-        }
-        (_, Some(_)) => return vec![],
-        (_, None) if session.outbox.proved_by(&turn) => return vec![],
-        (_, None) => {}
-    }
-    // The elder first: the same words may have been said again after they were given up.
-    let late: Vec<u32> = session
-        .outbox
-        .failed
-        .iter()
-        .filter(|(message, _)| carries(text, &message.body) == Carries::Yes)
-        .map(|(message, _)| message.no)
-        .collect();
-    if !late.is_empty() {
-        return vec![SessionEvent::TakenAfterAll { messages: late, turn }];
-    }
-    current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
-}
-
-/// The task as the first message of a conversation.
-pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
-    Message {
-        no: session.outbox.message_no(),
-        from: Sender::Daemon,
-        kind: MessageKind::Task,
-        body: session.spec.prompt.clone(),
-        interrupt: false,
-        key: None,
-        queued: now,
-    }
-}
-
-fn is_writing(session: &Session, delivery: u32, tries: u32) -> bool {
-    session.outbox.current.as_ref().is_some_and(|current| {
-        current.no == delivery && current.tries == tries && current.stage == Stage::Writing
-    })
-}
-
-fn flush(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
-    match session.outbox_next(now, &state.settings) {
-        Next::Nothing | Next::At(_) => vec![],
-        Next::Start => session
-            .outbox
-            .compose(Stage::Writing, None)
-            .map(|delivery| SessionEvent::DeliveryStarted { delivery: Box::new(delivery) })
-            .into_iter()
-            .collect(),
-        Next::Retry => session
-            .outbox
-            .current
-            .iter()
-            .map(|delivery| SessionEvent::DeliveryRetried { delivery: delivery.no })
-            .collect(),
-        Next::GiveUp => session
-            .outbox
-            .current
-            .iter()
-            .map(|delivery| SessionEvent::DeliveryFailed {
-                delivery: delivery.no,
-                why: format!("not accepted after {} tries", delivery.tries),
-            })
-            .collect(),
-    }
 }
 
 // ── ending ──
@@ -634,73 +443,4 @@ fn spent(session: &Session, report: Spend) -> Vec<SessionEvent> {
         events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
     }
     events
-}
-
-// ── time ──
-
-/// What has become due. [`Session::due`] says when to ask.
-fn due(state: &State, session: &Session, moment: &Moment) -> Events {
-    use SessionEvent as E;
-    let now = moment.at;
-    if session.again_at().is_some_and(|at| at <= now) {
-        return Ok(vec![E::DelayOver {}]);
-    }
-    Ok(match &session.phase {
-        Phase::Retrying { at, why } if *at <= now && session.holds.is_empty() => {
-            match may_go_on(state, session) {
-                Ok(()) => launch(session, moment, session.attempt.next()),
-                Err(refusal) => {
-                    vec![E::Exited { code: None, why: format!("{why}; not started again: {refusal}") }]
-                }
-            }
-        }
-        Phase::Running { .. } => {
-            let mut events = flush(state, session, now);
-            if session.look_at(&state.settings).is_some_and(|at| at <= now) {
-                events.push(E::LookWanted {});
-            }
-            events
-        }
-        Phase::Ended { at, .. }
-            if *at + state.settings.keep_ended <= now && !session.workspace.may_exist() =>
-        {
-            vec![E::Archived { pulls: session.pulls.clone() }]
-        }
-        _ => vec![],
-    })
-}
-
-impl Session {
-    /// When time alone will change something, if nothing else does before.
-    pub(crate) fn due(&self, settings: &crate::settings::Settings) -> Option<Timestamp> {
-        match &self.phase {
-            Phase::Retrying { at, .. } => self.holds.is_empty().then_some(*at),
-            Phase::Running { .. } => {
-                // Asked as of long ago, so that what is already due is a time in the past and not "now".
-                let outbox = match self.outbox_next(Timestamp(i64::MIN), settings) {
-                    Next::At(at) => Some(at),
-                    Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
-                };
-                [outbox, self.look_at(settings)].into_iter().flatten().min()
-            }
-            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
-            _ => self.again_at(),
-        }
-    }
-
-    /// When a try that failed is made again.
-    fn again_at(&self) -> Option<Timestamp> {
-        match &self.phase {
-            Phase::Preparing { .. } | Phase::Ended { .. } => self.workspace.again_at,
-            Phase::Starting { again_at, .. } | Phase::Stopping { again_at, .. } => *again_at,
-            _ => None,
-        }
-    }
-
-    /// When somebody should look at the agent, because it has been quiet although it should not be.
-    fn look_at(&self, settings: &crate::settings::Settings) -> Option<Timestamp> {
-        let unsure =
-            matches!(self.judgement.activity, Activity::Starting | Activity::Working | Activity::Unknown);
-        (unsure && !self.look).then(|| self.looked + settings.look_after)
-    }
 }

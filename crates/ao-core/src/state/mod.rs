@@ -1,5 +1,7 @@
 //! All that is known, folded from the log, with the indexes that keep every question short.
 
+mod index;
+
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use indexmap::IndexMap;
@@ -16,6 +18,9 @@ use crate::session::{self, Session, SessionEvent};
 use crate::settings::Settings;
 use crate::task::{Task, TaskEvent};
 use crate::{Attempt, ConversationId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+use index::{Footprint, Index, release};
+pub(crate) use index::{Place, Timer};
 
 /// How many keys of past notices are remembered, to tell people everything once.
 const NOTICE_KEYS: usize = 1024;
@@ -45,52 +50,6 @@ pub struct State {
     next_notice: u64,
     #[serde(skip)]
     index: Index,
-}
-
-/// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Index {
-    names: BTreeMap<String, SessionId>,
-    tasks: BTreeMap<TaskId, SessionId>,
-    paths: BTreeMap<String, SessionId>,
-    branches: BTreeMap<(ProjectId, String), SessionId>,
-    conversations: BTreeMap<ConversationId, SessionId>,
-    live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
-    /// Sessions that wait for a slot, in the order they get one.
-    waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
-    slots: BTreeMap<ProjectId, u32>,
-    slots_taken: u32,
-    due: BTreeMap<Timer, Timestamp>,
-    timers: BTreeSet<(Timestamp, Timer)>,
-}
-
-/// A place in the line: higher priority first, then who came first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    priority: std::cmp::Reverse<i32>,
-    since: Timestamp,
-    pub(crate) session: SessionId,
-}
-
-/// Whose time it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Timer {
-    Session(SessionId),
-    Incident(IncidentKey),
-    Notice(NoticeId),
-    Project(ProjectId),
-    Account(String),
-}
-
-/// What of a session the indexes know.
-#[derive(Debug, PartialEq, Eq)]
-struct Footprint {
-    live: bool,
-    slot: bool,
-    place: Option<Place>,
-    path: Option<String>,
-    holds_branch: bool,
-    conversation: Option<ConversationId>,
 }
 
 impl State {
@@ -403,139 +362,6 @@ impl State {
         for (timer, due) in timers {
             self.index.set_timer(timer, due);
         }
-    }
-}
-
-impl Index {
-    fn set_timer(&mut self, timer: Timer, due: Option<Timestamp>) {
-        let before = match due {
-            Some(at) => self.due.insert(timer.clone(), at),
-            None => self.due.remove(&timer),
-        };
-        if before == due {
-            return;
-        }
-        if let Some(before) = before {
-            self.timers.remove(&(before, timer.clone()));
-        }
-        if let Some(at) = due {
-            self.timers.insert((at, timer));
-        }
-    }
-
-    fn enter(&mut self, session: &Session, footprint: Footprint) {
-        let (id, spec, index) = (session.id, &session.spec, self);
-        if footprint.live {
-            index.live.entry(spec.project.clone()).or_default().insert(id);
-            if let Some(task) = &spec.task {
-                index.tasks.insert(task.clone(), id);
-            }
-        }
-        if footprint.slot {
-            *index.slots.entry(spec.project.clone()).or_default() += 1;
-            index.slots_taken += 1;
-        }
-        if let Some(place) = footprint.place {
-            index.waiting.entry(spec.project.clone()).or_default().insert(place);
-        }
-        if footprint.holds_branch {
-            index.branches.insert((spec.project.clone(), spec.branch.clone()), id);
-        }
-        if let Some(path) = footprint.path {
-            index.paths.insert(path, id);
-        }
-        if let Some(conversation) = footprint.conversation {
-            index.conversations.insert(conversation, id);
-        }
-    }
-
-    fn leave(&mut self, session: &Session, footprint: Footprint) {
-        let (id, spec, index) = (session.id, &session.spec, self);
-        if footprint.live {
-            take_from(&mut index.live, &spec.project, &id);
-            if let Some(task) = &spec.task {
-                release(&mut index.tasks, task, id);
-            }
-        }
-        if footprint.slot {
-            match index.slots.get_mut(&spec.project) {
-                Some(taken) if *taken > 1 => *taken -= 1,
-                _ => {
-                    index.slots.remove(&spec.project);
-                }
-            }
-            index.slots_taken -= 1;
-        }
-        if let Some(place) = footprint.place {
-            take_from(&mut index.waiting, &spec.project, &place);
-        }
-        if footprint.holds_branch {
-            release(&mut index.branches, &(spec.project.clone(), spec.branch.clone()), id);
-        }
-        if let Some(path) = footprint.path {
-            release(&mut index.paths, &path, id);
-        }
-        if let Some(conversation) = footprint.conversation {
-            release(&mut index.conversations, &conversation, id);
-        }
-    }
-}
-
-/// Gives up what a session owns; what has a new owner is left to it.
-fn release<K: Ord>(owners: &mut BTreeMap<K, SessionId>, what: &K, owner: SessionId) {
-    if owners.get(what) == Some(&owner) {
-        owners.remove(what);
-    }
-}
-
-/// Takes one out of a project's set, and the set with its last one: an index made anew has no empty sets.
-fn take_from<T: Ord>(sets: &mut BTreeMap<ProjectId, BTreeSet<T>>, project: &ProjectId, one: &T) {
-    if let Some(set) = sets.get_mut(project) {
-        set.remove(one);
-        if set.is_empty() {
-            sets.remove(project);
-        }
-    }
-}
-
-impl Footprint {
-    fn of(session: &Session) -> Footprint {
-        let live = session.is_live();
-        Footprint {
-            live,
-            slot: session.takes_slot(),
-            place: match session.phase {
-                session::Phase::Queued { since } => Some(Place {
-                    priority: std::cmp::Reverse(session.spec.priority),
-                    since,
-                    session: session.id,
-                }),
-                _ => None,
-            },
-            // A branch outlives its session for as long as the workspace does.
-            holds_branch: live || session.workspace.may_exist(),
-            path: session.workspace.path().map(str::to_owned),
-            conversation: session.conversation.clone(),
-        }
-    }
-}
-
-impl SessionEvent {
-    fn leaves_footprint(&self) -> bool {
-        !matches!(
-            self,
-            SessionEvent::SignalSeen { .. }
-                | SessionEvent::LookWanted {}
-                | SessionEvent::LookFailed { .. }
-                | SessionEvent::MessageQueued { .. }
-                | SessionEvent::DeliveryStarted { .. }
-                | SessionEvent::Written { .. }
-                | SessionEvent::DeliveryPaused { .. }
-                | SessionEvent::DeliveryRetried { .. }
-                | SessionEvent::Accepted { .. }
-                | SessionEvent::TakenAfterAll { .. }
-                | SessionEvent::Spent { .. }
-        )
     }
 }
 

@@ -1,0 +1,262 @@
+//! What can come in for a session, and what can happen to it.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::{AfterStop, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec};
+use crate::budget::{Limits, Spend};
+use crate::effect::EffectKey;
+use crate::evidence::Signal;
+use crate::incident::IncidentKey;
+use crate::workspace::KeepReason;
+use crate::{Attempt, ConversationId, PullId, Timestamp};
+
+/// What can come in for a session that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionInput {
+    // What effects found out.
+    WorkspaceReady {
+        attempt: Attempt,
+        path: String,
+        base: String,
+    },
+    Launched {
+        attempt: Attempt,
+        process: ProcessRef,
+        conversation: Option<ConversationId>,
+    },
+    /// The agent has nothing to resume: one fresh start with the task, and it says so.
+    ConversationGone {
+        attempt: Attempt,
+    },
+    Written {
+        attempt: Attempt,
+        delivery: u32,
+        tries: u32,
+    },
+    /// At the last moment a dialog or a person's draft was in the way; nothing was typed.
+    NotWritten {
+        attempt: Attempt,
+        delivery: u32,
+        tries: u32,
+        why: String,
+    },
+    Looked {
+        attempt: Attempt,
+        signals: Vec<Signal>,
+    },
+    ProcessEnded {
+        attempt: Attempt,
+    },
+    WorkspaceRemoved {
+        tries: u32,
+        rescue: Option<String>,
+    },
+    WorkspaceKept {
+        tries: u32,
+        reasons: Vec<KeepReason>,
+    },
+    Failed {
+        effect: EffectKey,
+        why: String,
+    },
+    // What the world tells.
+    Signal(Signal),
+    /// A text that the agent took as a user's turn, by the word of its hook, transcript or protocol.
+    Proof {
+        attempt: Attempt,
+        /// Which delivery it is, if whoever tells wrote it himself.
+        delivery: Option<u32>,
+        turn: String,
+        text: String,
+    },
+    Spent {
+        attempt: Attempt,
+        spend: Spend,
+    },
+    PullLinked {
+        pull: PullId,
+    },
+    Merged {
+        pull: PullId,
+    },
+    // What people and other parts want.
+    Send(NewMessage),
+    /// The news of this incident is no longer true; what has not been written yet is taken back.
+    Withdraw {
+        incident: IncidentKey,
+    },
+    Stop {
+        by: String,
+        why: String,
+    },
+    Pause {
+        by: String,
+    },
+    Resume {
+        limits: Option<Limits>,
+    },
+    Retry,
+    Restore,
+    Cleanup,
+    Hold {
+        kind: HoldKind,
+        why: String,
+    },
+    Release {
+        kind: HoldKind,
+    },
+    // What follows from other things.
+    Flush,
+    Due,
+}
+
+/// What happened to a session.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SessionEvent {
+    Queued {
+        spec: Box<SessionSpec>,
+    },
+    Admitted {
+        attempt: Attempt,
+    },
+    WorkspaceReady {
+        path: String,
+        base: String,
+    },
+    WorkspaceFailed {
+        why: String,
+        again_at: Option<Timestamp>,
+    },
+    /// The launch is decided: with this conversation, fresh or resumed, with a first message or without.
+    Launching {
+        attempt: Attempt,
+        conversation: ConversationId,
+        resume: bool,
+        delivery: Option<Box<Delivery>>,
+    },
+    LaunchFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    Launched {
+        process: ProcessRef,
+    },
+    ConversationSeen {
+        conversation: ConversationId,
+    },
+    ConversationGone {
+        attempt: Attempt,
+    },
+    SignalSeen {
+        signal: Signal,
+    },
+    LookWanted {},
+    LookFailed {
+        why: String,
+    },
+    Stopping {
+        then: AfterStop,
+    },
+    StopWanted {
+        outcome: Outcome,
+    },
+    StopFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    Retrying {
+        restarts: u32,
+        at: Timestamp,
+        why: String,
+    },
+    Exited {
+        code: Option<i32>,
+        why: String,
+    },
+    Ended {
+        outcome: Outcome,
+    },
+    /// The time to wait before another try has passed.
+    DelayOver {},
+    /// Back in the queue: woken by a message, retried or restored by a person.
+    Requeued {
+        why: String,
+    },
+    MessageQueued {
+        message: Message,
+        replaces: Option<u32>,
+    },
+    MessageWithdrawn {
+        no: u32,
+    },
+    MessagesDropped {
+        why: String,
+    },
+    DeliveryStarted {
+        delivery: Box<Delivery>,
+    },
+    Written {
+        delivery: u32,
+        proof_by: Timestamp,
+    },
+    DeliveryPaused {
+        delivery: u32,
+        until: Timestamp,
+        counts: bool,
+        why: String,
+    },
+    DeliveryRetried {
+        delivery: u32,
+    },
+    /// Proven by this turn of the agent's.
+    Accepted {
+        delivery: u32,
+        turn: String,
+    },
+    /// Messages that were given up, and a proof that came too late for that.
+    TakenAfterAll {
+        messages: Vec<u32>,
+        turn: String,
+    },
+    DeliveryFailed {
+        delivery: u32,
+        why: String,
+    },
+    Held {
+        kind: HoldKind,
+        why: String,
+    },
+    Released {
+        kind: HoldKind,
+    },
+    Spent {
+        spend: Spend,
+    },
+    BudgetMarked {
+        mark: String,
+    },
+    LimitsSet {
+        limits: Limits,
+    },
+    PullLinked {
+        pull: PullId,
+    },
+    RemovalWanted {},
+    RemovalFailed {
+        why: String,
+        again_at: Timestamp,
+    },
+    WorkspaceRemoved {
+        rescue: Option<String>,
+    },
+    WorkspaceKept {
+        reasons: Vec<KeepReason>,
+    },
+    /// Leaves the memory, and with it what nobody else asks about: its pull requests that are over, its closed task.
+    Archived {
+        pulls: BTreeSet<PullId>,
+    },
+}

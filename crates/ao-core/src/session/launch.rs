@@ -1,0 +1,111 @@
+//! How a session gets its next process: a slot, a conversation, perhaps a first message; and whether it should.
+
+use std::borrow::Cow;
+
+use super::say::task_message;
+use super::{Delivery, Outcome, Phase, Session, SessionEvent, Stage};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::workspace::WorkspaceState;
+use crate::{Attempt, ConversationId, Moment, SessionId};
+
+/// Decides how the next process starts: resumed, or afresh with the task; with the first message or without.
+pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
+    let abilities = session.spec.agent.abilities;
+    let resume = session.conversation_begun && abilities.resume;
+    let mut events = Vec::new();
+    let mut outbox = Cow::Borrowed(&session.outbox);
+    if !resume && session.conversation_begun {
+        // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
+        events.push(SessionEvent::ConversationGone { attempt });
+        outbox.to_mut().unsend();
+        if !outbox.waits_for_task() {
+            let task = task_message(session, moment.at);
+            outbox.to_mut().queue(&task, None);
+            events.push(SessionEvent::MessageQueued { message: task, replaces: None });
+        }
+    }
+    let conversation = match &session.conversation {
+        Some(conversation) if resume => conversation.clone(),
+        _ => fresh_conversation(session.id, moment),
+    };
+    // A resumed agent gets its messages typed, unless each of its turns is a launch.
+    let delivery = (abilities.prompt_at_launch && (!resume || abilities.one_turn))
+        .then(|| match &outbox.current {
+            Some(unproven) => Some(Delivery {
+                tries: unproven.tries.saturating_add(1),
+                with_launch: Some(attempt),
+                stage: Stage::Writing,
+                ..unproven.clone()
+            }),
+            None => outbox.compose(Stage::Writing, Some(attempt)),
+        })
+        .flatten()
+        .map(Box::new);
+    events.push(SessionEvent::Launching { attempt, conversation, resume, delivery });
+    events
+}
+
+/// The events that give a queued session its slot.
+pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
+    let attempt = session.attempt.next();
+    let mut events = vec![SessionEvent::Admitted { attempt }];
+    if session.workspace.path().is_some() {
+        events.extend(launch(session, moment, attempt));
+    }
+    events
+}
+
+/// Whether the work is still wanted: the task is open and its change has not been merged.
+pub(super) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
+    if let Some(task) = &session.spec.task
+        && state.tasks.get(task).is_some_and(|task| task.closed)
+    {
+        return Err(Refusal::TaskClosed { task: task.clone() });
+    }
+    match session.pulls.iter().find(|pull| state.pulls.get(pull).is_some_and(|pull| pull.is_merged())) {
+        Some(pull) => Err(Refusal::AlreadyMerged { pull: pull.clone() }),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn restore(state: &State, session: &Session) -> Result<Vec<SessionEvent>, Refusal> {
+    if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
+        return Err(Refusal::AlreadyMerged { pull: pull.clone() });
+    }
+    may_go_on(state, session)?;
+    if let Some(task) = &session.spec.task
+        && let Some(owner) = state.live_session_of(task)
+    {
+        return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
+    }
+    // Its branch was free while it was gone.
+    if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
+        && owner != session.id
+    {
+        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
+    }
+    if session.workspace.state == WorkspaceState::Removing {
+        return Err(Refusal::Invalid {
+            what: "its workspace is being removed; try again in a moment".into(),
+        });
+    }
+    Ok(vec![SessionEvent::Requeued { why: "restored".into() }])
+}
+
+/// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.
+///
+/// And from the session: one moment may give slots to several of them.
+fn fresh_conversation(session: SessionId, moment: &Moment) -> ConversationId {
+    let seed = crate::mix(moment.seed, session.0);
+    let high = crate::mix(seed, 1);
+    let low = crate::mix(seed, 2);
+    ConversationId::new(&format!(
+        "{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}",
+        high >> 32,
+        (high >> 16) & 0xffff,
+        high & 0xfff,
+        0x8000 | ((low >> 48) & 0x3fff),
+        low & 0xffff_ffff_ffff
+    ))
+}

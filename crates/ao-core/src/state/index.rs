@@ -1,0 +1,185 @@
+//! What can be asked of the state without looking at every session.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::incident::IncidentKey;
+use crate::session::{Phase, Session, SessionEvent};
+use crate::{ConversationId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
+
+/// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Index {
+    pub(super) names: BTreeMap<String, SessionId>,
+    pub(super) tasks: BTreeMap<TaskId, SessionId>,
+    pub(super) paths: BTreeMap<String, SessionId>,
+    pub(super) branches: BTreeMap<(ProjectId, String), SessionId>,
+    pub(super) conversations: BTreeMap<ConversationId, SessionId>,
+    pub(super) live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
+    /// Sessions that wait for a slot, in the order they get one.
+    pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
+    pub(super) slots: BTreeMap<ProjectId, u32>,
+    pub(super) slots_taken: u32,
+    pub(super) due: BTreeMap<Timer, Timestamp>,
+    pub(super) timers: BTreeSet<(Timestamp, Timer)>,
+}
+
+/// A place in the line: higher priority first, then who came first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    priority: Reverse<i32>,
+    since: Timestamp,
+    pub(crate) session: SessionId,
+}
+
+/// Whose time it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    Session(SessionId),
+    Incident(IncidentKey),
+    Notice(NoticeId),
+    Project(ProjectId),
+    Account(String),
+}
+
+/// What of a session the indexes know.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Footprint {
+    live: bool,
+    slot: bool,
+    place: Option<Place>,
+    path: Option<String>,
+    holds_branch: bool,
+    conversation: Option<ConversationId>,
+}
+
+impl Index {
+    pub(super) fn set_timer(&mut self, timer: Timer, due: Option<Timestamp>) {
+        let before = match due {
+            Some(at) => self.due.insert(timer.clone(), at),
+            None => self.due.remove(&timer),
+        };
+        if before == due {
+            return;
+        }
+        if let Some(before) = before {
+            self.timers.remove(&(before, timer.clone()));
+        }
+        if let Some(at) = due {
+            self.timers.insert((at, timer));
+        }
+    }
+
+    pub(super) fn enter(&mut self, session: &Session, footprint: Footprint) {
+        let (id, spec, index) = (session.id, &session.spec, self);
+        if footprint.live {
+            index.live.entry(spec.project.clone()).or_default().insert(id);
+            if let Some(task) = &spec.task {
+                index.tasks.insert(task.clone(), id);
+            }
+        }
+        if footprint.slot {
+            *index.slots.entry(spec.project.clone()).or_default() += 1;
+            index.slots_taken += 1;
+        }
+        if let Some(place) = footprint.place {
+            index.waiting.entry(spec.project.clone()).or_default().insert(place);
+        }
+        if footprint.holds_branch {
+            index.branches.insert((spec.project.clone(), spec.branch.clone()), id);
+        }
+        if let Some(path) = footprint.path {
+            index.paths.insert(path, id);
+        }
+        if let Some(conversation) = footprint.conversation {
+            index.conversations.insert(conversation, id);
+        }
+    }
+
+    pub(super) fn leave(&mut self, session: &Session, footprint: Footprint) {
+        let (id, spec, index) = (session.id, &session.spec, self);
+        if footprint.live {
+            take_from(&mut index.live, &spec.project, &id);
+            if let Some(task) = &spec.task {
+                release(&mut index.tasks, task, id);
+            }
+        }
+        if footprint.slot {
+            match index.slots.get_mut(&spec.project) {
+                Some(taken) if *taken > 1 => *taken -= 1,
+                _ => {
+                    index.slots.remove(&spec.project);
+                }
+            }
+            index.slots_taken -= 1;
+        }
+        if let Some(place) = footprint.place {
+            take_from(&mut index.waiting, &spec.project, &place);
+        }
+        if footprint.holds_branch {
+            release(&mut index.branches, &(spec.project.clone(), spec.branch.clone()), id);
+        }
+        if let Some(path) = footprint.path {
+            release(&mut index.paths, &path, id);
+        }
+        if let Some(conversation) = footprint.conversation {
+            release(&mut index.conversations, &conversation, id);
+        }
+    }
+}
+
+/// Gives up what a session owns; what has a new owner is left to it.
+pub(super) fn release<K: Ord>(owners: &mut BTreeMap<K, SessionId>, what: &K, owner: SessionId) {
+    if owners.get(what) == Some(&owner) {
+        owners.remove(what);
+    }
+}
+
+/// Takes one out of a project's set, and the set with its last one: an index made anew has no empty sets.
+fn take_from<T: Ord>(sets: &mut BTreeMap<ProjectId, BTreeSet<T>>, project: &ProjectId, one: &T) {
+    if let Some(set) = sets.get_mut(project) {
+        set.remove(one);
+        if set.is_empty() {
+            sets.remove(project);
+        }
+    }
+}
+
+impl Footprint {
+    pub(super) fn of(session: &Session) -> Footprint {
+        let live = session.is_live();
+        Footprint {
+            live,
+            slot: session.takes_slot(),
+            place: match session.phase {
+                Phase::Queued { since } => {
+                    Some(Place { priority: Reverse(session.spec.priority), since, session: session.id })
+                }
+                _ => None,
+            },
+            // A branch outlives its session for as long as the workspace does.
+            holds_branch: live || session.workspace.may_exist(),
+            path: session.workspace.path().map(str::to_owned),
+            conversation: session.conversation.clone(),
+        }
+    }
+}
+
+impl SessionEvent {
+    pub(super) fn leaves_footprint(&self) -> bool {
+        !matches!(
+            self,
+            SessionEvent::SignalSeen { .. }
+                | SessionEvent::LookWanted {}
+                | SessionEvent::LookFailed { .. }
+                | SessionEvent::MessageQueued { .. }
+                | SessionEvent::DeliveryStarted { .. }
+                | SessionEvent::Written { .. }
+                | SessionEvent::DeliveryPaused { .. }
+                | SessionEvent::DeliveryRetried { .. }
+                | SessionEvent::Accepted { .. }
+                | SessionEvent::TakenAfterAll { .. }
+                | SessionEvent::Spent { .. }
+        )
+    }
+}
