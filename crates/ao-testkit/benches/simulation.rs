@@ -18,7 +18,7 @@ fn main() -> ExitCode {
     for seed in seeds.by_ref().take(50) {
         run(seed, &config);
     }
-    let began = Instant::now();
+    let (began, used) = (Instant::now(), core_seconds());
     let (mut steps, mut worlds) = (0, 0);
     for seed in seeds {
         let outcome = run(seed, &config);
@@ -31,10 +31,22 @@ fn main() -> ExitCode {
             break;
         }
     }
-    let speed = steps as f64 / began.elapsed().as_secs_f64();
+    let seconds = match (used, core_seconds()) {
+        (Some(before), Some(after)) => after - before,
+        _ => began.elapsed().as_secs_f64(),
+    };
+    let speed = steps as f64 / seconds;
     let verdict = if speed >= LIMIT { "ok" } else { "over" };
     println!("what                            | limit     | measured  | ok/over");
     println!("simulated steps/s on one core   | {LIMIT:>9.0} | {speed:>9.0} | {verdict}");
     println!("({steps} steps of {worlds} worlds, each decided, stored, read back and checked)");
     if speed >= LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// How long this process has had a core, where the system says so. On a busy machine the clock on the wall would measure
+/// the others.
+fn core_seconds() -> Option<f64> {
+    let stat = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    let nanos: f64 = stat.split_whitespace().next()?.parse().ok()?;
+    Some(nanos / 1e9)
 }

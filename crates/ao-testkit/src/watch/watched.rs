@@ -68,11 +68,14 @@ fn session(inner: &mut Inner, state: &State, id: SessionId) {
         inner.broken(Invariant::LogReplays, what);
     }
     let Some(session) = ours else { return };
-    let mut kept: Vec<u32> = session.outbox.waiting.iter().map(|message| message.no).collect();
-    kept.extend(session.outbox.current.iter().flat_map(|delivery| &delivery.messages).map(|m| m.no));
-    kept.sort_unstable();
-    if !inner.log.ledger.open(id).eq(kept.iter().copied()) {
-        let open: Vec<u32> = inner.log.ledger.open(id).collect();
+    let outbox = &session.outbox;
+    let kept = || {
+        let current = outbox.current.iter().flat_map(|delivery| &delivery.messages);
+        outbox.waiting.iter().chain(current).map(|message| message.no)
+    };
+    let open = || inner.log.ledger.open(id);
+    if open().count() != kept().count() || open().any(|no| kept().all(|other| other != no)) {
+        let (open, kept): (Vec<u32>, Vec<u32>) = (open().collect(), kept().collect());
         let what = format!("{id} has the messages {kept:?}, and should have {open:?}");
         inner.broken(Invariant::MessagesKept, what);
     }
