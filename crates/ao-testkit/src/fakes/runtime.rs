@@ -85,14 +85,14 @@ fn start(inner: &mut Inner, spec: &StartSpec) {
     inner.must(decided, Invariant::CommitFirst, || {
         format!("attempt {} of {} is started before it was in the log", spec.attempt, spec.session)
     });
-    let ready = inner.outside.trees.get(&spec.path).is_some_and(|tree| tree.session == spec.session);
-    inner.must(ready, Invariant::CommitFirst, || {
-        format!("{} is started in `{}`, which is no workspace of its own", spec.session, spec.path)
-    });
     // A late start of an attempt that was ended starts nothing; a second one finds the first.
     if inner.outside.processes.contains_key(&key) || inner.outside.ended.contains(&key) {
         return;
     }
+    let ready = inner.outside.trees.get(&spec.path).is_some_and(|tree| tree.session == spec.session);
+    inner.must(ready, Invariant::CommitFirst, || {
+        format!("{} is started in `{}`, which is no workspace of its own", spec.session, spec.path)
+    });
     let twin = inner
         .outside
         .living()
