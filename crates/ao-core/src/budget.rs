@@ -48,6 +48,20 @@ impl Spend {
         }
     }
 
+    /// Both together. What is not known of one is what is known of the other.
+    pub fn plus(self, other: Spend) -> Spend {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (known, None) | (None, known) => known,
+        };
+        Spend {
+            micros: sum(self.micros, other.micros),
+            tokens: sum(self.tokens, other.tokens),
+            turns: self.turns.saturating_add(other.turns),
+            seconds: self.seconds.saturating_add(other.seconds),
+        }
+    }
+
     /// Adds what came on top between two readings of one session to a wider budget.
     pub fn add_growth(self, before: Spend, after: Spend) -> Spend {
         let grow = |total: Option<u64>, before: Option<u64>, after: Option<u64>| match after {

@@ -10,8 +10,6 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pull, queue, task};
 
-/// A limit without a time is asked about again after this long.
-const LIMIT_WITHOUT_END: std::time::Duration = std::time::Duration::from_secs(15 * 60);
 /// So many missing at once, and more than half of all: the look is broken, not the world.
 const MASS_DEATH: usize = 5;
 
@@ -22,9 +20,21 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Configure(settings) if *settings == state.settings => Ok(vec![]),
         Input::Configure(settings) => Ok(vec![Event::Host(HostEvent::Configured { settings })]),
         Input::Project { project, input } => {
-            let live = state.live_in(&project).count();
-            let events = project::decide(&project, state.projects.get(&project), live, now, input)?;
+            // Also those that have ended: their workspaces are removed by way of the project.
+            let in_use = || {
+                let of = state.sessions.values().filter(|session| session.spec.project == project);
+                of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
+            };
+            let events = project::decide(&project, state.projects.get(&project), in_use, now, input)?;
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
+        }
+        // Closed before we heard of it, or closed and forgotten: nobody here works on it.
+        Input::Task { task, facts }
+            if facts.closed
+                && !state.tasks.contains_key(&task)
+                && !state.sessions.values().any(|session| session.spec.task.as_ref() == Some(&task)) =>
+        {
+            Ok(vec![])
         }
         Input::Task { task, facts } => {
             let events = task::decide(state.tasks.get(&task), *facts);
@@ -83,14 +93,11 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             _ => vec![],
         }),
         Input::Census(census) => Ok(compare(state, moment, &census)),
-        Input::AccountLimited { account, until } => {
-            let until = until.unwrap_or(now + LIMIT_WITHOUT_END);
-            Ok(match state.accounts.get(&account) {
-                _ if until <= now => vec![],
-                Some(known) if *known >= until => vec![],
-                _ => vec![Event::Account(account, AccountEvent::Limited { until })],
-            })
-        }
+        Input::AccountLimited { account, until } => Ok(match state.accounts.get(&account) {
+            _ if until <= now => vec![],
+            Some(known) if *known >= until => vec![],
+            _ => vec![Event::Account(account, AccountEvent::Limited { until })],
+        }),
         Input::AccountDue { account } => Ok(match state.accounts.get(&account) {
             Some(until) if *until <= now => vec![Event::Account(account, AccountEvent::Reset {})],
             _ => vec![],
@@ -106,7 +113,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),
-        Input::Schedule => Ok(schedule::admit(state, moment)
+        Input::Schedule => Ok(schedule::admit(state)
             .into_iter()
             .flat_map(|session| session_events(session.id, session::admit(session, moment)))
             .collect()),
@@ -214,13 +221,14 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         Subject::Pull(id) => {
             state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
         }
-        Subject::Project(_) => Some(vec![]),
+        Subject::Project(_) | Subject::Host => Some(vec![]),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
         Subject::Session(id) => state.sessions.get(id).is_none_or(|session| !session.is_live()),
         Subject::Pull(id) => state.pulls.get(id).is_none_or(|pull| !pull.is_open() || pull.owner.is_none()),
         Subject::Project(id) => !state.projects.contains_key(id),
+        Subject::Host => false,
     };
     let problems = problems.unwrap_or_default();
     let mut events = Vec::new();
@@ -261,7 +269,7 @@ pub(crate) fn agent_of<'a>(state: &'a State, subject: &Subject) -> Option<&'a Se
     let id = match subject {
         Subject::Session(id) => *id,
         Subject::Pull(pull) => state.pulls.get(pull)?.owner?,
-        Subject::Project(_) => return None,
+        Subject::Project(_) | Subject::Host => return None,
     };
     state.sessions.get(&id).map(|session| &**session)
 }
@@ -272,6 +280,7 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
         Subject::Session(id) => &state.sessions.get(id)?.spec.project,
         Subject::Pull(pull) => &pull.project,
         Subject::Project(project) => project,
+        Subject::Host => return None,
     };
     state.live_in(project).find(|session| {
         session.spec.role == session::Role::Orchestrator && matches!(session.phase, Phase::Running { .. })

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use crate::decide::{agent_of, orchestrator_of};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::evidence::{Activity, Reading};
-use crate::incident::{Action, Incident, IncidentEvent, IncidentKey, IncidentKind, Rung, Subject};
+use crate::incident::{
+    Action, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Rung, Subject,
+};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::{ProjectEvent, ProjectInput};
@@ -16,7 +18,7 @@ use crate::session::{
 };
 use crate::state::State;
 use crate::task::TaskEvent;
-use crate::{ProjectId, PullId, SessionId};
+use crate::{PullId, SessionId};
 
 /// Adds the inputs that follow from what happened, in the state that it led to.
 pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
@@ -70,7 +72,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         }
         Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::Tell {
             level: Level::Warning,
-            subject: Subject::Project(ProjectId::new("")),
+            subject: Subject::Host,
             key: format!("doubted {runtime} {}", stamped.at.0 / 3_600_000),
             text: format!(
                 "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
@@ -113,7 +115,7 @@ fn session(
         }
         E::SignalSeen { signal } => {
             tell(SessionInput::Flush);
-            if let Reading::Limited { until } = &signal.reading {
+            if let Reading::Limited { until: Some(until) } = &signal.reading {
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
             }
@@ -122,8 +124,18 @@ fn session(
                 then.push_back(Input::Review(Subject::Session(id)));
             }
         }
-        E::LookFailed { .. } => then.push_back(Input::Review(Subject::Session(id))),
-        E::MessageQueued { .. } | E::Accepted { .. } => tell(SessionInput::Flush),
+        E::Looked {} | E::LookFailed { .. } | E::Rejudged {} => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::MessageQueued { .. } => tell(SessionInput::Flush),
+        E::Accepted { .. } => {
+            tell(SessionInput::Count);
+            tell(SessionInput::Flush);
+        }
+        E::MessageWithdrawn { incident: Some(key), .. } => {
+            then.push_back(Input::Incident { key: key.clone(), input: IncidentInput::Unsaid });
+        }
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
             then.push_back(Input::Tell {
@@ -195,14 +207,25 @@ fn session(
 }
 
 fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut VecDeque<Input>) {
-    let Some(incident) = state.incidents.get(key) else {
+    // Not true any more: what has not been said yet need not be said.
+    if let IncidentEvent::Vanished { .. } | IncidentEvent::Closed {} = event {
+        let told = [agent_of(state, &key.subject), orchestrator_of(state, &key.subject)];
+        then.extend(told.into_iter().flatten().map(|told| Input::Session {
+            session: told.id,
+            input: SessionInput::Withdraw { incident: key.clone() },
+        }));
         return;
-    };
+    }
+    let Some(incident) = state.incidents.get(key) else { return };
     match event {
         IncidentEvent::Acted { action: Action::SendToAgent, told, .. } => {
             if let Some(agent) = agent_of(state, &key.subject) {
+                // If it has not even heard the last news of this, it gets the whole.
+                let unheard = agent.outbox.waiting.iter().any(
+                    |message| matches!(&message.kind, MessageKind::News { incident } if incident == key),
+                );
                 let since = match &key.subject {
-                    Subject::Pull(pull) => state.pulls.get(pull).and_then(|pull| {
+                    Subject::Pull(pull) if !unheard => state.pulls.get(pull).and_then(|pull| {
                         pull.news_since(key.kind, &key.problem, told.as_deref().unwrap_or_default())
                     }),
                     _ => None,
@@ -238,15 +261,6 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
             key: format!("{key} {}", incident.opened),
             text: escalation(state, incident, why),
         }),
-        // Not true any more: what has not been said yet need not be said.
-        IncidentEvent::Vanished { .. } => {
-            if let Some(agent) = agent_of(state, &key.subject) {
-                then.push_back(Input::Session {
-                    session: agent.id,
-                    input: SessionInput::Withdraw { incident: key.clone() },
-                });
-            }
-        }
         _ => {}
     }
 }

@@ -46,6 +46,8 @@ pub enum IncidentKind {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
+    /// The machine that we run on.
+    Host,
     Project(ProjectId),
     Session(SessionId),
     Pull(PullId),
@@ -134,6 +136,8 @@ pub enum IncidentInput {
     Seen(Problem),
     Absent,
     Due,
+    /// News of it was taken back before the agent had it.
+    Unsaid,
     /// What it is about is no more.
     Gone,
 }
@@ -179,6 +183,8 @@ pub enum IncidentEvent {
     Waiting {
         due: Timestamp,
     },
+    /// The last act came to nothing, and does not count.
+    Unsaid {},
     Closed {},
 }
 
@@ -228,6 +234,10 @@ pub(crate) fn decide(
         (Some(incident), IncidentInput::Due) if incident.due.is_none_or(|due| now < due) => vec![],
         (Some(incident), IncidentInput::Due) if incident.absent.is_some() => vec![E::Closed {}],
         (Some(incident), IncidentInput::Due) => act(incident, &reaction, now, helpers),
+        (Some(incident), IncidentInput::Unsaid) if incident.acted > 0 && incident.rung == Rung::Agent => {
+            vec![E::Unsaid {}]
+        }
+        (Some(_), IncidentInput::Unsaid) => vec![],
         (Some(_), IncidentInput::Gone) => vec![E::Closed {}],
     }
 }
@@ -309,6 +319,10 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.due = None;
         }
         E::Waiting { due } => incident.due = Some(*due),
+        E::Unsaid {} => {
+            incident.acted = incident.acted.saturating_sub(1);
+            incident.acted_on = None;
+        }
     }
 }
 
@@ -391,6 +405,7 @@ impl fmt::Display for IncidentKind {
 impl fmt::Display for Subject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Subject::Host => f.write_str("host"),
             Subject::Project(project) => write!(f, "{project}"),
             Subject::Session(session) => write!(f, "{session}"),
             Subject::Pull(pull) => write!(f, "{pull}"),

@@ -55,7 +55,7 @@ pub enum Input {
     /// An account may not be used until then.
     AccountLimited {
         account: String,
-        until: Option<Timestamp>,
+        until: Timestamp,
     },
     AccountDue {
         account: String,

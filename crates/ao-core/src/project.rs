@@ -63,7 +63,7 @@ pub enum ProjectEvent {
 pub(crate) fn decide(
     id: &ProjectId,
     known: Option<&Project>,
-    live: usize,
+    in_use: impl FnOnce() -> usize,
     now: Timestamp,
     input: ProjectInput,
 ) -> Result<Vec<ProjectEvent>, Refusal> {
@@ -84,10 +84,10 @@ pub(crate) fn decide(
             })
         }
         (None, _) => Err(Refusal::UnknownProject(id.clone())),
-        (Some(_), ProjectInput::Remove) if live > 0 => {
-            Err(Refusal::ProjectInUse { project: id.clone(), live })
-        }
-        (Some(_), ProjectInput::Remove) => Ok(vec![ProjectEvent::Removed {}]),
+        (Some(_), ProjectInput::Remove) => match in_use() {
+            0 => Ok(vec![ProjectEvent::Removed {}]),
+            sessions => Err(Refusal::ProjectInUse { project: id.clone(), sessions }),
+        },
         (Some(known), ProjectInput::PolicySeen(policy)) if known.policy == *policy => Ok(vec![]),
         (Some(known), ProjectInput::CountSpend) => Ok(match known.daily.reached(&known.spent) {
             Some(reached) if known.capped_until.is_none() && day_of(now) == known.day => {

@@ -30,13 +30,20 @@ pub enum Refusal {
     Stale { session: SessionId, attempt: Attempt, current: Attempt },
     #[error("a signal of attempt {attempt} of {session}, which has no process")]
     NotRunning { session: SessionId, attempt: Attempt },
-    #[error("the project `{project}` still has {live} live sessions; stop them first")]
-    ProjectInUse { project: ProjectId, live: usize },
+    #[error(
+        "the project `{project}` has sessions ({sessions}) that run or have a workspace; stop and clean them up first"
+    )]
+    ProjectInUse { project: ProjectId, sessions: usize },
     #[error("{what}")]
     Invalid { what: String },
 }
 
 impl Refusal {
+    /// Whether it is a signal that could not be attributed to anything that runs.
+    pub fn is_about_a_signal(&self) -> bool {
+        matches!(self, Refusal::Stale { .. } | Refusal::NotRunning { .. } | Refusal::UnknownSession(_))
+    }
+
     pub(crate) fn not_now(
         session: &Session,
         now: Timestamp,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::session::{Phase, Session};
 use crate::state::State;
-use crate::{Moment, ProjectId, TaskId};
+use crate::{ProjectId, TaskId};
 
 /// Why a session waits in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub enum Obstacle {
 }
 
 /// The sessions that get a slot now, in order.
-pub(crate) fn admit<'a>(state: &'a State, _moment: &Moment) -> Vec<&'a Session> {
+pub(crate) fn admit(state: &State) -> Vec<&Session> {
     let mut admitted: Vec<&Session> = Vec::new();
     let mut taken_in: BTreeMap<&ProjectId, u32> = BTreeMap::new();
     let mut lines: Vec<(&ProjectId, Vec<&Session>)> = Vec::new();

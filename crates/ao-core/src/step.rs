@@ -25,7 +25,7 @@ use crate::{Moment, mix};
 /// What is due at one moment is taken in portions, so that one step stays short.
 const DUE_AT_ONCE: usize = 128;
 /// A step that goes on for longer than this is a loop in our own rules.
-const CONSEQUENCES: usize = 100_000;
+const CONSEQUENCES: usize = 10_000_000;
 
 /// Carries one input through, and returns what happened. If the input itself is refused, nothing has.
 pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
@@ -36,7 +36,16 @@ pub fn step(state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stam
         input => take(state, moment, input, &mut inputs, &mut happened)?,
     }
     let mut taken = 0;
-    while let Some(input) = inputs.pop_front() {
+    // Slots are given out once, when everything else is settled: asked for after each of a thousand releases, it would be
+    // a thousand walks through all that wait.
+    let mut schedule = false;
+    while let Some(input) =
+        inputs.pop_front().or_else(|| std::mem::take(&mut schedule).then_some(Input::Schedule))
+    {
+        if input == Input::Schedule && !inputs.is_empty() {
+            schedule = true;
+            continue;
+        }
         taken += 1;
         assert!(taken < CONSEQUENCES, "the consequences of one input do not end");
         let moment = Moment { at: moment.at, seed: mix(moment.seed, taken as u64) };

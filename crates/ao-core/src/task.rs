@@ -14,6 +14,7 @@ pub struct TaskFacts {
     pub labels: BTreeSet<String>,
     /// Higher runs first.
     pub priority: i32,
+    /// The tasks that must be closed first and, as the tracker sees it, are still open.
     pub blocked_by: BTreeSet<TaskId>,
     pub closed: bool,
     /// The author may set agents to work.

@@ -12,6 +12,9 @@ pub struct Workspace {
     pub state: WorkspaceState,
     /// Where it is, once somebody told us.
     pub tree: Option<Tree>,
+    /// The ref that brings the last state of a removed one back. Kept until there is a new one, however often making
+    /// that fails.
+    pub rescue: Option<String>,
     /// Failed tries at what is being done now.
     pub tries: u32,
     /// When to try again.
@@ -33,10 +36,7 @@ pub enum WorkspaceState {
     Kept {
         reasons: Vec<KeepReason>,
     },
-    /// Removed. The rescue ref brings its last state back.
-    Removed {
-        rescue: Option<String>,
-    },
+    Removed,
 }
 
 /// A place on disk and the commit it started from.
@@ -54,12 +54,13 @@ impl Workspace {
 
     /// Goes over into another state; what was tried on the way to the present one no longer counts.
     pub(crate) fn becomes(&mut self, state: WorkspaceState) {
-        *self = Workspace { state, tree: self.tree.take(), ..Workspace::default() };
+        let (tree, rescue) = (self.tree.take(), self.rescue.take());
+        *self = Workspace { state, tree, rescue, ..Workspace::default() };
     }
 
     /// Whether something may be on disk.
     pub fn may_exist(&self) -> bool {
-        !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed { .. })
+        !matches!(self.state, WorkspaceState::None | WorkspaceState::Removed)
     }
 
     /// The path it occupies, if it exists and we know where.

@@ -1,5 +1,7 @@
 //! Effects, each brought to its port, and what came of it brought back as inputs.
 
+use std::time::Duration;
+
 use ao_core::effect::Effect;
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
@@ -7,12 +9,15 @@ use ao_core::queue::{QueueInput, TestResult};
 use ao_core::session::SessionInput;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    DeliverOrder, Delivered, EndOrder, LookOrder, MergeOrder, MergeOutcome, Prepared, Removal, RemoveOrder,
-    StartSpec, Strategy, TestOrder, TestOutcome,
+    DeliverOrder, Delivered, EndOrder, LookOrder, MergeOrder, MergeOutcome, NotifyError, Prepared, Removal,
+    RemoveOrder, StartSpec, Strategy, TestOrder, TestOutcome,
 };
 use futures::future::join_all;
 
 use crate::slots::Slots;
+
+/// How long one notifier may take.
+const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What went wrong, in words; the key says with what.
 type Failure = String;
@@ -138,7 +143,12 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             ))
         }
         Effect::Notify { notice } => {
-            let told = join_all(slots.notifiers.values().map(|notifier| notifier.notify(&notice))).await;
+            // Each has its own time, so that one that hangs costs the others nothing.
+            let told = join_all(slots.notifiers.values().map(|notifier| async {
+                let told = tokio::time::timeout(NOTIFIER_TIMEOUT, notifier.notify(&notice)).await;
+                told.unwrap_or_else(|_| Err(NotifyError::Failed("it did not answer in time".into())))
+            }))
+            .await;
             let (id, tries) = (notice.id, notice.tries);
             // One channel that works is enough for a person to know.
             let failures: Vec<String> =

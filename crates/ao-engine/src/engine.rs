@@ -33,6 +33,10 @@ pub struct Options {
     pub reconcile_every: Duration,
     /// An effect that has not ended after this long has failed.
     pub effect_timeout: Duration,
+    /// The same for a look, a census and a notice: what is told after that is not worth waiting for.
+    pub look_timeout: Duration,
+    /// The same for making a workspace and for testing a merge, which run other people's scripts.
+    pub script_timeout: Duration,
     /// How long to wait after the log could not be written.
     pub store_retry: Duration,
 }
@@ -44,8 +48,25 @@ impl Default for Options {
             inbox: 1024,
             snapshot_every: 10_000,
             reconcile_every: Duration::from_secs(30),
-            effect_timeout: Duration::from_secs(300),
+            effect_timeout: Duration::from_secs(120),
+            look_timeout: Duration::from_secs(20),
+            script_timeout: Duration::from_secs(3600),
             store_retry: Duration::from_secs(1),
+        }
+    }
+}
+
+impl Options {
+    fn timeout(&self, effect: &Effect) -> Duration {
+        match effect {
+            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::Look { .. } | Effect::Census { .. } | Effect::Notify { .. } => self.look_timeout,
+            Effect::Launch { .. }
+            | Effect::Deliver { .. }
+            | Effect::End { .. }
+            | Effect::EndStray { .. }
+            | Effect::RemoveWorkspace { .. }
+            | Effect::Merge { .. } => self.effect_timeout,
         }
     }
 }
@@ -86,6 +107,7 @@ impl Engine {
         stop: CancellationToken,
     ) -> Result<(Engine, Handle), EngineError> {
         let loaded = load(&*store).await?;
+        let time = Timekeeper::new(clock, loaded.state.at);
         let (sender, inbox) = mpsc::channel(options.inbox);
         let feed = Feed::new();
         let handle = Handle { inbox: sender, feed: feed.clone(), store: store.clone() };
@@ -96,7 +118,7 @@ impl Engine {
             state: loaded.state,
             seq: loaded.seq,
             snapshot: loaded.snapshot,
-            time: Timekeeper::new(clock, loaded.at),
+            time,
             inbox,
             feed,
             effects: JoinSet::new(),
@@ -118,10 +140,12 @@ impl Engine {
             let first = tokio::select! {
                 biased;
                 () = self.stop.cancelled() => break,
-                Some(done) = self.effects.join_next_with_id() => self.finished(done),
-                Some(letter) = self.inbox.recv() => vec![letter],
+                // Before the inbox, which may never be empty. What is due moves on when it is taken, so neither can keep
+                // the others waiting.
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![wish(Input::Tick)],
                 _ = reconcile.tick() => self.reconcile(),
+                Some(done) = self.effects.join_next_with_id() => self.finished(done),
+                Some(letter) = self.inbox.recv() => vec![letter],
             };
             let turn = self.gather(first);
             self.take(turn).await?;
@@ -159,8 +183,13 @@ impl Engine {
                     let from = happened.len();
                     let moment = self.time.moment();
                     let outcome = self.rules.step(&mut self.state, &moment, input);
-                    if let Err(refusal) = &outcome {
-                        tracing::debug!(%refusal, "input refused");
+                    match &outcome {
+                        // Whoever asked is told; a signal has nobody to tell, so it is noted.
+                        Err(refusal) if refusal.is_about_a_signal() => {
+                            tracing::warn!(%refusal, "signal dropped")
+                        }
+                        Err(refusal) => tracing::debug!(%refusal, "input refused"),
+                        Ok(_) => {}
                     }
                     let outcome = outcome.map(|events| happened.extend(events));
                     if let Some(answer) = answer {
@@ -174,9 +203,11 @@ impl Engine {
             for (answer, _) in answers {
                 let _ = answer.send(Err(AskError::NotStored(err.clone())));
             }
-            self.recover(err).await?;
-            for look in views {
-                look(&self.state);
+            // Stopped in the middle of it, there is no state on disk to look at: those who ask hear that we have gone.
+            if self.recover(err).await? {
+                for look in views {
+                    look(&self.state);
+                }
             }
             return Ok(());
         }
@@ -212,8 +243,8 @@ impl Engine {
     }
 
     /// What is not on disk did not happen: forgets it, and goes on from what is. Results of effects are forgotten with
-    /// it, so everything wanted is asked for again.
-    async fn recover(&mut self, err: StoreError) -> Result<(), EngineError> {
+    /// it, so everything wanted is asked for again. Says whether it came to that, or was stopped before.
+    async fn recover(&mut self, err: StoreError) -> Result<bool, EngineError> {
         let mut err = EngineError::Store(err);
         loop {
             match err {
@@ -225,7 +256,7 @@ impl Engine {
                 () = self.stop.cancelled() => {
                     // The state holds what is not on disk, and a snapshot of it would make that true.
                     self.snapshot = self.seq;
-                    return Ok(());
+                    return Ok(false);
                 }
                 () = tokio::time::sleep(self.options.store_retry) => {}
             }
@@ -236,7 +267,7 @@ impl Engine {
                     for scope in ao_core::scopes(&self.state) {
                         self.act(&scope);
                     }
-                    return Ok(());
+                    return Ok(true);
                 }
                 Err(again) => err = again,
             }
@@ -258,7 +289,7 @@ impl Engine {
             return;
         }
         tracing::debug!(effect = %key, "effect begins");
-        let (slots, now, timeout) = (self.slots.clone(), self.time.now(), self.options.effect_timeout);
+        let (slots, now, timeout) = (self.slots.clone(), self.time.now(), self.options.timeout(&effect));
         let timed_out = key.clone();
         let task = self.effects.spawn(async move {
             match tokio::time::timeout(timeout, act::run(effect, &slots, now)).await {

@@ -1,6 +1,6 @@
 //! The state as the log has it: the newest snapshot, and what happened since.
 
-use ao_core::{SNAPSHOT_FORMAT, Stamped, State, Timestamp, codec};
+use ao_core::{SNAPSHOT_FORMAT, Stamped, State, codec};
 use ao_ports::{EventStore, Record, Seq};
 
 use crate::error::EngineError;
@@ -14,14 +14,12 @@ pub struct Loaded {
     pub state: State,
     pub seq: Seq,
     pub snapshot: Seq,
-    /// When the last event happened.
-    pub at: Timestamp,
 }
 
 /// Reads the state. A snapshot of another shape, or one that cannot be read, is passed over: the log has it all.
 pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
     let snapshot = store.latest_snapshot().await?;
-    let mut loaded = Loaded { state: State::default(), seq: 0, snapshot: 0, at: Timestamp::default() };
+    let mut loaded = Loaded { state: State::default(), seq: 0, snapshot: 0 };
     if let Some(snapshot) = snapshot.filter(|snapshot| snapshot.format == SNAPSHOT_FORMAT) {
         match State::from_snapshot(&snapshot.body) {
             Ok(state) => {
@@ -38,7 +36,6 @@ pub async fn load(store: &dyn EventStore) -> Result<Loaded, EngineError> {
             let stamped = decode(record)?;
             loaded.state.evolve(&stamped);
             loaded.seq = record.seq;
-            loaded.at = stamped.at;
         }
         if page.len() < PAGE {
             return Ok(loaded);

@@ -63,7 +63,7 @@ fn choose(inner: &mut Inner) -> Deed {
         55..=58 => Deed::Say(vec![task(inner)]),
         59 | 60 => Deed::Say(vec![Input::Host { free_mb: if inner.rng.bool() { 10 } else { 10_000 } }]),
         61 => {
-            let until = inner.rng.bool().then(|| inner.wall() + Duration::from_secs(45));
+            let until = inner.wall() + Duration::from_secs(inner.rng.u64(1..90));
             Deed::Say(vec![Input::AccountLimited { account: "fake".into(), until }])
         }
         62..=76 => Deed::Say(forge(inner)),

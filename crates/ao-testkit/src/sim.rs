@@ -45,6 +45,8 @@ impl Sim {
             snapshot_every: 150,
             reconcile_every: Duration::from_secs(30),
             effect_timeout: Duration::from_secs(20),
+            look_timeout: Duration::from_secs(20),
+            script_timeout: Duration::from_secs(20),
             store_retry: Duration::from_secs(1),
         };
         let (asks, began) = (JoinSet::new(), Instant::now());

@@ -75,7 +75,7 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     };
 
     let process = evidence.from(Source::Process);
-    if let Some(exit) = newest_exit(evidence, process) {
+    if let Some(exit) = standing_exit(evidence, process) {
         return say(Activity::Exited, Rule::ExitSeen, Some(exit));
     }
     let claim = weightiest_claim(evidence);
@@ -118,8 +118,32 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     }
 }
 
+/// When time alone changes the judgement that was made at `judged`, if it ever does.
+pub(crate) fn next_change(evidence: &Evidence, judged: Timestamp, known: &Judgement) -> Option<Timestamp> {
+    let mut moments: Vec<Timestamp> = evidence
+        .latest()
+        .flat_map(|signal| {
+            let limit = match signal.reading {
+                Reading::Limited { until } => until,
+                _ => None,
+            };
+            [Some(signal.at + WORK_STANDS), Some(signal.at + START_STANDS), limit]
+        })
+        .chain([evidence.last_work.map(|at| at + WORK_STANDS), Some(evidence.since + START_STANDS)])
+        .flatten()
+        .filter(|at| *at > judged)
+        .collect();
+    moments.sort();
+    moments.into_iter().find(|at| judge(evidence, *at).activity != known.activity)
+}
+
+/// Whether a claim is the one that decides.
+pub(super) fn is_believed(evidence: &Evidence, claim: &Signal) -> bool {
+    weightiest_claim(evidence).is_some_and(|winner| winner.reading.same_kind(&claim.reading))
+}
+
 /// The exit that stands: one that no later look at the process contradicts.
-fn newest_exit<'a>(evidence: &'a Evidence, process: Option<&Signal>) -> Option<&'a Signal> {
+fn standing_exit<'a>(evidence: &'a Evidence, process: Option<&Signal>) -> Option<&'a Signal> {
     let alive = process.filter(|look| matches!(look.reading, Reading::Alive { .. })).map(|look| look.at);
     evidence
         .latest()

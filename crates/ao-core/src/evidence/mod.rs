@@ -21,6 +21,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Attempt, Timestamp};
 
+pub(crate) use judge::next_change;
 pub use judge::{Activity, Judgement, Rule, judge};
 pub use signal::{Confidence, Reading, Signal, Source};
 
@@ -84,6 +85,8 @@ impl Evidence {
             {
                 Weight::Repeat
             }
+            // Said again while nobody believes it yet: its time may have come.
+            Some(before) if before.reading.is_claim() && !judge::is_believed(self, before) => Weight::News,
             Some(before)
                 if before.reading.same_kind(&signal.reading) && signal.at.since(before.at) < REPEAT =>
             {

@@ -1,14 +1,16 @@
 //! What an input means for a session. One match shows the whole behaviour; what needs more than a few lines has a name
 //! below it.
 
+use std::time::Duration;
+
 use super::due::due;
-use super::launch::{launch, may_go_on, restore};
+use super::launch::{launch, may_go_on, restore, wake};
 use super::outbox::backoff;
 use super::say::{flush, is_writing, proven, send, task_message};
 use super::{AfterStop, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
-use crate::evidence::{Confidence, Reading, Signal, Source, Weight};
+use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
@@ -17,6 +19,9 @@ use crate::{Moment, Timestamp};
 type Events = Result<Vec<SessionEvent>, Refusal>;
 
 const NOTHING: Events = Ok(Vec::new());
+
+/// A limit without an end is taken to end after this long; then it shows whether it has.
+const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
     use SessionEvent as E;
@@ -47,10 +52,16 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }
             Ok(events)
         }
-        (Phase::Preparing { then_stop: Some(outcome), .. }, I::Failed { effect, .. })
+        (Phase::Preparing { then_stop: Some(outcome), .. }, I::Failed { effect, why })
             if is_creation(session, &effect) =>
         {
-            Ok(ended(session, outcome.clone()))
+            let mut events = vec![E::WorkspaceFailed { why, again_at: None }];
+            events.extend(ended(session, outcome.clone()));
+            // What the failure may have left is cleared up, as for any other.
+            if events.last() != Some(&E::RemovalWanted {}) {
+                events.push(E::RemovalWanted {});
+            }
+            Ok(events)
         }
         (Phase::Preparing { .. }, I::Failed { effect, why }) if is_creation(session, &effect) => {
             let tries = session.workspace.tries + 1;
@@ -129,8 +140,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     events.extend(see(state, session, now, signal));
                 }
             }
-            if events.is_empty() && session.look {
-                events.push(E::LookFailed { why: "the look showed nothing new".into() });
+            if session.look && !session_leaves(&events) {
+                events.push(E::Looked {});
             }
             Ok(events)
         }
@@ -150,13 +161,13 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         }
 
         // ── messages ──
-        (phase, I::Send(new)) => send(session, phase, now, new),
+        (_, I::Send(new)) => send(state, session, now, new),
         (_, I::Withdraw { incident }) => Ok(session
             .outbox
             .waiting
             .iter()
             .filter(|message| message.kind == MessageKind::News { incident: incident.clone() })
-            .map(|message| E::MessageWithdrawn { no: message.no })
+            .map(|message| E::MessageWithdrawn { no: message.no, incident: Some(incident.clone()) })
             .collect()),
         (_, I::Proof { attempt, .. }) if attempt != session.attempt => NOTHING,
         (_, I::Proof { delivery, turn, text, .. }) => Ok(proven(session, delivery, turn, &text)),
@@ -188,20 +199,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }])
         }
         (Phase::Running { .. }, I::Flush) => Ok(flush(state, session, now)),
-        // A normal end of one turn, and there is more to say.
-        (Phase::Exited { code: Some(0), .. }, I::Flush) if !session.outbox.is_empty() => {
-            match &session.outbox.current {
-                Some(delivery) if delivery.tries >= settings.delivery_tries => Ok(vec![E::DeliveryFailed {
-                    delivery: delivery.no,
-                    why: "not accepted: the agent ended its turns without taking it".into(),
-                }]),
-                _ if session.in_vain > settings.restarts => NOTHING,
-                _ if session.holds.is_empty() && may_go_on(state, session).is_ok() => {
-                    Ok(vec![E::Requeued { why: "a message waits for it".into() }])
-                }
-                _ => NOTHING,
-            }
-        }
+        (Phase::Exited { .. }, I::Flush) => Ok(wake(state, session)),
 
         // ── the end of a process ──
         (Phase::Stopping { attempt, then, .. }, I::ProcessEnded { attempt: of }) if of == *attempt => {
@@ -242,7 +240,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Hold { kind, why }) => Ok(hold(session, kind, why)),
         (_, I::Release { kind }) => Ok(release(session, kind)),
         (_, I::Resume { limits }) => resume(session, limits),
-        (_, I::Spent { attempt, spend }) if attempt == session.attempt => Ok(spent(session, spend)),
+        (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
+            Ok(spent(session, session.spent_before.plus(spend)))
+        }
+        (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
 
         // ── what it leaves behind ──
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
@@ -251,7 +252,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                 Ok(vec![E::RemovalWanted {}])
             }
             // Gone already, or on its way: what was asked for is so.
-            WorkspaceState::None | WorkspaceState::Removed { .. } | WorkspaceState::Removing => NOTHING,
+            WorkspaceState::None | WorkspaceState::Removed | WorkspaceState::Removing => NOTHING,
         },
         (_, I::WorkspaceRemoved { tries, rescue }) if is_removing(session, tries) => {
             Ok(vec![E::WorkspaceRemoved { rescue }])
@@ -286,7 +287,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Failed { .. }
             | I::Spent { .. }
             | I::PullLinked { .. }
-            | I::Flush,
+            | I::Flush
+            | I::Count,
         ) => NOTHING,
         (_, I::Signal(signal)) => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),
         (_, I::Retry | I::Restore) => Err(Refusal::not_now(session, now, "restored", "it is not at rest")),
@@ -318,14 +320,26 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     if session.evidence.weigh(&signal) != Weight::News {
         return vec![];
     }
-    let exit = match &signal.reading {
-        Reading::Exited { code } => Some(*code),
-        _ => None,
-    };
-    let mut events = vec![SessionEvent::SignalSeen { signal }];
-    if let Some(code) = exit {
-        events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
+    if let Reading::Limited { until } = &mut signal.reading {
+        until.get_or_insert(now + LIMIT_WITHOUT_END);
     }
+    let mut events = Vec::new();
+    if let Reading::Exited { code } = signal.reading {
+        let mut evidence = session.evidence.clone();
+        evidence.record(&signal);
+        let stands = judge(&evidence, now).activity == Activity::Exited;
+        match signal.source {
+            Source::Process | Source::Protocol if stands => {
+                events.push(SessionEvent::Stopping { then: after_exit(state, session, now, code) });
+            }
+            // Hearsay: whether the process is gone is for a look at it to say.
+            _ if !session.look && matches!(session.phase, Phase::Running { .. }) => {
+                events.push(SessionEvent::LookWanted {});
+            }
+            _ => {}
+        }
+    }
+    events.insert(0, SessionEvent::SignalSeen { signal });
     events
 }
 
@@ -341,7 +355,7 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     let settings = &state.settings;
     let ran = match session.phase {
         Phase::Running { since, .. } => now.since(since),
-        _ => std::time::Duration::ZERO,
+        _ => Duration::ZERO,
     };
     let restarts = if ran >= settings.stable_run { 0 } else { session.restarts };
     let how = match code {
@@ -429,8 +443,8 @@ fn resume(session: &Session, limits: Option<Limits>) -> Events {
     Ok(events)
 }
 
-fn spent(session: &Session, report: Spend) -> Vec<SessionEvent> {
-    let spend = session.spend.later(report);
+pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
+    let spend = session.spend.later(total);
     if spend == session.spend {
         return vec![];
     }
@@ -443,4 +457,15 @@ fn spent(session: &Session, report: Spend) -> Vec<SessionEvent> {
         events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
     }
     events
+}
+
+impl Session {
+    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    pub(super) fn counted(&self, now: Timestamp) -> Spend {
+        let running = match self.phase {
+            Phase::Running { since, .. } => now.since(since).as_secs(),
+            _ => 0,
+        };
+        Spend { turns: self.turns, seconds: self.ran.saturating_add(running), ..Spend::default() }
+    }
 }

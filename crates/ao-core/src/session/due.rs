@@ -1,13 +1,19 @@
 //! What time brings to a session.
 
+use std::time::Duration;
+
+use super::decide::spent;
 use super::launch::{launch, may_go_on};
 use super::outbox::Next;
 use super::say::flush;
-use super::{Phase, Session, SessionEvent};
-use crate::evidence::Activity;
+use super::{HoldKind, Phase, Session, SessionEvent};
+use crate::evidence::{Activity, judge, next_change};
 use crate::settings::Settings;
 use crate::state::State;
 use crate::{Moment, Timestamp};
+
+/// A dialog that nobody answers is looked at this seldom in the end.
+const LOOK_SELDOM: Duration = Duration::from_secs(600);
 
 /// What has become due. [`Session::due`] says when to ask.
 pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<SessionEvent> {
@@ -27,6 +33,12 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
         }
         Phase::Running { .. } => {
             let mut events = flush(state, session, now);
+            if judge(&session.evidence, now).activity != session.judgement.activity {
+                events.push(E::Rejudged {});
+            }
+            if session.time_is_up().is_some_and(|at| at <= now) {
+                events.extend(spent(session, session.counted(now)));
+            }
             if session.look_at(&state.settings).is_some_and(|at| at <= now) {
                 events.push(E::LookWanted {});
             }
@@ -52,7 +64,8 @@ impl Session {
                     Next::At(at) => Some(at),
                     Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
                 };
-                [outbox, self.look_at(settings)].into_iter().flatten().min()
+                let changes = next_change(&self.evidence, self.judged, &self.judgement);
+                [outbox, self.look_at(settings), changes, self.time_is_up()].into_iter().flatten().min()
             }
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
             _ => self.again_at(),
@@ -68,10 +81,34 @@ impl Session {
         }
     }
 
-    /// When somebody should look at the agent, because it has been quiet although it should not be.
+    /// When the time that it may take is up.
+    fn time_is_up(&self) -> Option<Timestamp> {
+        let Phase::Running { since, .. } = self.phase else { return None };
+        let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
+        Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+    }
+
+    /// When somebody should look at the agent, because what we believe of it may no longer be so.
     fn look_at(&self, settings: &Settings) -> Option<Timestamp> {
-        let unsure =
-            matches!(self.judgement.activity, Activity::Starting | Activity::Working | Activity::Unknown);
-        (unsure && !self.look).then(|| self.looked + settings.look_after)
+        if self.look {
+            return None;
+        }
+        match self.judgement.activity {
+            Activity::Starting | Activity::Working | Activity::Unknown => {
+                Some(self.looked + settings.look_after)
+            }
+            // It waits for a person, who may have come: soon at first, then ever more seldom.
+            Activity::NeedsInput | Activity::Blocked => {
+                let waited = self.looked.since(self.activity_since);
+                Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
+            }
+            // Somebody typed, and nothing has been heard of what came of it.
+            Activity::Idle | Activity::RateLimited => self
+                .evidence
+                .human_typed
+                .filter(|typed| *typed > self.looked)
+                .map(|typed| typed + settings.human_quiet),
+            Activity::Exited => None,
+        }
     }
 }

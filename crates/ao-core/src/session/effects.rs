@@ -93,10 +93,7 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),
         base_branch: project.map(|project| project.default_branch.clone()).unwrap_or_default(),
-        rescue: match &session.workspace.state {
-            WorkspaceState::Removed { rescue, .. } => rescue.clone(),
-            _ => None,
-        },
+        rescue: session.workspace.rescue.clone(),
     }
 }
 

@@ -109,6 +109,8 @@ pub enum SessionInput {
     },
     // What follows from other things.
     Flush,
+    /// Compare what we counted ourselves with the limits.
+    Count,
     Due,
 }
 
@@ -153,7 +155,11 @@ pub enum SessionEvent {
     SignalSeen {
         signal: Signal,
     },
+    /// Time alone has changed what the evidence says.
+    Rejudged {},
     LookWanted {},
+    /// Somebody has looked; what was seen stands before this.
+    Looked {},
     LookFailed {
         why: String,
     },
@@ -189,8 +195,10 @@ pub enum SessionEvent {
         message: Message,
         replaces: Option<u32>,
     },
+    /// Not true any more, and not said yet.
     MessageWithdrawn {
         no: u32,
+        incident: Option<IncidentKey>,
     },
     MessagesDropped {
         why: String,

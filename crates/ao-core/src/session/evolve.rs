@@ -2,7 +2,7 @@
 
 use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
-use crate::evidence::{Evidence, Reading, judge};
+use crate::evidence::{Evidence, Reading, Source, judge};
 use crate::workspace::{Workspace, WorkspaceState};
 
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
@@ -35,7 +35,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.attempt = *attempt;
             session.phase = Phase::Starting { attempt: *attempt, tries: 0, again_at: None, then_stop: None };
             session.process = None;
-            session.in_vain += 1;
+            session.spent_before = session.spend;
+            session.in_vain = session.in_vain.saturating_add(1);
             session.conversation = Some(conversation.clone());
             session.conversation_begun = *resume;
             session.evidence = Evidence::of(*attempt, at);
@@ -61,6 +62,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::ConversationSeen { conversation } => session.conversation = Some(conversation.clone()),
         E::ConversationGone { .. } => {
+            session.task_taken = false;
             session.conversation = None;
             session.conversation_begun = false;
             session.outbox.unsend();
@@ -68,17 +70,19 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── what is seen of it ──
         E::SignalSeen { signal } => {
-            if !matches!(signal.reading, Reading::HumanTyped) {
-                session.look = false;
+            // News makes a look superfluous; that the process lives is none, or a census would stand in for every look.
+            if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
             }
             session.evidence.record(signal);
             rejudge(session, at);
         }
+        E::Rejudged {} => rejudge(session, at),
         E::LookWanted {} => session.look = true,
-        E::LookFailed { .. } => {
+        E::Looked {} | E::LookFailed { .. } => {
             session.look = false;
             session.looked = at;
+            rejudge(session, at);
         }
 
         // ── the end of a process ──
@@ -90,6 +94,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         },
         E::Stopping { then } => {
             session.look = false;
+            session.stopped = at;
+            if let Phase::Running { since, .. } = session.phase {
+                session.ran = session.ran.saturating_add(at.since(since).as_secs());
+            }
             match &mut session.phase {
                 // Its end is under way already; only what comes after it changes.
                 Phase::Stopping { then: after, .. } => *after = then.clone(),
@@ -141,7 +149,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             session.outbox.queue(message, *replaces);
         }
-        E::MessageWithdrawn { no } => session.outbox.withdraw(*no),
+        E::MessageWithdrawn { no, .. } => session.outbox.withdraw(*no),
         E::MessagesDropped { why } => session.outbox.drop_all(why),
         E::DeliveryStarted { delivery } => session.outbox.start(delivery),
         E::Written { proof_by, .. } => set_stage(session, Stage::Written { proof_by: *proof_by }),
@@ -162,9 +170,14 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::Accepted { delivery, turn } => {
             session.in_vain = 0;
+            session.turns = session.turns.saturating_add(1);
+            session.task_taken |= session.outbox.carries_task(*delivery);
             session.outbox.accept(*delivery, turn);
         }
-        E::TakenAfterAll { messages, turn } => session.outbox.take_after_all(messages, turn),
+        E::TakenAfterAll { messages, turn } => {
+            session.turns = session.turns.saturating_add(1);
+            session.task_taken |= session.outbox.take_after_all(messages, turn);
+        }
         E::DeliveryFailed { delivery, why } => session.outbox.fail(*delivery, why),
 
         // ── holds and budgets ──
@@ -191,7 +204,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.workspace.again_at = Some(*again_at);
         }
         E::WorkspaceRemoved { rescue } => {
-            session.workspace.becomes(WorkspaceState::Removed { rescue: rescue.clone() });
+            session.workspace.becomes(WorkspaceState::Removed);
+            session.workspace.rescue = rescue.clone().or(session.workspace.rescue.take());
         }
         E::WorkspaceKept { reasons } => {
             session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
@@ -205,6 +219,7 @@ fn rejudge(session: &mut Session, at: Timestamp) {
         session.activity_since = at;
     }
     session.judgement = judgement;
+    session.judged = at;
 }
 
 fn set_stage(session: &mut Session, stage: Stage) {

@@ -19,11 +19,12 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
         // The agent remembers nothing. What an earlier process may or may not have taken is to be said again.
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
-        if !outbox.waits_for_task() {
-            let task = task_message(session, moment.at);
-            outbox.to_mut().queue(&task, None);
-            events.push(SessionEvent::MessageQueued { message: task, replaces: None });
-        }
+    }
+    // The task may have been given up with an earlier stop, or be forgotten with the conversation.
+    if !(outbox.waits_for_task() || resume && session.task_taken) {
+        let task = task_message(session, moment.at);
+        outbox.to_mut().queue(&task, None);
+        events.push(SessionEvent::MessageQueued { message: task, replaces: None });
     }
     let conversation = match &session.conversation {
         Some(conversation) if resume => conversation.clone(),
@@ -63,15 +64,49 @@ pub(super) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     {
         return Err(Refusal::TaskClosed { task: task.clone() });
     }
-    match session.pulls.iter().find(|pull| state.pulls.get(pull).is_some_and(|pull| pull.is_merged())) {
-        Some(pull) => Err(Refusal::AlreadyMerged { pull: pull.clone() }),
-        None => Ok(()),
+    let pulls = || session.pulls.iter().filter_map(|id| state.pulls.get(id));
+    match pulls().find(|pull| pull.is_merged()) {
+        // Of several, the others may still need it.
+        Some(merged) if !pulls().any(|pull| pull.is_open()) => {
+            Err(Refusal::AlreadyMerged { pull: merged.id.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What wakes a session whose process has ended by itself: something to say that it has not heard yet.
+pub(super) fn wake(state: &State, session: &Session) -> Vec<SessionEvent> {
+    let Phase::Exited { code, .. } = session.phase else { return vec![] };
+    let settings = &state.settings;
+    if session.outbox.is_empty() || !session.holds.is_empty() || may_go_on(state, session).is_err() {
+        return vec![];
+    }
+    match &session.outbox.current {
+        Some(delivery) if delivery.tries >= settings.delivery_tries => {
+            return vec![SessionEvent::DeliveryFailed {
+                delivery: delivery.no,
+                why: "not accepted: the agent ended its turns without taking it".into(),
+            }];
+        }
+        _ => {}
+    }
+    // After a crash that restarts did not help, only what was said since is a reason to try once more.
+    let reason =
+        code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
+    if reason && session.in_vain <= settings.restarts {
+        vec![SessionEvent::Requeued { why: "a message waits for it".into() }]
+    } else {
+        vec![]
     }
 }
 
 pub(super) fn restore(state: &State, session: &Session) -> Result<Vec<SessionEvent>, Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
+    }
+    // The end of a session ends its holds, but not what it has spent.
+    if let Some(reached) = session.limits.reached(&session.spend) {
+        return Err(Refusal::Budget { session: session.id, reached: reached.to_string() });
     }
     may_go_on(state, session)?;
     if let Some(task) = &session.spec.task

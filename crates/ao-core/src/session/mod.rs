@@ -35,9 +35,7 @@ pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
 pub(crate) use launch::admit;
 pub(crate) use outbox::backoff;
-pub use outbox::{
-    Carries, Delivery, Message, MessageKind, MessageState, NewMessage, Outbox, Sender, Stage, Wait, carries,
-};
+pub use outbox::{Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, carries};
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
@@ -218,12 +216,16 @@ pub struct Session {
     /// The last attempt that was begun; 0 before the first.
     pub attempt: Attempt,
     pub process: Option<ProcessRef>,
+    /// When its last process began to be ended.
+    pub stopped: Timestamp,
     /// Chosen before the first launch, so that a crash cannot leave us guessing which one is ours.
     pub conversation: Option<ConversationId>,
     /// Whether the agent ever ran with that conversation, so that there is something to resume.
     pub conversation_begun: bool,
     /// Unplanned ends since the last stable run.
     pub restarts: u32,
+    /// Whether the present conversation has the task.
+    pub task_taken: bool,
     /// Launches in a row in which the agent took nothing that was said to it.
     #[serde(default)]
     pub in_vain: u32,
@@ -231,6 +233,8 @@ pub struct Session {
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
     pub judgement: Judgement,
+    /// When it was judged. Time alone may have changed it since; [`Session::due`] says when.
+    pub judged: Timestamp,
     /// Since when the judged activity has been what it is.
     pub activity_since: Timestamp,
     /// Set while somebody is to look at the agent, because it has been quiet for too long.
@@ -240,6 +244,11 @@ pub struct Session {
     pub outbox: Outbox,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
+    /// What the attempts before the present one used up: the agent counts from nought each time.
+    pub spent_before: Spend,
+    /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
+    pub turns: u64,
+    pub ran: u64,
     /// The limits in force: the spec's, or those of a later resume.
     pub limits: Limits,
     /// Whether the soft mark of the budget has been announced.
@@ -256,12 +265,15 @@ impl Session {
             phase: Phase::Queued { since: at },
             attempt: Attempt(0),
             process: None,
+            stopped: at,
             conversation: None,
             conversation_begun: false,
             restarts: 0,
+            task_taken: false,
             in_vain: 0,
             workspace: Workspace::default(),
             judgement: crate::evidence::judge(&evidence, at),
+            judged: at,
             activity_since: at,
             evidence,
             look: false,
@@ -269,6 +281,9 @@ impl Session {
             outbox: Outbox::default(),
             holds: BTreeMap::new(),
             spend: Spend::default(),
+            spent_before: Spend::default(),
+            turns: 0,
+            ran: 0,
             limits: spec.limits,
             budget_marked: false,
             pulls: BTreeSet::new(),

@@ -75,16 +75,6 @@ pub struct Message {
     pub queued: Timestamp,
 }
 
-/// Where a message is.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MessageState {
-    Queued,
-    Written,
-    Accepted,
-    Failed { why: String },
-}
-
 /// One or more messages on their way as one text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Delivery {
@@ -121,14 +111,25 @@ pub enum Stage {
 pub struct Outbox {
     pub waiting: VecDeque<Message>,
     pub current: Option<Delivery>,
+    /// Written and not proven when an interrupt came; goes on after that.
+    pub parked: Option<Delivery>,
     /// The last few that failed, with their text, so that nothing said is lost.
-    pub failed: VecDeque<(Message, String)>,
+    pub failed: VecDeque<Failed>,
     pub accepted: u32,
     next_message: u32,
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
     /// The turns that have proven something. Each proves one delivery, however often it is told.
     turns: VecDeque<String>,
+}
+
+/// A message that was given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failed {
+    pub message: Message,
+    pub why: String,
+    /// The whole text that it was, or would have been, part of; a late proof is known by it.
+    pub text: String,
 }
 
 /// Why a message waits.
@@ -154,13 +155,6 @@ pub(super) enum Next {
     Start,
     Retry,
     GiveUp,
-}
-
-/// Whether a text that the agent took carries ours.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Carries {
-    Yes,
-    No,
 }
 
 impl Outbox {
@@ -239,17 +233,18 @@ impl Outbox {
 
     /// Puts the current delivery's messages back to the front of the line, as if it had never been tried.
     pub(super) fn unsend(&mut self) {
-        for message in
-            self.current.take().map(|delivery| delivery.messages).unwrap_or_default().into_iter().rev()
-        {
-            self.waiting.push_front(message);
+        for delivery in [self.current.take(), self.parked.take()].into_iter().flatten() {
+            for message in delivery.messages.into_iter().rev() {
+                self.waiting.push_front(message);
+            }
         }
     }
 
     pub(super) fn start(&mut self, delivery: &Delivery) {
         self.next_delivery = delivery.no;
         self.waiting.retain(|message| !delivery.messages.iter().any(|taken| taken.no == message.no));
-        self.current = Some(delivery.clone());
+        let before = self.current.replace(delivery.clone()).filter(|before| before.no != delivery.no);
+        self.parked = self.parked.take().or(before);
     }
 
     /// Whether a turn has proven an earlier delivery.
@@ -264,43 +259,74 @@ impl Outbox {
         }
     }
 
-    pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) {
+    /// Takes messages back from those that were given up. Says whether the task was among them.
+    pub(super) fn take_after_all(&mut self, messages: &[u32], turn: &str) -> bool {
         self.remember(turn);
-        self.failed.retain(|(message, _)| !messages.contains(&message.no));
+        let late = |failed: &Failed| messages.contains(&failed.message.no);
+        let task = self.failed.iter().any(|failed| late(failed) && failed.message.kind == MessageKind::Task);
+        self.failed.retain(|failed| !late(failed));
         self.accepted = self.accepted.saturating_add(messages.len() as u32);
+        task
+    }
+
+    /// Whether a delivery that is under way carries the task.
+    pub(super) fn carries_task(&self, delivery: u32) -> bool {
+        let current = self.under_way().filter(|current| current.no == delivery);
+        current.flat_map(|current| &current.messages).any(|message| message.kind == MessageKind::Task)
     }
 
     pub(super) fn accept(&mut self, delivery: u32, turn: &str) {
         self.remember(turn);
-        if let Some(done) = self.current.take_if(|current| current.no == delivery) {
+        if let Some(done) = self.finish(delivery) {
             self.accepted = self.accepted.saturating_add(done.messages.len() as u32);
         }
     }
 
     pub(super) fn fail(&mut self, delivery: u32, why: &str) {
-        if let Some(failed) = self.current.take_if(|current| current.no == delivery) {
-            self.keep_failed(failed.messages, why);
+        if let Some(failed) = self.finish(delivery) {
+            self.keep_failed(failed.messages, why, Some(&failed.text));
         }
+    }
+
+    /// Takes out a delivery that has come to its end; what was parked for it goes on.
+    fn finish(&mut self, delivery: u32) -> Option<Delivery> {
+        let done = self
+            .current
+            .take_if(|current| current.no == delivery)
+            .or_else(|| self.parked.take_if(|parked| parked.no == delivery));
+        if self.current.is_none() {
+            self.current = self.parked.take();
+        }
+        done
     }
 
     /// Gives up on everything that has not been accepted, and keeps the text.
     pub(super) fn drop_all(&mut self, why: &str) {
-        let current = self.current.take().map(|delivery| delivery.messages).unwrap_or_default();
-        self.keep_failed(current, why);
+        for delivery in [self.parked.take(), self.current.take()].into_iter().flatten() {
+            self.keep_failed(delivery.messages, why, Some(&delivery.text));
+        }
         let waiting = std::mem::take(&mut self.waiting);
-        self.keep_failed(waiting, why);
+        self.keep_failed(waiting, why, None);
     }
 
-    fn keep_failed(&mut self, messages: impl IntoIterator<Item = Message>, why: &str) {
-        self.failed.extend(messages.into_iter().map(|message| (message, why.to_owned())));
+    fn keep_failed(&mut self, messages: impl IntoIterator<Item = Message>, why: &str, text: Option<&str>) {
+        self.failed.extend(messages.into_iter().map(|message| {
+            let text = text.unwrap_or(&message.body).to_owned();
+            Failed { message, why: why.to_owned(), text }
+        }));
         while self.failed.len() > FAILED_KEPT {
             self.failed.pop_front();
         }
     }
 
     pub(super) fn waits_for_task(&self) -> bool {
-        let current = self.current.iter().flat_map(|delivery| &delivery.messages);
+        let current = self.under_way().flat_map(|delivery| &delivery.messages);
         self.waiting.iter().chain(current).any(|message| message.kind == MessageKind::Task)
+    }
+
+    /// What was begun and has not come to its end.
+    pub fn under_way(&self) -> impl Iterator<Item = &Delivery> {
+        self.current.iter().chain(&self.parked)
     }
 
     pub fn is_empty(&self) -> bool {
@@ -347,6 +373,14 @@ impl Session {
                 Err(_) => Next::Nothing,
             };
         };
+        let urgent = self.outbox.waiting.iter().any(|message| message.interrupt);
+        if urgent && !delivery.interrupt && delivery.stage != Stage::Writing {
+            match self.quiet(true, now, settings) {
+                Ok(()) => return Next::Start,
+                Err(Wait::PersonTyping { until }) => return Next::At(until),
+                Err(_) => {}
+            }
+        }
         let (wait_until, spent) = match &delivery.stage {
             Stage::Writing => return Next::Nothing,
             Stage::Written { proof_by } => (*proof_by, delivery.tries >= settings.delivery_tries),
@@ -367,14 +401,15 @@ impl Session {
 ///
 /// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. A hook that
 /// fires for somebody else's text proves nothing.
-pub fn carries(taken: &str, ours: &str) -> Carries {
-    let mut ours = ours.split_whitespace().peekable();
-    if ours.peek().is_none() {
-        return Carries::No;
-    }
-    let ours: Vec<&str> = ours.collect();
+pub fn carries(taken: &str, ours: &str) -> bool {
+    let ours: Vec<&str> = ours.split_whitespace().collect();
     let taken: Vec<&str> = taken.split_whitespace().collect();
-    if taken.windows(ours.len()).any(|window| window == ours) { Carries::Yes } else { Carries::No }
+    !ours.is_empty() && taken.windows(ours.len()).any(|window| window == ours)
+}
+
+/// Whether two texts have the same words.
+pub(super) fn same_words(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
 }
 
 /// How long to wait before trying again: doubles, and ends at a minute.
@@ -388,10 +423,10 @@ mod tests {
 
     #[test]
     fn only_a_text_with_all_our_words_in_order_is_proof() {
-        assert_eq!(carries("CI failed:\r\n  test a", "CI failed:\n test a\n"), Carries::Yes);
-        assert_eq!(carries("<note> CI failed: test a </note>", "CI failed: test a"), Carries::Yes);
-        assert_eq!(carries("CI failed:", "CI failed: test a"), Carries::No);
-        assert_eq!(carries("a scheduled reminder", "CI failed: test a"), Carries::No);
-        assert_eq!(carries("anything", "  "), Carries::No);
+        assert!(carries("CI failed:\r\n  test a", "CI failed:\n test a\n"));
+        assert!(carries("<note> CI failed: test a </note>", "CI failed: test a"));
+        assert!(!carries("CI failed:", "CI failed: test a"));
+        assert!(!carries("a scheduled reminder", "CI failed: test a"));
+        assert!(!carries("anything", "  "));
     }
 }

@@ -1,20 +1,33 @@
 //! What is said to an agent: taken in, sent out at a quiet point, proven, or given up.
 
-use super::outbox::{Carries, DELIVERY_BYTES, Next, carries};
+use super::launch::may_go_on;
+use super::outbox::{DELIVERY_BYTES, Next, carries, same_words};
 use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::refusal::Refusal;
 use crate::state::State;
 
+/// Beyond this, whoever sends is told to stop. An agent that takes nothing must not fill the memory.
+const WAITING_MOST: usize = 200;
+
 /// Takes a message in, unless it cannot be one.
 pub(super) fn send(
+    state: &State,
     session: &Session,
-    phase: &Phase,
     now: Timestamp,
     new: NewMessage,
 ) -> Result<Vec<SessionEvent>, Refusal> {
-    if let Phase::Ended { outcome, .. } = phase {
-        return Err(Refusal::Ended { session: session.id, outcome: outcome.to_string() });
+    match &session.phase {
+        Phase::Ended { outcome, .. } => {
+            return Err(Refusal::Ended { session: session.id, outcome: outcome.to_string() });
+        }
+        // It would wake the agent, for work that nobody wants any more.
+        Phase::Exited { .. } => may_go_on(state, session)?,
+        _ => {}
+    }
+    if session.outbox.waiting.len() >= WAITING_MOST {
+        let what = format!("{WAITING_MOST} messages wait for `{}` already", session.spec.name);
+        return Err(Refusal::Invalid { what });
     }
     if new.body.trim().is_empty() {
         return Err(Refusal::Invalid { what: "the message is empty".into() });
@@ -34,11 +47,7 @@ pub(super) fn send(
     let replaces = session.outbox.outdated_by(&new.kind);
     let NewMessage { from, kind, body, interrupt, key } = new;
     let message = Message { no: session.outbox.message_no(), from, kind, body, interrupt, key, queued: now };
-    let mut events = vec![SessionEvent::MessageQueued { message, replaces }];
-    if matches!(phase, Phase::Exited { .. }) && session.holds.is_empty() {
-        events.push(SessionEvent::Requeued { why: "a message waits for it".into() });
-    }
-    Ok(events)
+    Ok(vec![SessionEvent::MessageQueued { message, replaces }])
 }
 
 /// What a turn of the agent's proves: the delivery that is under way, or one that was given up too early, or nothing.
@@ -48,24 +57,24 @@ pub(super) fn proven(
     turn: String,
     text: &str,
 ) -> Vec<SessionEvent> {
-    let current =
-        session.outbox.current.as_ref().filter(|current| carries(text, &current.text) == Carries::Yes);
+    let current = session.outbox.under_way().find(|delivery| carries(text, &delivery.text));
     match (current, delivery) {
         // The adapter knows which delivery it means.
-        (Some(current), Some(no)) if current.no == no => {
-            return vec![SessionEvent::Accepted { delivery: no, turn }];
+        (Some(_), Some(no)) => {
+            let meant = session.outbox.under_way().find(|it| it.no == no && carries(text, &it.text));
+            return meant.map(|it| SessionEvent::Accepted { delivery: it.no, turn }).into_iter().collect();
         }
-        (_, Some(_)) => return vec![],
+        (None, Some(_)) => return vec![],
         (_, None) if session.outbox.proved_by(&turn) => return vec![],
         (_, None) => {}
     }
-    // The elder first: the same words may have been said again after they were given up.
+    // The very same words may have been given up and said again; then this is the elder's turn.
     let late: Vec<u32> = session
         .outbox
         .failed
         .iter()
-        .filter(|(message, _)| carries(text, &message.body) == Carries::Yes)
-        .map(|(message, _)| message.no)
+        .filter(|failed| same_words(text, &failed.text))
+        .map(|failed| failed.message.no)
         .collect();
     if !late.is_empty() {
         return vec![SessionEvent::TakenAfterAll { messages: late, turn }];

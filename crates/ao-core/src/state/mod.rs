@@ -25,12 +25,15 @@ pub(crate) use index::{Place, Timer};
 /// How many keys of past notices are remembered, to tell people everything once.
 const NOTICE_KEYS: usize = 1024;
 
-/// The shape of an encoded state. A snapshot of another shape is not read; the log is replayed instead.
+/// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
+/// short; so a new field gets a default, and a new shape a step that reads the old one.
 pub const SNAPSHOT_FORMAT: u32 = 1;
 
 /// All that is known.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct State {
+    /// When the last event happened.
+    pub at: Timestamp,
     pub settings: Settings,
     pub projects: BTreeMap<ProjectId, Project>,
     pub tasks: BTreeMap<TaskId, Task>,
@@ -56,6 +59,7 @@ impl State {
     /// Folds one event into the state. Cannot fail, and acts on nothing.
     pub fn evolve(&mut self, stamped: &Stamped) {
         let at = stamped.at;
+        self.at = self.at.max(at);
         match &stamped.event {
             Event::Host(event) => self.evolve_host(event),
             Event::Account(account, AccountEvent::Limited { until }) => {

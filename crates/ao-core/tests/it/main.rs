@@ -5,5 +5,6 @@ mod evidence;
 mod incidents;
 mod limits;
 mod outbox;
+mod regressions;
 mod sessions;
 mod stored;

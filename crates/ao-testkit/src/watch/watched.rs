@@ -70,7 +70,7 @@ fn session(inner: &mut Inner, state: &State, id: SessionId) {
     let Some(session) = ours else { return };
     let outbox = &session.outbox;
     let kept = || {
-        let current = outbox.current.iter().flat_map(|delivery| &delivery.messages);
+        let current = outbox.under_way().flat_map(|delivery| &delivery.messages);
         outbox.waiting.iter().chain(current).map(|message| message.no)
     };
     let open = || inner.log.ledger.open(id);
