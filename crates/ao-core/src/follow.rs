@@ -128,7 +128,8 @@ fn session(
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        E::MessageQueued { .. } => tell(SessionInput::Flush),
+        // Also when it only waits from now on: an interrupt may have waited for that.
+        E::MessageQueued { .. } | E::Written { .. } | E::DeliveryPaused { .. } => tell(SessionInput::Flush),
         E::Accepted { .. } => {
             tell(SessionInput::Count);
             tell(SessionInput::Flush);

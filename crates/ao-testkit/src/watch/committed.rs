@@ -135,7 +135,10 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             if let Err(rude) = polite(session, interrupt, at, settings.human_quiet) {
                 must(false, NoRudeTyping, rude);
             }
-            let tries = session.outbox.current.as_ref().map_or(0, |current| current.tries);
+            let tries = match event {
+                E::DeliveryStarted { delivery } => delivery.tries,
+                _ => session.outbox.current.as_ref().map_or(0, |current| current.tries),
+            };
             // A try that was put off before anything was typed does not count; one of them can be the last.
             must(tries <= settings.delivery_tries, RetriesBounded, "delivered too often");
         }
