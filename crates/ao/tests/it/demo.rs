@@ -1,7 +1,10 @@
 //! The demo, as `cargo xtask demo` runs it.
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::support::Home;
 
@@ -65,5 +68,57 @@ fn without_git_it_says_so() {
     let output = home.ao(&["demo"]).env("PATH", "/nonexistent").output().unwrap();
     let told = home.told(&output);
     assert!(told.starts_with("exit 3"), "{told}");
-    assert!(told.contains("hint: the demo needs the program `git`; install it"), "{told}");
+    assert!(
+        told.contains("error: the program `git` was not found\nhint: install git 2.36 or newer"),
+        "{told}"
+    );
+}
+
+/// As git sets them for a hook, or a user for a bare repository of dot files.
+#[test]
+fn a_repository_that_the_environment_points_at_is_left_alone() {
+    let home = Home::new();
+    let bystander = home.path().join("bystander");
+    fs::create_dir(&bystander).unwrap();
+    for line in ["init --quiet", "-c user.name=You -c user.email=you@x commit --quiet --allow-empty -m mine"]
+    {
+        let status = Command::new("git").args(line.split(' ')).current_dir(&bystander).status().unwrap();
+        assert!(status.success());
+    }
+    let before = contents(&bystander);
+    let git_dir = bystander.join(".git");
+    let mut demo = home.ao(&["demo", "--fast"]);
+    demo.env("GIT_DIR", &git_dir)
+        .env("GIT_INDEX_FILE", git_dir.join("index"))
+        .env("GIT_WORK_TREE", &bystander);
+    let told = home.told(&demo.output().unwrap());
+    assert!(told.starts_with("exit 0"), "{told}");
+    assert!(contents(&bystander) == before, "{told}");
+}
+
+#[test]
+fn hooks_that_the_user_has_set_for_all_repositories_do_not_run_in_it() {
+    let home = Home::new();
+    let hook = home.path().join("hooks/pre-commit");
+    fs::create_dir(home.path().join("hooks")).unwrap();
+    fs::write(&hook, "#!/bin/sh\nexit 1\n").unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let config = format!("[core]\n\thooksPath = {}\n", home.path().join("hooks").display());
+    fs::write(home.path().join(".gitconfig"), config).unwrap();
+    let told = home.run(&["demo", "--fast"]);
+    assert!(told.starts_with("exit 0"), "{told}");
+}
+
+/// Every file below a folder, with what is in it.
+fn contents(path: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut found = BTreeMap::new();
+    for name in entries(path) {
+        let path = path.join(name);
+        if path.is_dir() {
+            found.extend(contents(&path));
+        } else {
+            found.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    found
 }
