@@ -72,7 +72,8 @@ fn a_file_that_is_no_log_is_named_and_left_alone() {
     assert_snapshot!(home.run(&["events", "export"]), @r"
     exit 3
     -- stderr --
-    error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup or export what can be read
+    error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup
+    hint: `ao events backup --help` says how to restore a backup
     ");
     assert_eq!(fs::read_to_string(dir.join("ao.db")).unwrap(), text);
 }
