@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Environment,
     /// We are wrong.
     Bug,
+    /// Somebody wanted us to end, with this signal.
+    Interrupted(u8),
     /// Whoever read our output has gone. That is their right, and nothing to talk about.
     Quiet,
 }
@@ -36,6 +38,8 @@ impl Kind {
             Kind::Config => 2,
             Kind::Environment => 3,
             Kind::Bug => 4,
+            // As a shell tells of a program that a signal has ended.
+            Kind::Interrupted(signal) => 128 + signal,
         }
     }
 }
