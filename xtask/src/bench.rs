@@ -27,22 +27,22 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         if !args.only.is_empty() && !args.only.iter().any(|name| name == bench) {
             continue;
         }
-        println!("\n── {bench} ──");
+        say!("\n── {bench} ──");
         results.push((bench, verdict(package, bench)?));
     }
 
-    println!("\n── summary ──");
+    say!("\n── summary ──");
     for (bench, verdict) in &results {
-        println!("{bench:<12} {verdict}");
+        say!("{bench:<12} {verdict}");
     }
     let ok = results.iter().filter(|(_, verdict)| *verdict == "ok").count();
-    println!("{ok} ok, {} not", results.len() - ok);
+    say!("{ok} ok, {} not", results.len() - ok);
     Ok(success_if(ok == results.len()))
 }
 
 fn verdict(package: &str, bench: &str) -> Result<&'static str> {
     let mut command = cargo(&format!("bench --package {package} --bench {bench}"));
-    println!("$ {}", shown(&command));
+    say!("$ {}", shown(&command));
     // Built first and apart: cargo's exit code does not tell a number over its budget from code that is broken.
     if !cargo(&format!("bench --package {package} --bench {bench} --no-run")).status()?.success() {
         return Ok("does not build");

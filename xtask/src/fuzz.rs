@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use crate::process::{Finished, cargo, root, success_if, watch};
-use crate::tools;
+use crate::{say, tools};
 
 /// Fuzz each target for a while.
 #[derive(Debug, clap::Args)]
@@ -25,7 +25,6 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
-    tools::ensure(&[tools::CXX, tools::FUZZ])?;
     let known = known_targets()?;
     for target in &args.targets {
         ensure!(
@@ -34,24 +33,26 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
             known.join(", ")
         );
     }
+    tools::ensure(&[tools::CXX, tools::FUZZ])?;
     plant_seeds()?;
+    say::aside("building…");
     let targets = if args.targets.is_empty() { &known } else { &args.targets };
 
     let mut results = Vec::new();
     for target in targets {
-        println!("\n── {target} ──");
+        say!("\n── {target} ──");
         let options = format!("-max_total_time={} -verbosity=0 -print_final_stats=1", args.seconds);
         let finished = watch(cargo(&format!("fuzz run --sanitizer none {target} -- {options}")))?;
         results.push((target, finished));
     }
 
-    println!();
+    say!("");
     for (target, finished) in &results {
         let verdict = if finished.status.success() { "ok" } else { "failed: see fuzz/artifacts" };
-        println!("{target:<24} {:>12} inputs  {verdict}", inputs_tried(finished).unwrap_or("?"));
+        say!("{target:<24} {:>12} inputs  {verdict}", inputs_tried(finished).unwrap_or("?"));
     }
     let failed = results.iter().filter(|(_, finished)| !finished.status.success()).count();
-    println!("{} held, {failed} failed", results.len() - failed);
+    say!("{} held, {failed} failed", results.len() - failed);
     Ok(success_if(failed == 0))
 }
 
@@ -80,14 +81,18 @@ fn plant_seeds() -> Result<()> {
     Ok(())
 }
 
+/// Asked of cargo and not of cargo-fuzz, which may have to be installed first.
 fn known_targets() -> Result<Vec<String>> {
-    let output = cargo("fuzz list").output()?;
+    let output = cargo("metadata --no-deps --format-version 1 --manifest-path fuzz/Cargo.toml").output()?;
     ensure!(
         output.status.success(),
         "failed to list fuzz targets\n{}",
         String::from_utf8_lossy(&output.stderr)
     );
-    let targets: Vec<String> = String::from_utf8(output.stdout)?.lines().map(str::to_owned).collect();
+    let metadata: Value = serde_json::from_slice(&output.stdout)?;
+    let targets = metadata["packages"][0]["targets"].as_array().into_iter().flatten();
+    let targets: Vec<String> =
+        targets.filter_map(|target| Some(target["name"].as_str()?.to_owned())).collect();
     ensure!(!targets.is_empty(), "there are no fuzz targets in fuzz/Cargo.toml");
     Ok(targets)
 }

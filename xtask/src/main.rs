@@ -3,7 +3,8 @@
 //! It starts other programs, reads their closing lines, and says in the end what held and what did not.
 //! It knows nothing of `ao` itself, so that it builds within seconds on a fresh machine.
 
-#![expect(clippy::print_stdout, reason = "printing for people is what xtask is for")]
+#[macro_use]
+mod say;
 
 mod bench;
 mod demo;
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
         Command::Tidy(args) => tidy::run(&args),
     };
     result.unwrap_or_else(|err| {
-        eprintln!("error: {err:#}");
+        say::aside(format_args!("error: {err:#}"));
         ExitCode::FAILURE
     })
 }

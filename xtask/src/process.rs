@@ -8,6 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 
+use crate::say;
+
 /// What a program said and how it ended.
 #[derive(Debug)]
 pub(crate) struct Finished {
@@ -30,7 +32,7 @@ pub(crate) fn cargo(line: &str) -> Command {
 
 /// Runs a program, shows its output as it comes, and keeps it.
 pub(crate) fn watch(mut command: Command) -> Result<Finished> {
-    println!("$ {}", shown(&command));
+    say!("$ {}", shown(&command));
     // One pipe for both outputs keeps their order. Through a pipe, programs think nobody can see colors.
     let (reader, writer) = io::pipe()?;
     if io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none() {
@@ -45,7 +47,7 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
     for line in BufReader::new(reader).split(b'\n') {
         let line = line?;
         let line = String::from_utf8_lossy(&line);
-        println!("{line}");
+        say!("{line}");
         lines.push(without_colors(&line));
     }
     Ok(Finished { status: child.wait()?, lines })
@@ -53,7 +55,7 @@ pub(crate) fn watch(mut command: Command) -> Result<Finished> {
 
 /// Runs a program to its end, but no longer than `limit`. Returns `None` if it had to be killed.
 pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<ExitStatus>> {
-    println!("$ {}", shown(&command));
+    say!("$ {}", shown(&command));
     let started = Instant::now();
     // A process group of its own, so that what it started ends with it.
     let mut child = command.stdin(Stdio::null()).process_group(0).spawn()?;
@@ -71,9 +73,10 @@ pub(crate) fn bounded(mut command: Command, limit: Duration) -> Result<Option<Ex
     }
 }
 
-/// Runs a program with our own terminal and input, and hands on how it ended.
+/// Builds and runs a program of ours with our own terminal and input, and hands on how it ended.
 pub(crate) fn forward(mut command: Command) -> Result<ExitCode> {
-    println!("$ {}", shown(&command));
+    // All of it beside the output, which is the program's own.
+    say::aside(format_args!("$ {}\nbuilding…", shown(&command)));
     let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
     Ok(exit_code(status))
 }

@@ -67,7 +67,7 @@ struct Row {
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.list {
         for step in STEPS {
-            println!("{:<12} {}", step.name, step.about);
+            say!("{:<12} {}", step.name, step.about);
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -79,7 +79,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 
     let mut rows: Vec<Row> = Vec::new();
     for step in chosen() {
-        println!("\n── {} ── {}", step.name, step.about);
+        say!("\n── {} ── {}", step.name, step.about);
         let started = Instant::now();
         let outcome = if step.needs_build && rows.iter().any(|row| row.outcome.broken_build) {
             Outcome::skipped("the code does not compile")
@@ -90,7 +90,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         rows.push(Row { step: step.name, outcome, took: started.elapsed() });
     }
 
-    print!("\n{}", summary::render(&rows));
+    say!("\n{}", summary::render(&rows).trim_end());
     Ok(success_if(rows.iter().all(|row| row.outcome.verdict != Verdict::Failed)))
 }
 

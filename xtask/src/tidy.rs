@@ -42,19 +42,19 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.acceptance {
         let covered = acceptance::covered(&Tree::read(root())?);
         for (id, places) in &covered {
-            println!("{id:<4} {}", places.join(", "));
+            say!("{id:<4} {}", places.join(", "));
         }
-        println!("{} acceptance cases are named by tests", covered.len());
+        say!("{} acceptance cases are named by tests", covered.len());
         return Ok(ExitCode::SUCCESS);
     }
 
     let findings = check()?;
     for finding in &findings {
-        println!("{finding}");
+        say!("{finding}");
     }
     match findings.len() {
-        0 => println!("tidy"),
-        many => println!("\n{many} to fix"),
+        0 => say!("tidy"),
+        many => say!("\n{many} to fix"),
     }
     Ok(success_if(findings.is_empty()))
 }

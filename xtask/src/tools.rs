@@ -66,7 +66,7 @@ pub(crate) fn ensure(needed: &[Tool]) -> Result<()> {
     let machine =
         Machine { root: is_root()?, apt: find("apt-get").is_some(), rustup: find("rustup").is_some() };
     for mut command in plan(&missing, machine)? {
-        println!("── installing ──\n$ {}", shown(&command));
+        say!("── installing ──\n$ {}", shown(&command));
         let status = command.status().with_context(|| format!("failed to start `{}`", shown(&command)))?;
         ensure!(status.success(), "`{}` failed: {status}", shown(&command));
     }

@@ -78,10 +78,10 @@ pub enum StoreError {
         "no space left for the event log `{path}`: free some space or raise its limit; nothing was lost or overwritten"
     )]
     Full { path: String },
-    #[error(
-        "the event log `{path}` is damaged: {detail}. Keep the file, and restore a backup or export what can be read"
-    )]
+    #[error("the event log `{path}` is damaged: {detail}. Keep the file, and restore a backup")]
     Damaged { path: String, detail: String },
+    #[error("`{path}` is not an ao event log ({detail}); check which data directory was named")]
+    Foreign { path: String, detail: String },
     #[error(
         "the event log `{path}` was written by a newer ao ({detail}); install that version or a later one"
     )]

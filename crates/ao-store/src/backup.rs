@@ -9,34 +9,43 @@ use camino::Utf8Path;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::check::{CheckReport, check_file};
+use crate::check::{CheckReport, check_contents, check_file};
 use crate::error::{damaged, failed, io_error, sqlite_error};
 use crate::{Store, schema};
 
 impl Store {
-    /// Copies the log as it is now to a new file, and checks the copy. To restore, put it in place as `ao.db`.
+    /// Copies the log as it is now to a new file, checks the copy, and returns what that has found.
     ///
-    /// Refuses to overwrite anything. Blocks for as long as it takes to copy and to check; appends go on meanwhile.
-    pub fn backup(&self, to: &Utf8Path) -> Result<(), StoreError> {
+    /// A log in which SQLite itself finds a fault is refused. One odd event is not, because it must not be a reason to
+    /// have no backup of the rest. Refuses to overwrite anything. Blocks for as long as it takes to copy and to check;
+    /// appends go on meanwhile.
+    ///
+    /// To restore, put it in place as `ao.db`, but only once the old `ao.db-wal` is out of the way: SQLite would take
+    /// that for the copy's own and replay it.
+    pub fn backup(&self, to: &Utf8Path) -> Result<CheckReport, StoreError> {
         // The name is taken first, so that of two backups to it one fails, and is filled last, so that what lies
         // there under that name is either empty or whole.
         with_new_file(to, || {
             let partial = schema::sidecar(to, ".partial");
             with_new_file(&partial, || {
                 self.readers().run_here(|conn| copy(conn, &partial))?;
-                verify(&partial)?;
-                move_into_place(&partial, to).map_err(|err| io_error(to, "finish the backup", &err))
+                let report = verify(&partial, self.path())?;
+                move_into_place(&partial, to).map_err(|err| io_error(to, "finish the backup", &err))?;
+                Ok(report)
             })
         })
     }
 }
 
 /// Makes a private file, and removes it again if `fill` fails. One that was there before is not touched.
-fn with_new_file(path: &Utf8Path, fill: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+fn with_new_file<T>(path: &Utf8Path, fill: impl FnOnce() -> Result<T, StoreError>) -> Result<T, StoreError> {
     OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|err| {
         match err.kind() {
             io::ErrorKind::AlreadyExists => {
                 failed(path, "it already exists; choose another name for the backup")
+            }
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                failed(path, format!("could not create the backup: {err}; choose another place for it"))
             }
             _ => io_error(path, "create the backup", &err),
         }
@@ -65,17 +74,17 @@ fn copy(from: &Connection, to: &Utf8Path) -> Result<(), StoreError> {
     copy.close().map_err(|(_, err)| sql(err))
 }
 
-/// Makes sure that the copy opens as a log and that SQLite finds no fault in it.
-///
-/// Not the whole check: one odd event in the log must not be a reason to have no backup of the rest.
-fn verify(copy: &Utf8Path) -> Result<(), StoreError> {
+/// Makes sure that the copy opens as a log and that SQLite finds no fault in it, and looks at what it holds.
+fn verify(copy: &Utf8Path, log: &Utf8Path) -> Result<CheckReport, StoreError> {
     let conn = schema::open_reader(copy)?;
     let mut report = CheckReport::default();
-    check_file(&conn, &mut report).map_err(|err| sqlite_error(copy, err))?;
-    match report.problems.first() {
-        None => Ok(()),
-        Some(problem) => Err(damaged(copy, problem)),
+    check_file(&conn, &mut report).map_err(|err| sqlite_error(log, err))?;
+    // The copy is as good as what it was made of, and will be gone.
+    if let Some(problem) = report.problems.first() {
+        return Err(damaged(log, format!("no backup was made of it: {problem}")));
     }
+    check_contents(&conn, &mut report);
+    Ok(report)
 }
 
 fn move_into_place(partial: &Utf8Path, to: &Utf8Path) -> io::Result<()> {

@@ -1,4 +1,4 @@
-//! Looking at every byte of the log, and saying what is wrong with it.
+//! Looking through the whole log, and saying what is wrong with it.
 
 use ao_ports::{Seq, StoreError};
 use camino::Utf8Path;
@@ -37,9 +37,10 @@ impl CheckReport {
 }
 
 impl Store {
-    /// Reads everything once and reports what is wrong. Changes nothing, and does not stop the daemon.
+    /// Reports what is wrong: with the file as SQLite sees it, with the numbers of the events, with the JSON of their
+    /// bodies, and with the checksums of the snapshots. Changes nothing in the log, and does not stop the daemon.
     ///
-    /// Blocks for as long as reading the file takes. An error means that it could not even be looked at.
+    /// What it cannot find is a byte that was changed into another valid one: events have no checksum. Blocks for as long as reading the file takes. An error means that it could not even be looked at.
     pub fn check(&self) -> Result<CheckReport, StoreError> {
         self.readers().run_here(|conn| check(conn, self.path()))
     }
@@ -49,15 +50,24 @@ fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> 
     // One view for all queries, or events appended in between would look like gaps.
     let _view = conn.unchecked_transaction().map_err(|err| sqlite_error(path, err))?;
     let mut report = CheckReport::default();
-    for part in [check_file, check_events, check_snapshots] {
-        // A part that cannot be read is a finding like any other, and the next part may tell more.
-        if let Err(err) = part(conn, &mut report) {
-            report.problem(err.to_string());
-        }
+    if let Err(err) = check_file(conn, &mut report) {
+        report.problem(err.to_string());
     }
+    check_contents(conn, &mut report);
     Ok(report)
 }
 
+/// Looks at what the file holds.
+pub(crate) fn check_contents(conn: &Connection, report: &mut CheckReport) {
+    for part in [check_events, check_snapshots] {
+        // A part that cannot be read is a finding like any other, and the next part may tell more.
+        if let Err(err) = part(conn, report) {
+            report.problem(err.to_string());
+        }
+    }
+}
+
+/// Looks at the file, as SQLite sees it.
 pub(crate) fn check_file(conn: &Connection, report: &mut CheckReport) -> rusqlite::Result<()> {
     let mut select = conn.prepare(&format!("PRAGMA integrity_check({PROBLEMS})"))?;
     let mut rows = select.query([])?;

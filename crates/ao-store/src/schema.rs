@@ -191,10 +191,10 @@ fn recognise(path: &Utf8Path) -> Result<Vec<u8>, StoreError> {
     }
     let id = header_field(&header, 68);
     if id != APPLICATION_ID {
-        return Err(damaged(
-            path,
-            format!("it is the database of another program (application id {id:#010x})"),
-        ));
+        return Err(StoreError::Foreign {
+            path: path.to_string(),
+            detail: format!("it is the database of another program, with application id {id:#010x}"),
+        });
     }
     Ok(header)
 }

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 use std::fmt;
 
-use ao_core::{Input, Stamped, codec};
+use ao_core::{Input, SessionId, Stamped, codec};
 
 use crate::faults::{Call, Fault};
 
@@ -38,6 +38,11 @@ impl Trace {
     }
 
     pub(crate) fn push(&mut self, at: u64, line: Line) {
+        // Every half minute of every runtime; only those that told something new are worth a reader's time.
+        if matches!(&line, Line::Step(input, events) if matches!(**input, Input::Census { .. }) && events.is_empty())
+        {
+            return;
+        }
         if self.lines.len() == self.keep {
             self.lines.pop_front();
         }
@@ -59,7 +64,7 @@ impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Line::Step(input, events) => {
-                write!(f, "input  {}", short(&format!("{input:?}")))?;
+                write!(f, "input  {}", short(&told(input)))?;
                 for stamped in events {
                     // As the log has it, with the names that people see.
                     let stored = codec::encode(&stamped.event);
@@ -74,12 +79,27 @@ impl fmt::Display for Line {
                 Ok(())
             }
             Line::Refused(input, why) => {
-                write!(f, "input  {}\n                 ─x {why}", short(&format!("{input:?}")))
+                write!(f, "input  {}\n                 ─x {why}", short(&told(input)))
             }
             Line::Fault(call, fault) => write!(f, "fault  {call} {fault}"),
             Line::Note(text) => write!(f, "world  {text}"),
         }
     }
+}
+
+/// An input, with the names of sessions that people see and find in the events.
+fn told(input: &Input) -> String {
+    const ID: &str = "SessionId(";
+    let debug = format!("{input:?}");
+    let mut parts = debug.split(ID);
+    let mut told = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        match part.split_once(')').and_then(|(number, rest)| Some((number.parse().ok()?, rest))) {
+            Some((number, rest)) => told.push_str(&format!("{}{rest}", SessionId(number))),
+            None => told.push_str(&format!("{ID}{part}")),
+        }
+    }
+    told
 }
 
 /// The beginning of a long text: a trace is read line by line.
@@ -88,5 +108,17 @@ fn short(text: &str) -> String {
     match text.char_indices().nth(MOST) {
         Some((cut, _)) => format!("{}…", &text[..cut]),
         None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ao_core::session::SessionInput;
+
+    #[test]
+    fn sessions_are_told_by_the_names_that_the_events_have() {
+        let input = Input::Session { session: SessionId(0xc2d3), input: SessionInput::Restore };
+        assert_eq!(told(&input), "Session { session: ses_c2d3, input: Restore }");
     }
 }

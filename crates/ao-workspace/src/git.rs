@@ -8,7 +8,7 @@ use std::process::{Output, Stdio};
 use tokio::process::Command;
 
 /// What would point git at another repository than the folder it is called in, if we were started by a hook.
-const MISLEADING: [&str; 9] = [
+pub const MISLEADING: [&str; 9] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
     "GIT_COMMON_DIR",

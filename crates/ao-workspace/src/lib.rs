@@ -14,4 +14,5 @@ mod git;
 mod queue;
 pub mod worktree;
 
+pub use git::MISLEADING;
 pub use worktree::Worktrees;

@@ -10,7 +10,7 @@ use crate::error::CommandError;
 #[command(name = "ao", version, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Examples:
   ao demo                            see the life of one session, on a throw-away repository
-  ao events check                    make sure that the event log is whole
+  ao events check                    look for faults in the event log
   ao events export > events.ndjson   all that ever happened, one event a line")]
 struct Cli {
     #[command(subcommand)]

@@ -23,6 +23,8 @@ pub(crate) enum Kind {
     Environment,
     /// We are wrong.
     Bug,
+    /// Somebody wanted us to end, with this signal.
+    Interrupted(u8),
     /// Whoever read our output has gone. That is their right, and nothing to talk about.
     Quiet,
 }
@@ -36,6 +38,8 @@ impl Kind {
             Kind::Config => 2,
             Kind::Environment => 3,
             Kind::Bug => 4,
+            // As a shell tells of a program that a signal has ended.
+            Kind::Interrupted(signal) => 128 + signal,
         }
     }
 }
@@ -101,8 +105,11 @@ impl From<StoreError> for CommandError {
                 Some("leave out `--from` to begin with the first event that is kept")
             }
             StoreError::Locked { .. } => Some("`ao events` commands can be used beside a running ao"),
+            StoreError::Foreign { .. } => {
+                Some("name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is")
+            }
+            StoreError::Damaged { .. } => Some("`ao events backup --help` says how to restore a backup"),
             StoreError::Moved { .. }
-            | StoreError::Damaged { .. }
             | StoreError::Full { .. }
             | StoreError::Newer { .. }
             | StoreError::Failed { .. } => None,
@@ -127,6 +134,9 @@ impl From<ExportError> for CommandError {
 impl From<EngineError> for CommandError {
     fn from(err: EngineError) -> CommandError {
         match err {
+            EngineError::Store(err @ StoreError::Damaged { .. }) => {
+                CommandError::from(err).hint("`ao events export` saves what can be read")
+            }
             EngineError::Store(err) => err.into(),
             other => CommandError::environment(other),
         }
@@ -143,12 +153,12 @@ impl From<AskError> for CommandError {
     }
 }
 
-/// What happens while writing to stdout; everything else names its file.
+/// What happens while writing to stdout; everything else says what it tried.
 impl From<io::Error> for CommandError {
     fn from(err: io::Error) -> CommandError {
         match err.kind() {
             io::ErrorKind::BrokenPipe => CommandError::new(Kind::Quiet, err),
-            _ => CommandError::environment(err),
+            _ => CommandError::environment(format!("could not write to stdout: {err}")),
         }
     }
 }

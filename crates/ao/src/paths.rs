@@ -14,7 +14,8 @@ pub(crate) struct DataDir {
 
 impl DataDir {
     pub(crate) fn path(&self) -> Result<Utf8PathBuf, CommandError> {
-        if let Some(dir) = &self.data_dir {
+        // An empty one counts as none, as it does for the other variables.
+        if let Some(dir) = self.data_dir.as_ref().filter(|dir| !dir.as_str().is_empty()) {
             return Ok(dir.clone());
         }
         let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());

@@ -17,6 +17,18 @@ pub(crate) fn line(line: impl fmt::Display) -> io::Result<()> {
     writeln!(anstream::stdout().lock(), "{line}")
 }
 
+/// Says something beside the output.
+pub(crate) fn note(note: impl fmt::Display) {
+    // With stderr gone there is nobody left to tell.
+    let _ = writeln!(anstream::stderr().lock(), "{HINT}note:{HINT:#} {note}");
+}
+
+/// A number of things, in words: `1 event`, `2 events`.
+pub(crate) fn count(number: u64, thing: &str) -> String {
+    let ending = if number == 1 { "" } else { "s" };
+    format!("{number} {thing}{ending}")
+}
+
 /// Says what went wrong.
 pub(crate) fn error(error: impl fmt::Display) {
     // With stderr gone there is nobody left to tell.

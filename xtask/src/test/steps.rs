@@ -98,7 +98,7 @@ fn tidy() -> Result<Outcome> {
     let findings = tidy::check()?;
     let lines: Vec<String> = findings.iter().map(ToString::to_string).collect();
     for line in &lines {
-        println!("{line}");
+        say!("{line}");
     }
     let note = if lines.is_empty() { String::new() } else { format!("{} to fix", lines.len()) };
     Ok(Outcome { note, ..Outcome::new(lines.is_empty(), lines) })
@@ -118,7 +118,7 @@ fn advisories() -> Result<Outcome> {
     fetch.env("GIT_TERMINAL_PROMPT", "0");
     let fetched = bounded(fetch, ADVISORIES_LIMIT)?;
     if !fetched.is_some_and(|status| status.success()) {
-        println!("the advisory database could not be fetched: known vulnerabilities were not checked");
+        say!("the advisory database could not be fetched: known vulnerabilities were not checked");
         return Ok(Outcome::skipped("advisory database unreachable"));
     }
     Ok(outcome(watch(cargo("deny check --disable-fetch advisories"))?))

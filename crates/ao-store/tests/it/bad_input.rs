@@ -27,7 +27,7 @@ fn the_database_of_another_program_is_not_taken_over() {
     let dir = DataDir::new();
     fs::create_dir(&*dir).unwrap();
     dir.foreign().execute_batch("CREATE TABLE bookmarks (url); INSERT INTO bookmarks VALUES ('x')").unwrap();
-    refused(&dir, |err| matches!(err, StoreError::Damaged { .. }), "the database of another program");
+    refused(&dir, |err| matches!(err, StoreError::Foreign { .. }), "is not an ao event log");
 }
 
 #[test]

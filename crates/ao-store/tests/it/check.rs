@@ -64,7 +64,8 @@ async fn a_broken_page_is_found_and_the_rest_can_be_exported() {
     assert!(exported.unreadable > 0 && exported.events > 1000, "{exported:?}");
     assert_eq!(exported.events + exported.unreadable, 2000);
     assert_eq!(out.iter().filter(|byte| **byte == b'\n').count() as u64, exported.events);
-    assert!(store.backup(&dir.beside("copy.db")).is_err(), "a backup of it would be no backup");
+    let refused = store.backup(&dir.beside("copy.db")).expect_err("a backup of it would be no backup");
+    assert!(refused.to_string().contains(dir.log().as_str()), "{refused}");
     assert!(!dir.beside("copy.db").exists() && !dir.beside("copy.db.partial").exists());
 }
 
@@ -76,7 +77,7 @@ async fn a_backup_is_one_private_file_that_can_take_the_place_of_the_log() {
     store.save_snapshot(snapshot(500)).await.unwrap();
     let copy = dir.beside("copy.db");
 
-    store.backup(&copy).unwrap();
+    assert!(store.backup(&copy).unwrap().is_ok());
     store.append(records([1001]), None).await.unwrap();
 
     assert_eq!(copy.metadata().unwrap().permissions().mode() & 0o777, 0o600);
@@ -87,6 +88,19 @@ async fn a_backup_is_one_private_file_that_can_take_the_place_of_the_log() {
     assert_eq!(numbers(&restored).await, (1..=1000).collect::<Vec<_>>());
     assert_eq!(restored.latest_snapshot().await.unwrap(), Some(snapshot(500)));
     assert_eq!(restored.append(records([7]), None).await.unwrap(), 1001);
+}
+
+/// One odd event is no reason to have no copy of the rest.
+#[tokio::test]
+async fn a_backup_of_a_log_with_faults_is_made_and_tells_them() {
+    let dir = DataDir::new();
+    let store = dir.open();
+    store.append(records(1..=5), None).await.unwrap();
+    dir.foreign().execute_batch("DELETE FROM events WHERE seq = 3").unwrap();
+    let copied = store.backup(&dir.beside("copy.db")).unwrap();
+    assert_eq!(copied, store.check().unwrap());
+    assert_eq!(copied.problems, ["event 3 is missing"]);
+    assert!(dir.beside("copy.db").exists());
 }
 
 #[tokio::test]
@@ -107,17 +121,18 @@ async fn a_backup_during_appends_is_some_moment_of_the_log() {
     store.append(records(1..=5000), None).await.unwrap();
     let (copying, copy) = (store.clone(), dir.beside("copy.db"));
     let mut backup = tokio::task::spawn_blocking(move || copying.backup(&copy));
-    loop {
+    let copied = loop {
         tokio::select! {
             done = &mut backup => break done.unwrap().unwrap(),
             appended = store.append(records([1]), None) => { appended.unwrap(); }
         }
-    }
+    };
     let restored = DataDir::new();
     fs::create_dir(&*restored).unwrap();
     fs::copy(dir.beside("copy.db"), restored.log()).unwrap();
     let report = restored.open().check().unwrap();
     assert!(report.is_ok() && report.events >= 5000, "{report:?}");
+    assert_eq!(copied, report);
 }
 
 /// Writes nonsense over a leaf in the middle of the file.

@@ -1,14 +1,19 @@
 //! Runs many worlds, or one again: `cargo xtask simulate`.
 
-#![expect(clippy::print_stdout, reason = "telling a person how the worlds went is what it is for")]
-
 use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Write};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use ao_testkit::{Config, Fault, Outcome, run};
+
+/// Prints a line to stdout, without the panic of `println!` when its reader has gone.
+macro_rules! say {
+    ($($words:tt)*) => { line(format_args!($($words)*)) };
+}
 
 /// Seeds that once found something. They come first in every run.
 const KNOWN: &str = include_str!("../../seeds.txt");
@@ -20,6 +25,22 @@ const USAGE: &str = "usage: simulate [--seeds N] [--from S] [--seed X] [--steps 
   --seed X    run this one world and show what happened in it
   --steps N   how many inputs the engine takes before the faults stop
   --events    count what happened, by kind";
+
+/// How a trace is read.
+const LEGEND: &str = "\
+# seconds.millis since the world began, then: input (what the engine took), fault (what was made to go wrong), world (the rest)
+# below an input: ─► an event that came of it, as the log has it (whom it concerns, its kind, its body); ─x why it was refused
+# a census that changed nothing is left out; what is too long for a line ends with …
+";
+
+/// How a shell tells that a program was ended by the signal that a missing reader sends.
+const NO_READER: i32 = 141;
+
+fn line(words: fmt::Arguments<'_>) {
+    if writeln!(io::stdout().lock(), "{words}").is_err() {
+        std::process::exit(NO_READER);
+    }
+}
 
 /// What was asked for on the command line.
 struct Args {
@@ -64,14 +85,14 @@ fn args() -> Result<Args, String> {
 /// One world again, with everything that happened in it.
 fn replay(seed: u64, config: &Config) -> ExitCode {
     let outcome = run(seed, &Config { trace: 100_000, ..config.clone() });
-    println!("{}", outcome.trace.last(usize::MAX));
+    say!("{LEGEND}\n{}", outcome.trace.last(usize::MAX));
     match outcome.violation {
         Some(violation) => {
-            println!("seed {seed}: {violation}");
+            say!("seed {seed}: {violation}");
             ExitCode::FAILURE
         }
         None => {
-            println!("seed {seed}: everything held for {} steps", outcome.steps);
+            say!("seed {seed}: everything held for {} steps", outcome.steps);
             ExitCode::SUCCESS
         }
     }
@@ -81,6 +102,7 @@ fn replay(seed: u64, config: &Config) -> ExitCode {
 fn many(args: &Args) -> ExitCode {
     let known = KNOWN.lines().filter_map(|line| line.split_whitespace().next()?.parse().ok());
     let seeds: Vec<u64> = known.chain(args.from..args.from + args.seeds).collect();
+    let kept = seeds.len() as u64 - args.seeds;
     let began = Instant::now();
     let next = AtomicU64::new(0);
     let sum = Mutex::new(Sum::default());
@@ -101,17 +123,28 @@ fn many(args: &Args) -> ExitCode {
     let sum = sum.into_inner().expect("no thread panics while it adds");
     let seconds = began.elapsed().as_secs_f64();
     let speed = sum.steps as f64 / seconds;
-    println!("{} seeds, {} steps, {speed:.0} steps/s on {threads} threads", sum.seeds, sum.steps);
+    // Told apart while all of them were run, which a failure prevents.
+    let seeds = match sum.seeds.checked_sub(kept) {
+        Some(asked) if asked == args.seeds => format!("{asked} seeds and {kept} kept ones"),
+        _ => format!("{} seeds", sum.seeds),
+    };
+    say!("{seeds}, {} steps, {speed:.0} steps/s on {threads} threads", sum.steps);
+    if !sum.faults.is_empty() {
+        say!("faults injected:");
+    }
     for (fault, times) in &sum.faults {
-        println!("{times:>10}  {fault}");
+        say!("{times:>10}  {fault}");
+    }
+    if !sum.events.is_empty() {
+        say!("events:");
     }
     for (kind, times) in &sum.events {
-        println!("{times:>10}  {kind}");
+        say!("{times:>10}  {kind}");
     }
     match sum.broken {
         Some(Outcome { seed, .. }) => failed(seed, &args.config),
         None => {
-            println!("everything held");
+            say!("everything held");
             ExitCode::SUCCESS
         }
     }
@@ -120,14 +153,14 @@ fn many(args: &Args) -> ExitCode {
 /// Runs the failing seed once more, because only now is it worth keeping a trace.
 fn failed(seed: u64, config: &Config) -> ExitCode {
     let outcome = run(seed, &Config { trace: 60, ..config.clone() });
-    println!("\n{}", outcome.trace.last(60));
+    say!("\n{LEGEND}\n{}", outcome.trace.last(60));
     match outcome.violation {
-        Some(violation) => println!("seed {seed}: {violation}"),
+        Some(violation) => say!("seed {seed}: {violation}"),
         None => {
-            println!("seed {seed} failed, but holds when it is run again: the world is not deterministic");
+            say!("seed {seed} failed, but holds when it is run again: the world is not deterministic");
         }
     }
-    println!("replay: cargo xtask simulate --seed {seed}");
+    say!("replay: cargo xtask simulate --seed {seed}");
     ExitCode::FAILURE
 }
 

@@ -78,7 +78,7 @@ impl Script {
 
     fn write_and_commit(&self) -> Result<(), CommandError> {
         self.work("writing a greeting")?;
-        fs::write(FILE, "Hello.\n")?;
+        fs::write(FILE, "Hello.\n").map_err(about("write greeting.txt"))?;
         git(&["add", FILE])?;
         git(&["commit", "--quiet", "-m", "Add a greeting"])?;
         self.work("reading it once more")
@@ -102,8 +102,8 @@ impl Script {
             return Ok(());
         }
         self.work("changing the greeting")?;
-        let mut file = OpenOptions::new().append(true).open(FILE)?;
-        writeln!(file, "{}", text.as_str().unwrap_or_default())?;
+        let mut file = OpenOptions::new().append(true).open(FILE).map_err(about("open greeting.txt"))?;
+        writeln!(file, "{}", text.as_str().unwrap_or_default()).map_err(about("change greeting.txt"))?;
         Ok(())
     }
 
@@ -117,7 +117,7 @@ impl Script {
 /// The next line that is JSON; whatever else comes in is passed over.
 fn next(told: &mut impl Iterator<Item = io::Result<String>>) -> Result<Option<Value>, CommandError> {
     for line in told {
-        if let Ok(line) = serde_json::from_str(&line?) {
+        if let Ok(line) = serde_json::from_str(&line.map_err(about("read from stdin"))?) {
             return Ok(Some(line));
         }
     }
@@ -130,8 +130,14 @@ fn say(line: &Value) -> Result<(), CommandError> {
     Ok(out.flush()?)
 }
 
+/// Says what was tried when it went wrong.
+fn about(tried: &'static str) -> impl Fn(io::Error) -> CommandError {
+    move |err| CommandError::environment(format!("could not {tried}: {err}"))
+}
+
 fn git(args: &[&str]) -> Result<(), CommandError> {
-    let status = Command::new("git").args(args).stdin(Stdio::null()).stdout(io::stderr()).status()?;
+    let status = Command::new("git").args(args).stdin(Stdio::null()).stdout(io::stderr()).status();
+    let status = status.map_err(about("start the program `git`"))?;
     if status.success() {
         Ok(())
     } else {

@@ -1,6 +1,9 @@
 //! The event log from outside.
 
 use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Stdio;
 
 use ao_ports::{EventStore, NewRecord};
@@ -57,6 +60,72 @@ fn without_a_log_it_says_where_it_looked_and_what_to_do() {
     assert!(!home.path().join("nowhere").exists(), "looking makes nothing");
 }
 
+/// As in a script whose variable is not set.
+#[test]
+fn an_empty_data_dir_counts_as_none() {
+    let home = Home::new();
+    let told = home.told(&home.ao(&["events", "check"]).env("AO_DATA_DIR", "").output().unwrap());
+    assert!(told.contains("there is no event log in `[home]/.local/share/ao`"), "{told}");
+}
+
+#[test]
+fn a_data_dir_that_is_a_file_is_called_so() {
+    let home = Home::new();
+    fs::write(home.path().join("notes"), "").unwrap();
+    assert_snapshot!(home.run(&["events", "check", "--data-dir", "notes"]), @r"
+    exit 1
+    -- stderr --
+    error: `notes` is not a directory
+    hint: name the directory with `--data-dir` or AO_DATA_DIR
+    ");
+}
+
+#[test]
+fn a_data_dir_that_may_not_be_read_is_called_so() {
+    let home = Home::new();
+    log(&home, 1);
+    let dir = home.path().join(".local/share/ao");
+    let chmod = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    let mut check = home.ao(&["events", "check"]);
+    // Permissions do not bind root, so if that is who runs the tests, somebody else looks.
+    if dir.metadata().unwrap().uid() == 0 {
+        let program = home.path().join("ao-program");
+        fs::copy(check.get_program(), &program).unwrap();
+        for path in [home.path(), &home.path().join(".local"), &home.path().join(".local/share")] {
+            chmod(path, 0o755);
+        }
+        check = home.ao_at(&program, &["events", "check"]);
+        check.uid(65534).gid(65534);
+    }
+    chmod(&dir, 0o000);
+    let told = home.told(&check.output().unwrap());
+    chmod(&dir, 0o700);
+    assert_snapshot!(told, @r"
+    exit 3
+    -- stderr --
+    error: the event log in `[home]/.local/share/ao` cannot be read: permission denied
+    hint: ask its owner, or name the directory with `--data-dir` or AO_DATA_DIR
+    ");
+}
+
+#[test]
+fn the_database_of_another_program_is_not_called_damaged() {
+    let home = Home::new();
+    log(&home, 1);
+    let path = home.path().join(".local/share/ao/ao.db");
+    let mut bytes = fs::read(&path).unwrap();
+    // Where SQLite keeps the number by which a program knows its own files.
+    bytes[68..72].copy_from_slice(b"mine");
+    fs::write(&path, &bytes).unwrap();
+    assert_snapshot!(home.run(&["events", "export"]), @r"
+    exit 3
+    -- stderr --
+    error: `[home]/.local/share/ao/ao.db` is not an ao event log (it is the database of another program, with application id 0x6d696e65); check which data directory was named
+    hint: name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is
+    ");
+    assert!(fs::read(&path).unwrap() == bytes);
+}
+
 #[test]
 fn a_file_that_is_no_log_is_named_and_left_alone() {
     let home = Home::new();
@@ -72,20 +141,25 @@ fn a_file_that_is_no_log_is_named_and_left_alone() {
     assert_snapshot!(home.run(&["events", "export"]), @r"
     exit 3
     -- stderr --
-    error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup or export what can be read
+    error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup
+    hint: `ao events backup --help` says how to restore a backup
     ");
     assert_eq!(fs::read_to_string(dir.join("ao.db")).unwrap(), text);
 }
 
 #[test]
-fn an_empty_log_exports_nothing_and_is_whole() {
+fn an_empty_log_exports_nothing_and_has_no_faults() {
     let home = Home::new();
     log(&home, 0);
-    assert_snapshot!(home.run(&["events", "export"]), @"exit 0");
+    assert_snapshot!(home.run(&["events", "export"]), @r"
+    exit 0
+    -- stderr --
+    note: the event log in `[home]/.local/share/ao` has no events yet
+    ");
     assert_snapshot!(home.run(&["events", "check"]), @r"
     exit 0
     -- stdout --
-    [home]/.local/share/ao: whole; no events yet, 0 snapshots
+    [home]/.local/share/ao: no faults found; no events yet, 0 snapshots
     ");
 }
 
@@ -107,7 +181,7 @@ fn events_are_lines_of_json_in_order() {
     assert_snapshot!(home.run(&["events", "check"]), @r"
     exit 0
     -- stdout --
-    [home]/.local/share/ao: whole; 3 events, 1 to 3, 0 snapshots
+    [home]/.local/share/ao: no faults found; 3 events, 1 to 3, 0 snapshots
     ");
 }
 
@@ -119,7 +193,7 @@ fn a_backup_is_a_log_like_the_first_and_overwrites_nothing() {
     assert_snapshot!(home.run(&["events", "backup", "copy/ao.db"]), @r"
     exit 0
     -- stdout --
-    copy/ao.db: a whole copy of the event log in `[home]/.local/share/ao`
+    copy/ao.db: 3 events copied from `[home]/.local/share/ao`, no faults found
     ");
     let exported = home.run(&["events", "export"]);
     assert_eq!(home.run(&["events", "export", "--data-dir", "copy"]), exported);
@@ -129,6 +203,83 @@ fn a_backup_is_a_log_like_the_first_and_overwrites_nothing() {
     error: `copy/ao.db` is already there and is left as it is
     hint: choose another name for the backup
     ");
+}
+
+#[test]
+fn a_range_with_nothing_in_it_is_told_from_one_that_cannot_be() {
+    let home = Home::new();
+    log(&home, 3);
+    assert_snapshot!(home.run(&["events", "export", "--from", "4"]), @r"
+    exit 0
+    -- stderr --
+    note: the event log in `[home]/.local/share/ao` has no events in this range
+    ");
+    assert_snapshot!(home.run(&["events", "export", "--from", "5", "--to", "2"]), @r"
+    exit 1
+    -- stderr --
+    error: there is nothing from 5 to 2: events are numbered upwards
+    hint: exchange the two numbers
+    ");
+}
+
+#[test]
+fn a_backup_of_a_log_with_a_fault_says_so() {
+    let home = Home::new();
+    log(&home, 1);
+    let path = home.path().join(".local/share/ao/ao.db");
+    let mut bytes = fs::read(&path).unwrap();
+    let body = br#"{"memory_enough":"#;
+    let at = bytes.windows(body.len()).position(|found| found == body).unwrap();
+    bytes[at] = b'!';
+    fs::write(&path, bytes).unwrap();
+    assert_snapshot!(home.run(&["events", "check"]), @r"
+    exit 3
+    -- stdout --
+    event 1 is not JSON: expected value at line 1 column 1
+    -- stderr --
+    error: the event log in `[home]/.local/share/ao` has 1 fault
+    hint: `ao events export` saves what can be read
+    hint: `ao events backup --help` says how to restore a backup
+    ");
+    assert_snapshot!(home.run(&["events", "backup", "copy.db"]), @r"
+    exit 3
+    -- stdout --
+    copy.db: copied, with 1 fault
+    -- stderr --
+    error: the event log in `[home]/.local/share/ao` has 1 fault, and so has its backup
+    hint: `ao events check` names them
+    ");
+    assert!(home.path().join("copy.db").exists());
+}
+
+#[test]
+fn a_name_that_no_backup_can_have_is_refused() {
+    let home = Home::new();
+    log(&home, 1);
+    std::os::unix::fs::symlink("nothing", home.path().join("dangling")).unwrap();
+    fs::write(home.path().join("notes"), "").unwrap();
+    let refused = |file: &str| {
+        let told = home.run(&["events", "backup", file]);
+        assert!(told.starts_with("exit 1"), "{told}");
+        told.lines().find_map(|line| line.strip_prefix("error: ")).unwrap().to_owned()
+    };
+    assert_eq!(refused(""), "the name of the backup is empty");
+    assert_eq!(refused("dangling"), "`dangling` is already there and is left as it is");
+    assert_eq!(refused("nodir/ao.db"), "the directory `nodir` does not exist; make it first");
+    assert_eq!(refused("notes/ao.db"), "`notes` is not a directory");
+    assert!(!home.path().join("nothing").exists());
+}
+
+#[test]
+fn a_full_disk_behind_stdout_is_told() {
+    let home = Home::new();
+    log(&home, 3);
+    for command in ["export", "check"] {
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let told = home.told(&home.ao(&["events", command]).stdout(full).output().unwrap());
+        assert!(told.starts_with("exit 3"), "{told}");
+        assert!(told.contains("error: could not write to stdout: No space left on device"), "{told}");
+    }
 }
 
 /// `ao events export | head -1`

@@ -25,7 +25,7 @@ fn help_says_what_it_is_and_gives_examples() {
 
     Examples:
       ao demo                            see the life of one session, on a throw-away repository
-      ao events check                    make sure that the event log is whole
+      ao events check                    look for faults in the event log
       ao events export > events.ndjson   all that ever happened, one event a line
     ");
 }
@@ -42,7 +42,7 @@ fn each_command_has_help() {
 
     Commands:
       export  Write events to stdout as JSON, one a line, oldest first
-      check   Read every byte of the event log and say whether it is whole
+      check   Look for faults in the event log
       backup  Copy the event log to a new file, and check the copy
       help    Print this message or the help of the given subcommand(s)
 

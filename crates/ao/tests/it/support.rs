@@ -22,7 +22,12 @@ impl Home {
 
     /// `ao` with nothing of the caller's environment but the way to its programs.
     pub(crate) fn ao(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_ao"));
+        self.ao_at(Path::new(env!("CARGO_BIN_EXE_ao")), args)
+    }
+
+    /// The same from another place, for users who cannot get at where it was built.
+    pub(crate) fn ao_at(&self, program: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         command
             .args(args)
             .current_dir(self.path())

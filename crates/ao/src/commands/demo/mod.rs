@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
             told = story::tell(&stage) => told,
-            () = interrupted() => Err(CommandError::new(Kind::User, "interrupted")),
+            signal = interrupted() => Err(CommandError::new(Kind::Interrupted(signal), "interrupted")),
         };
         // Whatever happened, no agent of the demo is left behind.
         told.and(end_agents(&stage).await)
@@ -59,25 +59,34 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
     if args.keep {
         let _ = dir.keep();
         ui::line(format_args!(
-            "\nKept in {}; look at it with\n  ao events export --data-dir {}",
+            "\nKept in {}; look at it with\n  {} events export --data-dir {}",
             stage.dir,
-            stage.data_dir()
+            quoted(&stage.program),
+            quoted(stage.data_dir().as_str())
         ))?;
     }
     outcome
 }
 
-/// Waits until somebody wants the demo to end: Ctrl-C, a closed terminal, a polite kill.
-async fn interrupted() {
+/// A word as a shell takes it for one.
+fn quoted(word: &str) -> String {
+    if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c)) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// Waits until somebody wants the demo to end: Ctrl-C, a polite kill, a closed terminal. Returns the signal's number.
+async fn interrupted() -> u8 {
     let wait = async |kind| match signal(kind) {
         Ok(mut wanted) => wanted.recv().await,
         // Then only the demo's own end ends it.
         Err(_) => std::future::pending().await,
     };
     tokio::select! {
-        _ = wait(SignalKind::interrupt()) => {}
-        _ = wait(SignalKind::terminate()) => {}
-        _ = wait(SignalKind::hangup()) => {}
+        _ = wait(SignalKind::interrupt()) => 2,
+        _ = wait(SignalKind::terminate()) => 15,
+        _ = wait(SignalKind::hangup()) => 1,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The throw-away repository, as the user works in it.
 
+use std::io;
 use std::process::Stdio;
 
 use camino::Utf8Path;
@@ -11,9 +12,14 @@ use crate::error::CommandError;
 pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
     std::fs::create_dir_all(path).map_err(CommandError::environment)?;
     git(path, &["init", "--quiet", "--initial-branch", "main"]).await?;
-    for (key, value) in
-        [("user.name", "You"), ("user.email", "you@example.invalid"), ("commit.gpgsign", "false")]
-    {
+    let settings = [
+        ("user.name", "You"),
+        ("user.email", "you@example.invalid"),
+        ("commit.gpgsign", "false"),
+        // What the user's own hooks ask of a commit is not what is shown here.
+        ("core.hooksPath", "/dev/null"),
+    ];
+    for (key, value) in settings {
         git(path, &["config", key, value]).await?;
     }
     std::fs::write(path.join("README.md"), "# hello\n").map_err(CommandError::environment)?;
@@ -24,17 +30,27 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
 
 /// Runs git and returns what it printed.
 pub(super) async fn git(path: &Utf8Path, args: &[&str]) -> Result<String, CommandError> {
+    let mut command = Command::new("git");
+    // Or a demo that is started from a hook would commit to the repository that the hook is of.
+    for name in ao_workspace::MISLEADING {
+        command.env_remove(name);
+    }
     let output =
-        Command::new("git").args(args).current_dir(path).stdin(Stdio::null()).output().await.map_err(
-            |err| CommandError::environment(err).hint("the demo needs the program `git`; install it"),
-        )?;
+        command.args(args).current_dir(path).stdin(Stdio::null()).output().await.map_err(|err| match err
+            .kind()
+        {
+            io::ErrorKind::NotFound => {
+                CommandError::environment("the program `git` was not found").hint("install git 2.36 or newer")
+            }
+            _ => CommandError::environment(format!("the program `git` could not be started: {err}")),
+        })?;
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned());
     }
     let stderr = String::from_utf8_lossy(&output.stderr);
-    Err(CommandError::environment(format!(
-        "`git {}` failed in `{path}`: {}",
-        args.join(" "),
-        stderr.trim_end()
-    )))
+    let why = match stderr.trim_end() {
+        "" => output.status.to_string(),
+        said => said.to_owned(),
+    };
+    Err(CommandError::environment(format!("`git {}` failed in `{path}`: {why}", args.join(" "))))
 }

@@ -1,6 +1,8 @@
 //! `ao events backup`
 
-use camino::Utf8PathBuf;
+use std::io::ErrorKind;
+
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{CommandError, Kind};
 use crate::paths::DataDir;
@@ -8,7 +10,11 @@ use crate::ui;
 
 /// Copy the event log to a new file, and check the copy
 ///
-/// Can be used while ao runs. To restore it, stop ao and put the file into the data directory as `ao.db`.
+/// It can be used while ao runs. A log in which SQLite finds a fault is not copied; other faults are copied and counted,
+/// and then it exits with an error.
+///
+/// To restore a backup, stop ao, move `ao.db`, `ao.db-wal` and `ao.db-shm` out of the data directory, and copy the backup
+/// there as `ao.db`. All three, because SQLite would replay an old `ao.db-wal` over the backup.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Example:
   ao events backup ~/ao-backup.db")]
@@ -21,14 +27,38 @@ pub(crate) struct Args {
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let dir = args.data_dir.path()?;
-    if args.file.exists() {
-        return Err(CommandError::new(
-            Kind::User,
-            format!("`{}` is already there and is left as it is", args.file),
-        )
-        .hint("choose another name for the backup"));
+    let store = super::open(&dir)?;
+    refuse_bad_name(&args.file)?;
+    let report = store.backup(&args.file)?;
+    if report.is_ok() {
+        let events = ui::count(report.events, "event");
+        ui::line(format_args!("{}: {events} copied from `{dir}`, no faults found", args.file))?;
+        return Ok(());
     }
-    super::open(&dir)?.backup(&args.file)?;
-    ui::line(format_args!("{}: a whole copy of the event log in `{dir}`", args.file))?;
-    Ok(())
+    let faults = ui::count(report.problems.len() as u64, "fault");
+    ui::line(format_args!("{}: copied, with {faults}", args.file))?;
+    Err(CommandError::environment(format!("the event log in `{dir}` has {faults}, and so has its backup"))
+        .hint("`ao events check` names them"))
+}
+
+fn refuse_bad_name(file: &Utf8Path) -> Result<(), CommandError> {
+    let wrong = |what: String| Err(CommandError::new(Kind::User, what));
+    if file.as_str().is_empty() {
+        return wrong("the name of the backup is empty".into());
+    }
+    // Not `exists`, which follows a link and then finds nothing at the end of a dangling one.
+    if file.symlink_metadata().is_ok() {
+        return wrong(format!("`{file}` is already there and is left as it is"))
+            .map_err(|err| err.hint("choose another name for the backup"));
+    }
+    let parent = file.parent().filter(|parent| !parent.as_str().is_empty()).unwrap_or(Utf8Path::new("."));
+    match parent.metadata() {
+        Err(err) if err.kind() == ErrorKind::NotFound => {
+            wrong(format!("the directory `{parent}` does not exist; make it first"))
+        }
+        Err(err) if err.kind() == ErrorKind::NotADirectory => wrong(format!("`{parent}` is not a directory")),
+        Ok(found) if !found.is_dir() => wrong(format!("`{parent}` is not a directory")),
+        // Whatever else is wrong shows when the file is made.
+        Ok(_) | Err(_) => Ok(()),
+    }
 }

@@ -4,9 +4,11 @@ use crate::error::CommandError;
 use crate::paths::DataDir;
 use crate::ui;
 
-/// Read every byte of the event log and say whether it is whole
+/// Look for faults in the event log
 ///
-/// Changes nothing, and can be used while ao runs.
+/// It looks at the file as SQLite sees it, whether the events' numbers are without gaps, whether each event is JSON, and at
+/// the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
+/// files `ao.db-wal` and `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -19,14 +21,17 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     if report.is_ok() {
         let range = match report.events {
             0 => "no events yet".to_owned(),
-            events => format!("{events} events, {} to {}", report.first, report.last),
+            events => format!("{}, {} to {}", ui::count(events, "event"), report.first, report.last),
         };
-        ui::line(format_args!("{dir}: whole; {range}, {} snapshots", report.snapshots))?;
+        let snapshots = ui::count(report.snapshots as u64, "snapshot");
+        ui::line(format_args!("{dir}: no faults found; {range}, {snapshots}"))?;
         return Ok(());
     }
     for problem in &report.problems {
         ui::line(problem)?;
     }
-    Err(CommandError::environment(format!("the event log in `{dir}` has {} faults", report.problems.len()))
-        .hint("keep the file, and put a backup in its place; `ao events export` saves what can be read"))
+    let faults = ui::count(report.problems.len() as u64, "fault");
+    Err(CommandError::environment(format!("the event log in `{dir}` has {faults}"))
+        .hint("`ao events export` saves what can be read")
+        .hint("`ao events backup --help` says how to restore a backup"))
 }

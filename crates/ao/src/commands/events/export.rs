@@ -5,8 +5,9 @@ use std::ops::Bound;
 
 use ao_ports::Seq;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 use crate::paths::DataDir;
+use crate::ui;
 
 /// Write events to stdout as JSON, one a line, oldest first
 ///
@@ -28,6 +29,12 @@ pub(crate) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+    if let (Some(from), Some(to)) = (args.from, args.to)
+        && from > to
+    {
+        let error = format!("there is nothing from {from} to {to}: events are numbered upwards");
+        return Err(CommandError::new(Kind::User, error).hint("exchange the two numbers"));
+    }
     let dir = args.data_dir.path()?;
     let store = super::open(&dir)?;
     let from = args.from.map_or(Bound::Unbounded, Bound::Included);
@@ -35,11 +42,16 @@ pub(super) fn run(args: &Args) -> Result<(), CommandError> {
     let mut out = BufWriter::new(stdout().lock());
     let exported = store.export(&mut out, (from, to))?;
     match exported.first_unreadable {
+        None if exported.events == 0 => {
+            let range = if args.from.or(args.to).is_some() { "in this range" } else { "yet" };
+            ui::note(format_args!("the event log in `{dir}` has no events {range}"));
+            Ok(())
+        }
         None => Ok(()),
         Some((seq, fault)) => Err(CommandError::environment(format!(
-            "{} of {} events could not be read and are left out, the first of them {seq}: {fault}",
+            "{} of {} could not be read and are left out, the first of them {seq}: {fault}",
             exported.unreadable,
-            exported.unreadable + exported.events
+            ui::count(exported.unreadable + exported.events, "event")
         ))
         .hint("keep the file; `ao events check` says more about what is wrong with it")),
     }

@@ -4,6 +4,9 @@ mod backup;
 mod check;
 mod export;
 
+use std::fs::File;
+use std::io::ErrorKind;
+
 use ao_store::Store;
 use camino::Utf8Path;
 
@@ -27,11 +30,20 @@ pub(crate) fn run(command: &Command) -> Result<(), CommandError> {
 
 /// Opens the log for reading, beside a running ao or without one.
 fn open(data_dir: &Utf8Path) -> Result<Store, CommandError> {
-    let log = data_dir.join("ao.db");
-    if !log.exists() {
-        return Err(CommandError::new(Kind::User, format!("there is no event log in `{data_dir}`")).hint(
-            "name the directory with `--data-dir` or AO_DATA_DIR; ao makes the log when it first runs",
-        ));
+    let named = "name the directory with `--data-dir` or AO_DATA_DIR";
+    match File::open(data_dir.join("ao.db")).map_err(|err| err.kind()) {
+        Err(ErrorKind::NotFound) => {
+            Err(CommandError::new(Kind::User, format!("there is no event log in `{data_dir}`"))
+                .hint(format!("{named}; ao makes the log when it first runs")))
+        }
+        Err(ErrorKind::NotADirectory) => {
+            Err(CommandError::new(Kind::User, format!("`{data_dir}` is not a directory")).hint(named))
+        }
+        Err(ErrorKind::PermissionDenied) => Err(CommandError::environment(format!(
+            "the event log in `{data_dir}` cannot be read: permission denied"
+        ))
+        .hint(format!("ask its owner, or {named}"))),
+        // What else may be in the way is told with the rest of what can be wrong with a log.
+        Ok(_) | Err(_) => Ok(Store::open_read_only(data_dir)?),
     }
-    Ok(Store::open_read_only(data_dir)?)
 }
