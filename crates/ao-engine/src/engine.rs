@@ -186,7 +186,7 @@ impl Engine {
                     match &outcome {
                         // Whoever asked is told; a signal has nobody to tell, so it is noted.
                         Err(refusal) if refusal.is_about_a_signal() => {
-                            tracing::warn!(%refusal, "signal dropped")
+                            tracing::warn!(%refusal, "signal dropped");
                         }
                         Err(refusal) => tracing::debug!(%refusal, "input refused"),
                         Ok(_) => {}

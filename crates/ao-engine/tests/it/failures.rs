@@ -34,7 +34,7 @@ async fn an_effect_that_hangs_fails_in_its_time() {
     let (_keep, dir) = temp();
     let world = Arc::new(World::default());
     world.hangs.store(true, Ordering::Relaxed);
-    let options = Options { effect_timeout: Duration::from_millis(20), ..Options::default() };
+    let options = Options { script_timeout: Duration::from_millis(20), ..Options::default() };
     let house = House::open_with(&dir, &world, ao_store::Options::default(), options).await;
     house.with_project().await;
     house.spawn("1").await.unwrap();
