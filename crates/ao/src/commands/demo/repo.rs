@@ -18,6 +18,8 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
         ("commit.gpgsign", "false"),
         // What the user's own hooks ask of a commit is not what is shown here.
         ("core.hooksPath", "/dev/null"),
+        // It outlives the commit that began it, in the worktree, which the gate then keeps for it.
+        ("maintenance.auto", "false"),
     ];
     for (key, value) in settings {
         git(path, &["config", key, value]).await?;
