@@ -120,6 +120,10 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
 
 /// When time alone changes the judgement that was made at `judged`, if it ever does.
 pub(crate) fn next_change(evidence: &Evidence, judged: Timestamp, known: &Judgement) -> Option<Timestamp> {
+    // The others stand until something is seen.
+    if !matches!(known.activity, Activity::Starting | Activity::Working | Activity::RateLimited) {
+        return None;
+    }
     let mut moments: Vec<Timestamp> = evidence
         .latest()
         .flat_map(|signal| {
