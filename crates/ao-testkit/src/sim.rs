@@ -42,7 +42,7 @@ impl Sim {
         let options = Options {
             turn: 64,
             inbox: 64,
-            snapshot_every: 150,
+            snapshot_every: 300,
             reconcile_every: Duration::from_secs(30),
             effect_timeout: Duration::from_secs(20),
             look_timeout: Duration::from_secs(20),
