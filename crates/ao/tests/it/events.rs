@@ -293,3 +293,28 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     let output = export.wait_with_output().unwrap();
     assert_eq!(home.told(&output), "exit 0");
 }
+
+#[test]
+fn prune_lets_go_of_old_events_that_two_snapshots_cover_and_of_nothing_else() {
+    let home = Home::new();
+    log(&home, 20);
+    let prune = ["events", "prune", "--older-than-days", "30"];
+    assert!(home.run(&prune).contains("0 events removed"), "no snapshot covers them");
+    let dir = home.path().join(".local/share/ao");
+    let dir = Utf8Path::from_path(&dir).unwrap();
+    let snapshots = [5, 15].map(|seq| ao_ports::Snapshot { seq, format: 1, body: b"{}".to_vec() });
+    tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
+        let store = Store::open(dir, Options::default()).unwrap();
+        for snapshot in snapshots {
+            store.save_snapshot(snapshot).await.unwrap();
+        }
+        // While somebody uses the log, nothing is removed from it.
+        let told = home.run(&prune);
+        assert!(told.starts_with("exit ") && told.contains("already uses"), "{told}");
+        store.close().await.unwrap();
+    });
+    assert!(home.run(&prune).contains("5 events removed"));
+    assert!(home.run(&prune).contains("0 events removed"));
+    let told = home.run(&["events", "export", "--from", "6"]);
+    assert_eq!(told.lines().filter(|line| line.contains("memory_enough")).count(), 15, "{told}");
+}

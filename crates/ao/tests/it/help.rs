@@ -16,7 +16,7 @@ fn help_says_what_it_is_and_gives_examples() {
 
     Commands:
       demo    See the life of one session, on a throw-away repository
-      events  Look after the event log: export, check, back up
+      events  Look after the event log: export, check, back up, prune
       help    Print this message or the help of the given subcommand(s)
 
     Options:
@@ -36,7 +36,7 @@ fn each_command_has_help() {
     assert_snapshot!(home.run(&["events", "--help"]), @r"
     exit 0
     -- stdout --
-    Look after the event log: export, check, back up
+    Look after the event log: export, check, back up, prune
 
     Usage: ao events <COMMAND>
 
@@ -44,6 +44,7 @@ fn each_command_has_help() {
       export  Write events to stdout as JSON, one a line, oldest first
       check   Look for faults in the event log
       backup  Copy the event log to a new file, and check the copy
+      prune   Remove old events that are no longer needed to start
       help    Print this message or the help of the given subcommand(s)
 
     Options:

@@ -3,6 +3,7 @@
 mod backup;
 mod check;
 mod export;
+mod prune;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -12,12 +13,13 @@ use camino::Utf8Path;
 
 use crate::error::{CommandError, Kind};
 
-/// Look after the event log: export, check, back up
+/// Look after the event log: export, check, back up, prune
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Command {
     Export(export::Args),
     Check(check::Args),
     Backup(backup::Args),
+    Prune(prune::Args),
 }
 
 pub(crate) fn run(command: &Command) -> Result<(), CommandError> {
@@ -25,6 +27,7 @@ pub(crate) fn run(command: &Command) -> Result<(), CommandError> {
         Command::Export(args) => export::run(args),
         Command::Check(args) => check::run(args),
         Command::Backup(args) => backup::run(args),
+        Command::Prune(args) => prune::run(args),
     }
 }
 

@@ -1,0 +1,46 @@
+//! `ao events prune`
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ao_core::Timestamp;
+use ao_store::{Options, Retention, Store};
+
+use crate::error::CommandError;
+use crate::paths::DataDir;
+use crate::ui;
+
+/// Remove old events that are no longer needed to start
+///
+/// An event goes only if it is older than you say and two snapshots cover it, so ao starts with the same state as before.
+/// Its history is gone, though: make a backup first if you may want it. ao must not be running.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  ao events prune --older-than-days 90")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    data_dir: DataDir,
+    /// The age from which on an event may go
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
+    older_than_days: u32,
+}
+
+pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+    let dir = args.data_dir.path()?;
+    // Says what is wrong with a directory that has no log; opening one for writing would make it.
+    drop(super::open(&dir)?);
+    let store = Store::open(&dir, Options::default())?;
+    let age = Duration::from_secs(u64::from(args.older_than_days) * 24 * 3600);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = Timestamp(i64::try_from(now.as_millis()).unwrap_or(i64::MAX));
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .map_err(|err| CommandError::environment(format!("no runtime could be started: {err}")))?;
+    let pruned = runtime.block_on(async {
+        let pruned = store.prune(Retention { before: now - age }).await;
+        store.close().await?;
+        pruned
+    })?;
+    let events = ui::count(pruned.events, "event");
+    ui::line(format_args!("{dir}: {events} removed"))?;
+    Ok(())
+}
