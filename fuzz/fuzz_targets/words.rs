@@ -1,7 +1,7 @@
 //! Any text as an id, and any two texts as a message and its proof.
 #![no_main]
 
-use ao_core::session::{Carries, carries};
+use ao_core::session::carries;
 use ao_core::{NoticeId, PullId, SessionId, TaskId};
 use libfuzzer_sys::fuzz_target;
 
@@ -21,7 +21,7 @@ fuzz_target!(|input: (&str, &str)| {
     }
     // A text proves itself, and goes on proving itself inside a longer one.
     if !other.trim().is_empty() {
-        assert_eq!(carries(other, other), Carries::Yes);
-        assert_eq!(carries(&format!("{one}\n{other}\n{one}"), other), Carries::Yes);
+        assert!(carries(other, other));
+        assert!(carries(&format!("{one}\n{other}\n{one}"), other));
     }
 });

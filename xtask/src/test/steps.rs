@@ -56,6 +56,13 @@ pub(super) const STEPS: &[Step] = &[
         run: clippy,
     },
     Step {
+        name: "fuzz",
+        about: "the fuzz targets compile; `cargo xtask fuzz` runs them",
+        needs: &[tools::CXX],
+        needs_build: false,
+        run: fuzz,
+    },
+    Step {
         name: "nextest",
         about: "unit and integration tests",
         needs: &[tools::NEXTEST, tools::CC, tools::GIT],
@@ -106,6 +113,11 @@ fn tidy() -> Result<Outcome> {
 
 fn clippy() -> Result<Outcome> {
     Ok(outcome(watch(cargo("clippy --workspace --all-targets -- -D warnings"))?))
+}
+
+/// A workspace of its own, so nobody else would notice that a target no longer fits what it calls.
+fn fuzz() -> Result<Outcome> {
+    Ok(outcome(watch(cargo("check --manifest-path fuzz/Cargo.toml --bins"))?))
 }
 
 fn deny() -> Result<Outcome> {
