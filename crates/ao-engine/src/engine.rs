@@ -20,6 +20,9 @@ use crate::rules::Rules;
 use crate::slots::Slots;
 use crate::timekeeper::Timekeeper;
 
+/// How long what is due waits if nothing came of it the last time.
+const SPIN_PAUSE: Duration = Duration::from_secs(1);
+
 /// How the loop behaves.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -88,6 +91,8 @@ pub struct Engine {
     /// What is under way, so that nothing is done twice at a time.
     under_way: HashMap<EffectKey, Id>,
     running: HashMap<Id, EffectKey>,
+    /// Set while what is due is put off, because nothing came of it.
+    not_before: Option<Instant>,
     /// Snapshots on their way to disk.
     chores: JoinSet<()>,
     stop: CancellationToken,
@@ -124,6 +129,7 @@ impl Engine {
             effects: JoinSet::new(),
             under_way: HashMap::new(),
             running: HashMap::new(),
+            not_before: None,
             chores: JoinSet::new(),
             stop,
             options,
@@ -148,7 +154,10 @@ impl Engine {
                 Some(letter) = self.inbox.recv() => vec![letter],
             };
             let turn = self.gather(first);
+            let (before, was_due) = (self.seq, due.is_some_and(|due| due <= Instant::now()));
             self.take(turn).await?;
+            // Something is due and nothing comes of it: a defect of our rules, but no reason to burn a core over it.
+            self.not_before = (was_due && self.seq == before).then(|| Instant::now() + SPIN_PAUSE);
             while self.chores.try_join_next().is_some() {}
         }
         self.effects.shutdown().await;
@@ -340,7 +349,8 @@ impl Engine {
 
     fn next_due(&mut self) -> Option<Instant> {
         let due: Timestamp = self.state.next_due()?;
-        Some(Instant::now() + self.time.until(due))
+        let due = Instant::now() + self.time.until(due);
+        Some(self.not_before.map_or(due, |not_before| due.max(not_before)))
     }
 
     // ── snapshots ──

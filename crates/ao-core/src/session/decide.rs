@@ -428,10 +428,7 @@ fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
 }
 
 fn resume(session: &Session, limits: Option<Limits>) -> Events {
-    let in_force = limits.unwrap_or(session.limits);
-    if session.holds.contains_key(&HoldKind::Budget)
-        && let Some(reached) = in_force.reached(&session.spend)
-    {
+    if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
         return Err(Refusal::Budget { session: session.id, reached: reached.to_string() });
     }
     let mut events = Vec::new();
@@ -443,12 +440,13 @@ fn resume(session: &Session, limits: Option<Limits>) -> Events {
     Ok(events)
 }
 
+/// What it means that so much is used up in all.
 pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
     let spend = session.spend.later(total);
-    if spend == session.spend {
-        return vec![];
+    let mut events = Vec::new();
+    if spend != session.spend {
+        events.push(SessionEvent::Spent { spend });
     }
-    let mut events = vec![SessionEvent::Spent { spend }];
     if let Some(reached) = session.limits.reached(&spend) {
         events.extend(hold(session, HoldKind::Budget, format!("its budget is spent: {reached}")));
     } else if let Some(mark) = session.limits.nearly_reached(&spend)

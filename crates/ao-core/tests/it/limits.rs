@@ -61,6 +61,18 @@ fn a_spent_budget_keeps_a_crashed_session_from_starting_again() {
 }
 
 #[test]
+fn a_limit_below_what_is_spent_already_is_refused() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(60);
+    desk.spends(session, Spend { seconds: 100, turns: 1, ..Spend::default() });
+    let limits = Limits { seconds: Some(10), ..Limits::default() };
+    let lower = Input::Session { session, input: SessionInput::Resume { limits: Some(limits) } };
+    let refused = desk.try_take(lower).unwrap_err();
+    assert_eq!(refused, Refusal::Budget { session, reached: "time 100 s of 10 s".into() });
+}
+
+#[test]
 fn near_the_limit_the_agent_is_asked_to_sum_up_once() {
     let mut desk = Desk::new();
     let session = with_budget(&mut desk, 1_000_000);
