@@ -12,11 +12,11 @@ use ao_core::{Commit, Input, PullId, SessionId};
 
 use crate::desk::{Desk, app};
 
-fn pull() -> PullId {
+pub(crate) fn pull() -> PullId {
     PullId { project: app(), number: 7 }
 }
 
-fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
+pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
     PullFacts {
         observed_at: desk.now,
         title: "Fix login".into(),
@@ -43,7 +43,7 @@ fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
     }
 }
 
-fn red(signature: &str) -> CheckState {
+pub(crate) fn red(signature: &str) -> CheckState {
     CheckState::Failed {
         signature: signature.into(),
         excerpt: "assertion failed: login".into(),
@@ -58,7 +58,7 @@ fn seen(desk: &mut Desk, head: &str, check: CheckState) {
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(facts)) });
 }
 
-fn with_pull(desk: &mut Desk) -> SessionId {
+pub(crate) fn with_pull(desk: &mut Desk) -> SessionId {
     let session = desk.idle("1");
     seen(desk, "c1", CheckState::Pending);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Claim { session } });

@@ -5,13 +5,13 @@ use std::time::Duration;
 use ao_core::budget::{Limits, Spend};
 use ao_core::evidence::{Activity, Reading, Source};
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullInput, PullState,
-    Standing, ThreadFacts,
+    Author, CheckState, CommentFacts, PullFacts, PullInput, PullState, Standing, ThreadFacts,
 };
 use ao_core::session::SessionInput;
-use ao_core::{Commit, Effect, EffectKey, Input, PullId, Refusal, Settings};
+use ao_core::{Effect, EffectKey, Input, Refusal, SessionId, Settings};
 
-use crate::desk::{Desk, TYPED, app, asking, attempt, exited, message, request, task, working};
+use crate::desk::{Desk, TYPED, asking, attempt, exited, message, request, task, working};
+use crate::incidents::{facts, pull, red, with_pull};
 
 fn stop() -> SessionInput {
     SessionInput::Stop { by: "ann".into(), why: "".into() }
@@ -174,37 +174,14 @@ fn a_message_that_was_given_up_does_not_take_the_proof_of_a_longer_one() {
     assert!(desk.session(session).outbox.current.is_none(), "proof was stolen");
 }
 
-fn pull() -> PullId {
-    PullId { project: app(), number: 7 }
-}
-fn facts(desk: &Desk, state: CheckState, comments: Vec<CommentFacts>) -> PullFacts {
-    PullFacts {
-        observed_at: desk.now,
-        title: "t".into(),
-        url: "u".into(),
-        head: Commit::new("h1"),
-        head_branch: "agent/app-1".into(),
-        head_repo: None,
-        base_branch: "main".into(),
-        base: Commit::new("b0"),
-        draft: false,
-        state: PullState::Open,
-        author: Author { login: "agent".into(), standing: Standing::Agent },
-        labels: std::collections::BTreeSet::new(),
-        mergeable: Mergeable::Clean,
-        checks: vec![CheckFacts { name: "test".into(), commit: Commit::new("h1"), state, required: true }],
-        reviews: vec![],
-        threads: if comments.is_empty() { vec![] } else { vec![thread(comments)] },
-        size: ChangeSize::default(),
-    }
-}
-fn thread(comments: Vec<CommentFacts>) -> ThreadFacts {
-    ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments }
-}
-fn see(desk: &mut Desk, state: CheckState, comments: Vec<CommentFacts>) {
+fn see(desk: &mut Desk, check: CheckState, comments: Vec<CommentFacts>) {
     desk.now = desk.now + Duration::from_secs(1);
-    let f = facts(desk, state, comments);
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(f)) });
+    let mut facts = facts(desk, "c1", check);
+    if !comments.is_empty() {
+        facts.threads =
+            vec![ThreadFacts { id: "t1".into(), path: None, line: None, resolved: false, comments }];
+    }
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(facts)) });
 }
 
 fn comment(id: &str, body: &str) -> CommentFacts {
@@ -212,22 +189,23 @@ fn comment(id: &str, body: &str) -> CommentFacts {
         id: id.into(),
         author: Author { login: "bob".into(), standing: Standing::Member },
         body: body.into(),
-        url: "u".into(),
+        url: "https://forge.invalid/7#c".into(),
         revision: "1".into(),
     }
 }
-fn red() -> CheckState {
-    CheckState::Failed { signature: "E1".into(), excerpt: "boom".into(), url: "u".into(), log: None }
+
+/// An agent at work, with a pull request.
+fn busy_with_a_pull(desk: &mut Desk) -> SessionId {
+    let session = with_pull(desk);
+    desk.wait(5);
+    desk.sees(session, Source::Hook, working());
+    session
 }
 
 #[test]
 fn a_second_comment_does_not_push_the_first_one_out() {
     let mut desk = Desk::new();
-    let session = desk.idle("1");
-    see(&mut desk, CheckState::Pending, vec![]);
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Claim { session } });
-    desk.wait(5);
-    desk.sees(session, Source::Hook, working());
+    let session = busy_with_a_pull(&mut desk);
     see(&mut desk, CheckState::Pending, vec![comment("c1", "FIRST")]);
     see(&mut desk, CheckState::Pending, vec![comment("c1", "FIRST"), comment("c2", "SECOND")]);
     desk.now = desk.now + Duration::from_secs(1);
@@ -239,14 +217,10 @@ fn a_second_comment_does_not_push_the_first_one_out() {
 #[test]
 fn news_that_was_taken_back_is_said_when_the_problem_returns() {
     let mut desk = Desk::new();
-    let session = desk.idle("1");
-    see(&mut desk, CheckState::Pending, vec![]);
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Claim { session } });
-    desk.wait(5);
-    desk.sees(session, Source::Hook, working());
-    see(&mut desk, red(), vec![]);
+    let session = busy_with_a_pull(&mut desk);
+    see(&mut desk, red("E1"), vec![]);
     see(&mut desk, CheckState::Passed, vec![]);
-    see(&mut desk, red(), vec![]);
+    see(&mut desk, red("E1"), vec![]);
     desk.now = desk.now + Duration::from_secs(1);
     desk.sees(session, Source::Hook, Reading::Idle);
     desk.wait(1500);
@@ -256,14 +230,10 @@ fn news_that_was_taken_back_is_said_when_the_problem_returns() {
 #[test]
 fn news_of_a_closed_pull_request_is_taken_back() {
     let mut desk = Desk::new();
-    let session = desk.idle("1");
-    see(&mut desk, CheckState::Pending, vec![]);
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Claim { session } });
-    desk.wait(5);
-    desk.sees(session, Source::Hook, working());
-    see(&mut desk, red(), vec![]);
+    let session = busy_with_a_pull(&mut desk);
+    see(&mut desk, red("E1"), vec![]);
     desk.now = desk.now + Duration::from_secs(1);
-    let f = PullFacts { state: PullState::Closed, ..facts(&desk, red(), vec![]) };
+    let f = PullFacts { state: PullState::Closed, ..facts(&desk, "c1", red("E1")) };
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(f)) });
     assert!(desk.session(session).outbox.is_empty());
 }
