@@ -115,6 +115,10 @@ pub(crate) struct Faults {
 }
 
 impl Faults {
+    pub(crate) fn are_random(&self) -> bool {
+        matches!(self.plan, Plan::Random { .. })
+    }
+
     pub(crate) fn new(plan: Plan) -> Faults {
         Faults { plan, counts: Default::default() }
     }

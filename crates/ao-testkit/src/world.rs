@@ -272,7 +272,16 @@ impl World {
         self.look_at(pull);
     }
 
-    fn look_at(&mut self, pull: &PullId) {
+    /// Somebody who may approve it, and the poller sees it.
+    pub fn approve(&mut self, pull: &PullId) {
+        if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
+            outside::approve(facts);
+        }
+        self.look_at(pull);
+    }
+
+    /// The poller looks at a pull request.
+    pub fn look_at(&mut self, pull: &PullId) {
         let mut facts = self.sim.universe.lock().outside.pulls[pull].clone();
         facts.observed_at = self.now();
         let seen = PullInput::Seen(Box::new(facts));

@@ -36,7 +36,11 @@ impl Scm for Fake {
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
         let passed = self.universe.before(self.life, Call::Test).await.map_err(ScmError::Failed)?;
-        let red = self.universe.lock().rng.u8(..4) == 0;
+        // What does not work together is chance, and so only where there is any.
+        let red = {
+            let mut inner = self.universe.lock();
+            inner.faults.are_random() && inner.rng.u8(..4) == 0
+        };
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
         Ok(if red {
             TestOutcome::Red { output: "error: it does not work together".into() }

@@ -30,6 +30,14 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
     }
 }
 
+/// A member approves its present head.
+pub(crate) fn approve(facts: &mut PullFacts) {
+    let author = Author { login: "bob".into(), standing: Standing::Member };
+    let (id, commit) = (format!("r{}", facts.reviews.len()), facts.head.clone());
+    let (body, revision) = (String::new(), "1".to_owned());
+    facts.reviews.push(ReviewFacts { id, author, verdict: ReviewVerdict::Approved, commit, body, revision });
+}
+
 /// Something changes about a pull request: a check, a review, a push, a conflict, its end.
 pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
     facts.observed_at = facts.observed_at.max(at);

@@ -15,7 +15,7 @@ use ao_ports::Report;
 use tokio::sync::Notify;
 
 pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn, turn_name};
-pub(crate) use forge::{check, fresh_pull, shake};
+pub(crate) use forge::{approve, check, fresh_pull, shake};
 
 /// A process, by whose it is.
 pub(crate) type Key = (SessionId, Attempt);

@@ -1,5 +1,8 @@
 //! Every effect, gone wrong in every way, and the same clean end.
 
+use ao_core::Input;
+use ao_core::pull::CheckState;
+use ao_core::queue::QueueInput;
 use ao_core::session::{SessionInput, StatusWord};
 use ao_testkit::{Call, Fault, Plan, Spawn, World};
 
@@ -86,5 +89,32 @@ fn a_notice_gets_through_whatever_happens_to_its_first_try() {
         assert_eq!(world.status(session).0, StatusWord::SetupFailed, "{fault}");
         assert_eq!(world.told().len(), 1, "{fault}");
         world.expect_at_rest();
+    }
+}
+
+/// From an approved change to a merged one, with a test or a merge that goes wrong in every way.
+#[test]
+fn a_change_lands_once_whatever_happens_to_its_test_and_its_merge() {
+    for call in [Call::Test, Call::Merge] {
+        for fault in Fault::ALL {
+            let mut world = World::calm();
+            let session = world.spawn(Spawn::default()).unwrap();
+            world.run_for(120);
+            let pull = world.open_pull(session);
+            world.check(&pull, CheckState::Passed);
+            world.approve(&pull);
+            let head = world.state(|state| state.pulls[&pull].facts.head.clone());
+            world.plan(Plan::These { call, fault, times: 1 });
+            let enqueue = QueueInput::Enqueue { pull: pull.clone(), head, priority: 0 };
+            world.ask(Input::Queue { project: pull.project.clone(), input: enqueue }).unwrap();
+            world.run_for(300);
+            world.plan(Plan::Calm);
+            world.run_for(120);
+            world.look_at(&pull);
+            world.run_for(180);
+            assert_eq!(world.count("queue.landed"), 1, "{call} {fault}");
+            assert_eq!(world.status(session).0, StatusWord::Merged, "{call} {fault}");
+            world.expect_at_rest();
+        }
     }
 }
