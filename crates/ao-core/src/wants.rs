@@ -43,8 +43,8 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
 
 /// Everything that may want something: what the reconciler goes through.
 pub fn scopes(state: &State) -> Vec<Scope> {
-    let ended_with_tree =
-        state.sessions.values().filter(|session| !session.is_live()).map(|session| session.id);
+    let ended = state.sessions.values().filter(|session| !session.is_live());
+    let ended_with_tree = ended.filter(|session| session.workspace.may_exist()).map(|session| session.id);
     let sessions = state.live().map(|session| session.id).chain(ended_with_tree).map(Scope::Session);
     std::iter::once(Scope::Host)
         .chain(sessions)

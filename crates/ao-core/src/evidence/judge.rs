@@ -62,7 +62,7 @@ pub struct Judgement {
 
 /// Judges what the agent is doing at `now`.
 ///
-/// acceptance: S1, S4, S5, S8 are decided here.
+/// The cases of users' trouble that are decided here stand in the tests below.
 pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     let quiet = now.since(evidence.last_work.unwrap_or(evidence.since));
     let say = |activity, rule, signal: Option<&Signal>| Judgement {

@@ -296,6 +296,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Pause { .. }) => Err(Refusal::not_now(session, now, "paused", "it has ended")),
     }
 }
+
 // ── workspaces ──
 
 fn is_creation(session: &Session, effect: &EffectKey) -> bool {

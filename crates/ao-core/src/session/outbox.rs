@@ -6,7 +6,8 @@
 //!             └──────── (paused) ◄───────┘    └── retried ◄──┘ (no proof in time) ── tries spent ──► failed
 //! ```
 //!
-//! One delivery is under way at a time, so order holds. News that waits is gathered into one delivery. Writing cannot be
+//! One delivery is under way at a time, so order holds; only an interrupt goes ahead of one that waits for its proof, which
+//! is parked until then. News that waits is gathered into one delivery. Writing cannot be
 //! undone, so every try after the first tells the adapter to find out first whether an earlier one got through.
 
 use std::collections::VecDeque;
