@@ -58,7 +58,7 @@ impl Fleet {
             path: "~/app".into(),
             default_branch: "main".into(),
             max_live: None,
-            daily: Limits::default(),
+            ..ProjectConfig::default()
         };
         fleet.take(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) });
         for n in 0..size {
@@ -77,6 +77,7 @@ impl Fleet {
             prompt: format!("Do task {n}, and do it well."),
             name: None,
             branch: None,
+            origin: Default::default(),
             agent: AgentChoice { name: "scripted".into(), account: None, model: None, abilities },
             runtime: "process".into(),
             workspace: "worktree".into(),

@@ -166,6 +166,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         runtime: request.runtime,
         workspace: request.workspace,
         branch,
+        origin: request.origin,
         priority: request.priority,
         limits: request.limits,
     };

@@ -1,12 +1,15 @@
 //! What is to be done in the world. Effects are never stored: they follow from the state, so that a crash between
 //! deciding and acting loses none, and a restart asks for the same ones again.
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use crate::notice::Notice;
 use crate::session::{AgentChoice, ProcessRef, Role};
+use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
 use crate::{Attempt, Commit, ConversationId, NoticeId, ProjectId, PullId, SessionId};
 
@@ -69,6 +72,9 @@ pub enum Effect {
         /// Absent if making it failed and it is not known what that left.
         tree: Option<Tree>,
         branch: String,
+        /// Commands that are run in it before it goes.
+        teardown: Vec<String>,
+        timeout: Duration,
     },
     Notify {
         notice: Notice,
@@ -121,6 +127,7 @@ pub struct WorkspacePlan {
     pub name: String,
     pub branch: String,
     pub base_branch: String,
+    pub origin: Origin,
     /// The last state of an earlier workspace of this session, to be brought back.
     pub rescue: Option<String>,
 }
@@ -138,6 +145,23 @@ pub struct LaunchPlan {
     pub resume: bool,
     /// The first message, for agents that take it with the launch.
     pub prompt: Option<String>,
+    pub environment: Environment,
+    /// The ports that are the session's own, by the variables that carry them.
+    pub ports: BTreeMap<String, u16>,
+}
+
+/// How a workspace is to be made ready.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SetUpPlan {
+    pub project: ProjectId,
+    /// The repository's own folder.
+    pub repository: String,
+    pub kind: String,
+    pub name: String,
+    pub path: String,
+    pub setup: Setup,
+    pub environment: Environment,
+    pub ports: BTreeMap<String, u16>,
 }
 
 impl Effect {

@@ -10,6 +10,7 @@ use crate::pull::PullInput;
 use crate::queue::QueueInput;
 use crate::session::{AgentChoice, Role, SessionInput};
 use crate::settings::Settings;
+use crate::setup::Origin;
 use crate::task::TaskFacts;
 use crate::{Attempt, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -90,8 +91,9 @@ pub struct SpawnRequest {
     pub prompt: String,
     /// The wished-for name; made from the task or the title if there is none.
     pub name: Option<String>,
-    /// The wished-for branch; `agent/<name>` if there is none.
+    /// The wished-for branch; the tracker's own name for it, or `agent/<name>`, if there is none.
     pub branch: Option<String>,
+    pub origin: Origin,
     pub agent: AgentChoice,
     pub runtime: String,
     pub workspace: String,

@@ -28,6 +28,7 @@ mod refusal;
 pub mod schedule;
 pub mod session;
 mod settings;
+pub mod setup;
 mod state;
 mod step;
 pub mod task;

@@ -6,10 +6,11 @@ use crate::budget::{Limits, Spend};
 use crate::policy::Policy;
 use crate::queue::MergeQueue;
 use crate::refusal::Refusal;
+use crate::setup::{Environment, PortRange, Setup};
 use crate::{ProjectId, Timestamp};
 
 /// What the configuration says of a project.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ProjectConfig {
     /// The repository's own folder.
     pub path: String,
@@ -19,6 +20,12 @@ pub struct ProjectConfig {
     /// What its sessions may use up in a day, together.
     #[serde(default)]
     pub daily: Limits,
+    #[serde(default)]
+    pub setup: Setup,
+    #[serde(default)]
+    pub environment: Environment,
+    #[serde(default)]
+    pub ports: Option<PortRange>,
 }
 
 /// A project as the log tells it.
@@ -28,6 +35,12 @@ pub struct Project {
     pub default_branch: String,
     pub max_live: Option<u32>,
     pub daily: Limits,
+    #[serde(default)]
+    pub setup: Setup,
+    #[serde(default)]
+    pub environment: Environment,
+    #[serde(default)]
+    pub ports: Option<PortRange>,
     pub day: i64,
     /// What its sessions have used up on that day.
     pub spent: Spend,
@@ -113,6 +126,9 @@ impl Project {
             default_branch: config.default_branch.clone(),
             max_live: config.max_live,
             daily: config.daily,
+            setup: config.setup.clone(),
+            environment: config.environment.clone(),
+            ports: config.ports.clone(),
             day: 0,
             spent: Spend::default(),
             capped_until: None,
@@ -126,6 +142,9 @@ impl Project {
         self.default_branch = config.default_branch.clone();
         self.max_live = config.max_live;
         self.daily = config.daily;
+        self.setup = config.setup.clone();
+        self.environment = config.environment.clone();
+        self.ports = config.ports.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -134,6 +153,9 @@ impl Project {
             default_branch: self.default_branch.clone(),
             max_live: self.max_live,
             daily: self.daily,
+            setup: self.setup.clone(),
+            environment: self.environment.clone(),
+            ports: self.ports.clone(),
         }
     }
 

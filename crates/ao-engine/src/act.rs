@@ -7,6 +7,7 @@ use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{QueueInput, TestResult};
 use ao_core::session::SessionInput;
+use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     DeliverOrder, Delivered, EndOrder, LookOrder, MergeOrder, MergeOutcome, NotifyError, Prepared, Removal,
@@ -64,8 +65,17 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             let runtime = slots.runtime(&plan.runtime).map_err(text)?;
             match agent.prepare(session, attempt, &plan).await.map_err(text)? {
                 Prepared::NothingToResume => Ok(tell(session, SessionInput::ConversationGone { attempt })),
-                Prepared::Run { command, conversation } => {
-                    let spec = StartSpec { session, attempt, name: plan.name, path: plan.path, command };
+                Prepared::Run { mut command, conversation } => {
+                    let Environment { pass, set, secrets } = plan.environment;
+                    command.pass.extend(pass);
+                    command.secrets.extend(secrets);
+                    command.env.extend(set);
+                    command
+                        .env
+                        .extend(plan.ports.iter().map(|(name, port)| (name.clone(), port.to_string())));
+                    let ports = plan.ports.into_values().collect();
+                    let spec =
+                        StartSpec { session, attempt, name: plan.name, path: plan.path, command, ports };
                     let process = runtime.start(&spec).await.map_err(text)?;
                     Ok(tell(session, SessionInput::Launched { attempt, process, conversation }))
                 }
@@ -131,8 +141,18 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             slots.runtime(&runtime).map_err(text)?.end(&order).await.map_err(text)?;
             Ok(vec![Input::StrayEnded { session, attempt }])
         }
-        Effect::RemoveWorkspace { session, tries, project, repository, kind, tree, branch } => {
-            let order = RemoveOrder { session, project, repository, tree, branch };
+        Effect::RemoveWorkspace {
+            session,
+            tries,
+            project,
+            repository,
+            kind,
+            tree,
+            branch,
+            teardown,
+            timeout,
+        } => {
+            let order = RemoveOrder { session, project, repository, tree, branch, teardown, timeout };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,

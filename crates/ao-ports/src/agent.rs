@@ -1,13 +1,17 @@
 //! How an AI agent is started, read, spoken to and resumed: by terminal, by pipes, or by a protocol of its own.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
 use ao_core::session::{AgentAbilities, ProcessRef};
+use ao_core::setup::Secret;
 use ao_core::{Attempt, ConversationId, SessionId};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
+
+use crate::reporter::Reporter;
 
 /// What to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,8 +21,10 @@ pub struct Command {
     pub args: Vec<String>,
     /// Added to the allowed part of the daemon's environment.
     pub env: BTreeMap<String, String>,
-    /// Names of secrets that the runtime resolves and puts into the environment; the values never pass through here.
-    pub secrets: Vec<String>,
+    /// Names that are passed on from the daemon's environment, besides what every program gets.
+    pub pass: Vec<String>,
+    /// Secrets that the runtime resolves and puts into the environment; the values never pass through here.
+    pub secrets: Vec<Secret>,
     pub io: Io,
 }
 
@@ -80,12 +86,48 @@ pub struct LookOrder {
     pub conversation: Option<ConversationId>,
 }
 
+/// An agent to read along with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FollowOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: ProcessRef,
+    pub conversation: Option<ConversationId>,
+    /// The message that it was started with, if that is not proven yet.
+    pub with_launch: Option<String>,
+}
+
+/// An answer to the dialog that is open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerOrder {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    pub process: ProcessRef,
+    /// Unique within the session. The same number again is the same answer.
+    pub number: u32,
+    /// What was asked, as the person who answers has seen it.
+    pub question: String,
+    pub text: String,
+}
+
+/// What became of an answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answered {
+    Given,
+    /// Another question is open, or none. Nothing was typed.
+    NotAsked {
+        why: String,
+    },
+}
+
 /// How an AI agent is started, read, spoken to and resumed.
 #[async_trait]
 pub trait Agent: Send + Sync {
     fn abilities(&self) -> AgentAbilities;
 
-    /// Says what to run for this plan. Writes what the agent needs outside of the repository (trust, hooks, settings),
+    /// Says what to run for this plan. The plan's own environment and ports are added by the caller. A prompt that the
+    /// conversation already has is left out. Writes what the agent needs outside of the repository (trust, hooks, settings),
     /// and can be called again.
     async fn prepare(
         &self,
@@ -101,6 +143,17 @@ pub trait Agent: Send + Sync {
     /// writes anew only what is certainly not there, and otherwise says [`Delivered::Written`] and leaves it to the
     /// proof. It never types into a dialog or over a person's draft. An error means that nothing was written.
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError>;
+
+    /// Reads along with the agent and reports whatever it says, until its process has ended and all is read.
+    ///
+    /// Runs for as long as the process does, from its launch on, and again after each start of the daemon. Dropped when
+    /// nobody wants it any more. What was said while nobody read along is read too, and told with its own time.
+    async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>);
+
+    /// Gives a person's answer to the dialog that is open, and only to that one.
+    ///
+    /// Not a message: it goes to the dialog, which messages keep away from.
+    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError>;
 
     /// Looks at the agent with every source there is. Sources that cannot be read say so; none is made up.
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError>;

@@ -14,6 +14,7 @@
 
 mod agent;
 mod clock;
+pub mod environment;
 mod notifier;
 mod reporter;
 mod runtime;
@@ -23,7 +24,10 @@ mod terminal;
 mod tracker;
 mod workspace;
 
-pub use agent::{Agent, AgentError, Command, DeliverOrder, Delivered, Io, LookOrder, Prepared};
+pub use agent::{
+    Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
+    Prepared,
+};
 pub use ao_core::session::ProcessRef;
 pub use clock::Clock;
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
@@ -38,4 +42,4 @@ pub use scm::{
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};
 pub use tracker::{Hint, Quota, TaskPage, TaskSeen, Tracker, TrackerAbilities, TrackerError, Webhook};
-pub use workspace::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
+pub use workspace::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};

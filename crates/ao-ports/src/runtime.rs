@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_core::input::{Counted, Life};
 use ao_core::session::ProcessRef;
-use ao_core::{Attempt, SessionId};
+use ao_core::{Attempt, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -34,6 +34,8 @@ pub struct StartSpec {
     pub name: String,
     pub path: String,
     pub command: Command,
+    /// Ports that were given to it. Started only if nobody else listens on them.
+    pub ports: Vec<u16>,
 }
 
 /// Bytes for a process, with a number so that they arrive once.
@@ -68,9 +70,18 @@ pub struct Output {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Screen {
     pub lines: Vec<String>,
+    /// Row and column, from nought.
     pub cursor: (u16, u16),
+    /// Columns and rows.
+    pub size: (u16, u16),
     /// The offset in the output that this screen reflects.
     pub offset: u64,
+    /// The program wants pasted text to be marked as such.
+    pub bracketed_paste: bool,
+    /// The program has taken the whole screen.
+    pub alternate: bool,
+    /// When a person last typed into it, if one did: not what was written by [`Runtime::write`].
+    pub typed: Option<Timestamp>,
 }
 
 /// What is to be ended.
@@ -83,6 +94,9 @@ pub struct EndOrder {
 }
 
 /// Where an agent's process lives.
+///
+/// What happens without being asked for (an exit, a person's typing) is told to the [`Reporter`](crate::Reporter) that
+/// the adapter was given.
 #[async_trait]
 pub trait Runtime: Send + Sync {
     fn abilities(&self) -> RuntimeAbilities;
@@ -117,6 +131,9 @@ pub trait Runtime: Send + Sync {
     /// Whether the process lives. A look that fails is [`Life::Unknown`], never a death.
     async fn look(&self, process: &ProcessRef) -> Life;
 
+    /// The folder that the process works in now, if that can be told.
+    async fn folder(&self, process: &ProcessRef) -> Option<String>;
+
     /// Everything of ours that this runtime knows, living or dead. The reconciler asks this, in one call for all.
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError>;
 
@@ -135,6 +152,12 @@ pub enum RuntimeError {
     Unable { runtime: String, wish: String },
     #[error("the program `{program}` was not found; install it, or name another")]
     NoProgram { program: String },
+    /// Nothing was started.
+    #[error("the port {port} is in use by another program")]
+    PortTaken { port: u16 },
+    /// Nothing was started.
+    #[error("the secret `{name}` cannot be read from {from}: {why}")]
+    NoSecret { name: String, from: String, why: String },
     #[error("{0}")]
     Failed(String),
 }

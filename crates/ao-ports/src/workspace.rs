@@ -1,8 +1,10 @@
 //! Where an agent works: a worktree, a clone, a volume.
 
-use ao_core::effect::WorkspacePlan;
+use std::time::Duration;
+
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::{KeepReason, Tree, TreeFacts};
-use ao_core::{Attempt, ProjectId, SessionId};
+use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +14,8 @@ pub struct Made {
     pub path: String,
     /// The commit it starts from.
     pub base: String,
+    /// It was there before and is used as it is found: nothing is set up in it, and it is never removed.
+    pub as_found: bool,
 }
 
 /// What is to be removed.
@@ -24,6 +28,39 @@ pub struct RemoveOrder {
     /// Absent if making it failed and it is not known what that left. Then the adapter looks by session.
     pub tree: Option<Tree>,
     pub branch: String,
+    /// Commands that are run in it before it goes, once nothing speaks against its going.
+    pub teardown: Vec<String>,
+    pub timeout: Duration,
+}
+
+/// What is known of one workspace before anything is removed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Surveyed {
+    /// The session it was asked for; absent for a folder among ours that none of our records names.
+    pub session: Option<SessionId>,
+    pub path: String,
+    /// What its removal would free. What is linked to elsewhere does not count.
+    pub bytes: u64,
+    /// The part of it that git ignores: build output, dependencies.
+    pub ignored_bytes: u64,
+    /// Why it would be kept; empty if it may go.
+    pub reasons: Vec<KeepReason>,
+}
+
+/// What is to be cleaned of what git ignores.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cleaned {
+    pub bytes: u64,
+    pub paths: u64,
+}
+
+/// Where a workspace stands, compared with where it should.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Whereabouts {
+    /// The branch that is checked out; absent if its head is on none, or nothing could be read.
+    pub branch: Option<String>,
+    /// What is wrong, in words; empty if nothing is.
+    pub wrong: Vec<String>,
 }
 
 /// What became of a removal.
@@ -51,6 +88,30 @@ pub trait Workspace: Send + Sync {
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError>;
 
+    /// Makes a new workspace ready: included files, links, then the project's own commands, with a log that can be read
+    /// while they run. Can be repeated, and then begins anew. [`WorkspaceError::SetupFailed`] if a command fails.
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError>;
+
+    /// Says whether the workspace is still what it was made as: its branch checked out, in its own place.
+    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts;
+
+    /// Says of each workspace, and of whatever else lies among ours in the repository, how large it is and whether it
+    /// could be removed. Changes nothing.
+    async fn survey(&self, repository: &str, orders: &[RemoveOrder])
+    -> Result<Vec<Surveyed>, WorkspaceError>;
+
+    /// Deletes what git ignores in a workspace, and nothing else, if no process works in it. Included files and links
+    /// stay.
+    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError>;
+
+    /// Forgets the rescue refs of workspaces that were removed before then. Returns how many.
+    async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError>;
+
     /// Finds out what the deletion gate wants to know. What cannot be found out stays `None`.
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts;
 
@@ -67,6 +128,9 @@ pub trait Workspace: Send + Sync {
 pub enum WorkspaceError {
     #[error("the branch `{branch}` is checked out in `{other}`; choose another branch, or free that one")]
     BranchInUse { branch: String, other: String },
+    /// The agent is not to be started.
+    #[error("setting it up failed: {why}; the log is `{log}`\n{tail}")]
+    SetupFailed { why: String, log: String, tail: String },
     #[error("{0}")]
     Failed(String),
 }

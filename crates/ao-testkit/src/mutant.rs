@@ -107,6 +107,8 @@ impl Rules for Mutant {
                 kind: session.spec.workspace.clone(),
                 tree: session.workspace.tree.clone(),
                 branch: session.spec.branch.clone(),
+                teardown: vec![],
+                timeout: std::time::Duration::from_secs(60),
             });
         }
         wanted

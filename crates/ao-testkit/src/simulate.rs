@@ -121,6 +121,7 @@ fn set_up(sim: &mut Sim) {
             default_branch: "main".into(),
             max_live,
             daily: Limits { turns: Some(turns), ..Limits::default() },
+            ..ProjectConfig::default()
         };
         let project = ao_core::ProjectId::new(project);
         sim.post(Input::Project { project, input: ProjectInput::Configure(config) });

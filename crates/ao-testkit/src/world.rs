@@ -80,7 +80,7 @@ impl World {
     fn configure(&mut self, project: &ProjectId, max_live: Option<u32>) {
         let path = format!("/src/{project}");
         let config =
-            ProjectConfig { path, default_branch: "main".into(), max_live, daily: Limits::default() };
+            ProjectConfig { path, default_branch: "main".into(), max_live, ..ProjectConfig::default() };
         let input = ProjectInput::Configure(config);
         self.ask(Input::Project { project: project.clone(), input }).expect("a project is taken");
     }
@@ -372,6 +372,7 @@ pub(crate) fn request(spawn: Spawn) -> SpawnRequest {
         prompt: spawn.prompt.unwrap_or("do the work").into(),
         name: None,
         branch: None,
+        origin: Default::default(),
         agent: AgentChoice { name: "fake".into(), account: None, model: None, abilities: spawn.abilities },
         runtime: "process".into(),
         workspace: "worktree".into(),

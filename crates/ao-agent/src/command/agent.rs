@@ -10,8 +10,8 @@ use ao_core::input::Life;
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, Clock, Command, DeliverOrder, Delivered, Io, LookOrder, Prepared, ProcessRef, Report,
-    Reporter, Runtime, WriteOrder,
+    Agent, AgentError, AnswerOrder, Answered, Clock, Command, DeliverOrder, Delivered, FollowOrder, Io,
+    LookOrder, Prepared, ProcessRef, Report, Reporter, Runtime, WriteOrder,
 };
 use async_trait::async_trait;
 use tokio::task::{AbortHandle, JoinSet};
@@ -179,6 +179,7 @@ impl Agent for CommandAgent {
             program: self.options.program.clone(),
             args,
             env: self.options.env.clone(),
+            pass: vec![],
             secrets: vec![],
             io: Io::Pipes,
         };
@@ -220,6 +221,12 @@ impl Agent for CommandAgent {
         let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
         self.runtime.write(&write).await.map_err(failed)?;
         Ok(Delivered::Written)
+    }
+
+    async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
+
+    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
+        Ok(Answered::Given)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {

@@ -26,6 +26,8 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
         conversation: ConversationId::new("c"),
         resume: false,
         prompt: prompt.map(str::to_owned),
+        environment: Default::default(),
+        ports: Default::default(),
     }
 }
 

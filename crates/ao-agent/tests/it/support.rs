@@ -106,6 +106,10 @@ impl Runtime for Buffers {
         self.life.lock().unwrap().unwrap_or(Life::Alive { busy: false })
     }
 
+    async fn folder(&self, _: &ProcessRef) -> Option<String> {
+        None
+    }
+
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
         Ok(vec![])
     }

@@ -2,6 +2,7 @@
 
 use super::{Phase, Session, Stage};
 use crate::effect::{Effect, LaunchPlan, WorkspacePlan};
+use crate::setup::{Environment, Setup};
 use crate::state::State;
 use crate::workspace::WorkspaceState;
 
@@ -17,7 +18,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         // Under a hold nothing begins that leads to a turn.
         Phase::Starting { attempt, tries, again_at: None, .. } if session.holds.is_empty() => {
-            wanted.extend(launch_plan(session).map(|plan| Effect::Launch {
+            wanted.extend(launch_plan(state, session).map(|plan| Effect::Launch {
                 session: session.id,
                 attempt: *attempt,
                 tries: *tries,
@@ -68,6 +69,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
     }
     let workspace = &session.workspace;
     if workspace.state == WorkspaceState::Removing && workspace.again_at.is_none() {
+        let setup = setup(state, session);
         wanted.push(Effect::RemoveWorkspace {
             session: session.id,
             tries: workspace.tries,
@@ -76,12 +78,22 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             kind: session.spec.workspace.clone(),
             tree: workspace.tree.clone(),
             branch: session.spec.branch.clone(),
+            teardown: setup.teardown,
+            timeout: setup.timeout,
         });
     }
 }
 
 fn repository(state: &State, session: &Session) -> String {
     state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
+}
+
+fn setup(state: &State, session: &Session) -> Setup {
+    state.projects.get(&session.spec.project).map(|project| project.setup.clone()).unwrap_or_default()
+}
+
+fn environment(state: &State, session: &Session) -> Environment {
+    state.projects.get(&session.spec.project).map(|project| project.environment.clone()).unwrap_or_default()
 }
 
 fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
@@ -93,12 +105,13 @@ fn workspace_plan(state: &State, session: &Session) -> WorkspacePlan {
         name: session.spec.name.clone(),
         branch: session.spec.branch.clone(),
         base_branch: project.map(|project| project.default_branch.clone()).unwrap_or_default(),
+        origin: session.spec.origin.clone(),
         rescue: session.workspace.rescue.clone(),
     }
 }
 
 /// How to launch it; nothing while its conversation is being given up, which the same step ends.
-fn launch_plan(session: &Session) -> Option<LaunchPlan> {
+fn launch_plan(state: &State, session: &Session) -> Option<LaunchPlan> {
     let conversation = session.conversation.clone()?;
     let with_launch =
         session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(session.attempt));
@@ -112,5 +125,7 @@ fn launch_plan(session: &Session) -> Option<LaunchPlan> {
         conversation,
         resume: session.conversation_begun,
         prompt: with_launch.map(|delivery| delivery.text.clone()),
+        environment: environment(state, session),
+        ports: session.ports.clone(),
     })
 }

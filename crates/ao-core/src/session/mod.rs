@@ -26,6 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
 use crate::evidence::{Evidence, Judgement};
+use crate::setup::Origin;
 use crate::workspace::Workspace;
 use crate::{Attempt, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
@@ -56,6 +57,9 @@ pub struct SessionSpec {
     /// The workspace's kind, such as `worktree` or `clone`.
     pub workspace: String,
     pub branch: String,
+    /// What its workspace begins with.
+    #[serde(default)]
+    pub origin: Origin,
     /// Higher runs first.
     pub priority: i32,
     #[serde(default)]
@@ -230,6 +234,9 @@ pub struct Session {
     #[serde(default)]
     pub in_vain: u32,
     pub workspace: Workspace,
+    /// The ports that are its own while it has a slot, by the variables that carry them.
+    #[serde(default)]
+    pub ports: BTreeMap<String, u16>,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
     pub judgement: Judgement,
@@ -272,6 +279,7 @@ impl Session {
             task_taken: false,
             in_vain: 0,
             workspace: Workspace::default(),
+            ports: BTreeMap::new(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,
             activity_since: at,

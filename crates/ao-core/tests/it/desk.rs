@@ -46,7 +46,7 @@ impl Desk {
             path: "~/app".into(),
             default_branch: "main".into(),
             max_live: None,
-            daily: Limits::default(),
+            ..ProjectConfig::default()
         };
         desk.take(Input::Project { project: app(), input: ProjectInput::Configure(config) });
         desk
@@ -235,6 +235,7 @@ pub(crate) fn request(key: &str, abilities: AgentAbilities) -> SpawnRequest {
         prompt: format!("Do task {key}."),
         name: None,
         branch: None,
+        origin: Default::default(),
         agent: AgentChoice { name: "scripted".into(), account: None, model: None, abilities },
         runtime: "process".into(),
         workspace: "worktree".into(),

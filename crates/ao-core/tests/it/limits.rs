@@ -140,6 +140,7 @@ fn a_projects_daily_budget_holds_all_its_sessions_until_midnight() {
         default_branch: "main".into(),
         max_live: None,
         daily: Limits { micros: Some(2_000_000), ..Limits::default() },
+        ..Default::default()
     };
     let configure = ao_core::project::ProjectInput::Configure(config);
     desk.take(Input::Project { project: crate::desk::app(), input: configure });

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_core::budget::Limits;
-use ao_core::effect::{LaunchPlan, WorkspacePlan};
+use ao_core::effect::{LaunchPlan, SetUpPlan, WorkspacePlan};
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::{Counted, Life, SpawnRequest};
 use ao_core::project::{ProjectConfig, ProjectInput};
@@ -15,9 +15,10 @@ use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
-    Agent, AgentError, Clock, Command, DeliverOrder, Delivered, EndOrder, EventStore, Io, LookOrder, Made,
-    Output, Prepared, Removal, RemoveOrder, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec,
-    Workspace, WorkspaceError, WriteOrder, WriteOutcome,
+    Agent, AgentError, AnswerOrder, Answered, Cleaned, Clock, Command, DeliverOrder, Delivered, EndOrder,
+    EventStore, FollowOrder, Io, LookOrder, Made, Output, Prepared, Removal, RemoveOrder, Reporter, Runtime,
+    RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace, WorkspaceError,
+    WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
 use async_trait::async_trait;
@@ -83,7 +84,7 @@ impl House {
             path: "app".into(),
             default_branch: "main".into(),
             max_live: None,
-            daily: Limits::default(),
+            ..ProjectConfig::default()
         };
         let input = ProjectInput::Configure(config);
         self.handle.ask(Input::Project { project: app(), input }).await.expect("the project is added");
@@ -159,6 +160,7 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
         prompt: format!("Do {key}."),
         name: None,
         branch: None,
+        origin: Default::default(),
         agent: AgentChoice {
             name: "parrot".into(),
             account: None,
@@ -208,7 +210,27 @@ impl Workspace for World {
         if self.hangs.load(Ordering::Relaxed) {
             std::future::pending::<()>().await;
         }
-        Ok(Made { path: format!("app/{}", plan.name), base: "c0".into() })
+        Ok(Made { path: format!("app/{}", plan.name), base: "c0".into(), as_found: false })
+    }
+
+    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
+    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+        Whereabouts::default()
+    }
+
+    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+        Ok(vec![])
+    }
+
+    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+        Ok(Cleaned { bytes: 0, paths: 0 })
+    }
+
+    async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
+        Ok(0)
     }
 
     async fn inspect(&self, _: &RemoveOrder) -> TreeFacts {
@@ -231,6 +253,7 @@ impl Agent for World {
             program: "parrot".into(),
             args: vec![],
             env: BTreeMap::new(),
+            pass: vec![],
             secrets: vec![],
             io: Io::Pipes,
         };
@@ -240,6 +263,12 @@ impl Agent for World {
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
         self.taken.lock().unwrap().push(order.text.clone());
         Ok(Delivered::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
+    }
+
+    async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
+
+    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
+        Ok(Answered::Given)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
@@ -290,6 +319,10 @@ impl Runtime for World {
 
     async fn look(&self, _: &ProcessRef) -> Life {
         Life::Unknown
+    }
+
+    async fn folder(&self, _: &ProcessRef) -> Option<String> {
+        None
     }
 
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {

@@ -7,9 +7,9 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
-use super::environment::{ATTEMPT, SESSION};
 use super::place::{Key, Record};
 use super::procfs::{self, Stat};
+use ao_ports::environment::{ATTEMPT, SESSION};
 
 /// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
 /// because a program may clear its environment.

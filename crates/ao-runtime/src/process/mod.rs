@@ -20,7 +20,6 @@
 //! waited for with inotify, as nobody of ours stands where it passes.
 
 mod end;
-mod environment;
 mod life;
 mod listen;
 mod members;

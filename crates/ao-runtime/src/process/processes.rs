@@ -175,6 +175,10 @@ impl Runtime for Processes {
         life::look(&self.shared, process).await
     }
 
+    async fn folder(&self, _process: &ProcessRef) -> Option<String> {
+        None
+    }
+
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
         life::census(&self.shared).await
     }

@@ -5,20 +5,18 @@ use std::io::ErrorKind;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
+use ao_ports::environment;
 use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use tokio::process::{Child, Command};
 
 use super::place::{Place, Record, failed};
 use super::processes::{Processes, unable};
-use super::{environment, members, procfs, watch};
+use super::{members, procfs, watch};
 
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     if spec.command.io == Io::Terminal {
         return Err(unable("give a program a terminal; choose an agent that speaks over pipes"));
-    }
-    if !spec.command.secrets.is_empty() {
-        return Err(unable("look up secrets"));
     }
     let key = (spec.session, spec.attempt);
     let shared = &processes.shared;
@@ -89,12 +87,19 @@ fn spawn(place: &Place, spec: &StartSpec) -> Result<Child, RuntimeError> {
             .open(path)
             .map_err(|err| failed("open", path, &err))
     };
+    let wanted = environment::Wanted {
+        session: spec.session,
+        attempt: spec.attempt,
+        pass: &spec.command.pass,
+        set: &spec.command.env,
+        secrets: &spec.command.secrets,
+    };
     let mut command = Command::new(&spec.command.program);
     command
         .args(&spec.command.args)
         .current_dir(&spec.path)
         .env_clear()
-        .envs(environment::of(spec, std::env::vars_os()))
+        .envs(environment::compose(wanted, std::env::vars_os())?)
         .stdin(stdin(&place.stdin())?)
         .stdout(log(&place.output())?)
         .stderr(log(&place.errors())?)

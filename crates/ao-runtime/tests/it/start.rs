@@ -1,6 +1,7 @@
 //! Starting, and what a process is given.
 
 use ao_core::input::Life;
+use ao_core::setup::{Secret, SecretSource};
 use ao_ports::{Io, Runtime, RuntimeError};
 
 use crate::support::Bench;
@@ -54,8 +55,9 @@ async fn what_it_cannot_do_it_says() {
     spec.command.io = Io::Terminal;
     assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::Unable { .. })));
     spec.command.io = Io::Pipes;
-    spec.command.secrets = vec!["TOKEN".into()];
-    assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::Unable { .. })));
+    spec.command.secrets =
+        vec![Secret { name: "TOKEN".into(), from: SecretSource::File("/nowhere/token".into()) }];
+    assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::NoSecret { .. })));
     spec.command.secrets.clear();
     spec.command.program = "no-such-program".into();
     assert_eq!(

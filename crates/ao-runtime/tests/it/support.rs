@@ -61,10 +61,12 @@ impl Bench {
             attempt: ATTEMPT,
             name: "test".into(),
             path: self.dir.display().to_string(),
+            ports: vec![],
             command: Command {
                 program: "sh".into(),
                 args: vec!["-c".into(), script.into()],
                 env: BTreeMap::new(),
+                pass: vec![],
                 secrets: vec![],
                 io: Io::Pipes,
             },

@@ -1,10 +1,15 @@
 //! An agent at its terminal: swallows keys, loses hooks, opens dialogs, and never forgets a turn.
 
+use std::sync::Arc;
+
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
-use ao_ports::{Agent, AgentError, Command, DeliverOrder, Delivered, Io, LookOrder, Prepared};
+use ao_ports::{
+    Agent, AgentError, AnswerOrder, Answered, Command, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
+    Prepared, Reporter,
+};
 use async_trait::async_trait;
 
 use super::Fake;
@@ -41,6 +46,12 @@ impl Agent for Fake {
         Ok(delivered)
     }
 
+    async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
+
+    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
+        Ok(Answered::Given)
+    }
+
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
         let passed = self.universe.before(self.life, Call::Look).await.map_err(AgentError::Failed)?;
         let signals = look(&self.universe.lock(), order);
@@ -66,6 +77,7 @@ fn prepare(inner: &mut Inner, session: SessionId, attempt: Attempt, plan: &Launc
             program: "fake".into(),
             args: vec![],
             env: Default::default(),
+            pass: vec![],
             secrets: vec![],
             io: Io::Terminal,
         },

@@ -49,6 +49,10 @@ impl Runtime for Fake {
         inner.outside.processes.values().find(|known| known.name == *process).map_or(Life::Unknown, life)
     }
 
+    async fn folder(&self, _: &ProcessRef) -> Option<String> {
+        None
+    }
+
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
         let passed = self.universe.before(self.life, Call::Census).await.map_err(RuntimeError::Failed)?;
         let seen = {

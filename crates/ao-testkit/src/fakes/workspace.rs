@@ -1,9 +1,9 @@
 //! Worktrees that exist or do not, and are dirty or not.
 
-use ao_core::effect::WorkspacePlan;
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::{TreeFacts, reasons_to_keep};
-use ao_core::{Attempt, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
 use async_trait::async_trait;
 
 use super::Fake;
@@ -24,6 +24,26 @@ impl Workspace for Fake {
         let made = create(&mut self.universe.lock(), session, attempt, plan)?;
         self.universe.after(passed).await.map_err(WorkspaceError::Failed)?;
         Ok(made)
+    }
+
+    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
+    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+        Whereabouts::default()
+    }
+
+    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+        Ok(vec![])
+    }
+
+    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+        Ok(Cleaned { bytes: 0, paths: 0 })
+    }
+
+    async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
+        Ok(0)
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
@@ -79,7 +99,7 @@ fn create(
             inner.outside.trees.insert(path.clone(), tree);
         }
     }
-    Ok(Made { path, base })
+    Ok(Made { path, base, as_found: false })
 }
 
 fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {

@@ -89,7 +89,7 @@ pub(super) async fn create(
 }
 
 fn made(path: &Path, base: &str) -> Made {
-    Made { path: path.display().to_string(), base: base.to_owned() }
+    Made { path: path.display().to_string(), base: base.to_owned(), as_found: false }
 }
 
 /// What a worktree begins with.

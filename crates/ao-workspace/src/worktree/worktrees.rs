@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use ao_core::effect::WorkspacePlan;
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::workspace::TreeFacts;
-use ao_core::{Attempt, SessionId};
-use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
 use async_trait::async_trait;
 
 use super::error::WorktreeError;
@@ -36,6 +36,26 @@ impl Workspace for Worktrees {
         let repository = Repository::open(Path::new(&plan.repository)).await?;
         let _turn = self.queues.turn(&repository.common_dir).await;
         Ok(create::create(&repository, session, plan).await?)
+    }
+
+    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
+    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
+        Whereabouts::default()
+    }
+
+    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
+        Ok(vec![])
+    }
+
+    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+        Ok(Cleaned { bytes: 0, paths: 0 })
+    }
+
+    async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
+        Ok(0)
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {

@@ -3,8 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use ao_core::effect::WorkspacePlan;
+use ao_core::setup::Origin;
 use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, ProjectId, SessionId};
 use ao_ports::{Made, Removal, RemoveOrder, Workspace, WorkspaceError};
@@ -60,6 +62,7 @@ impl Repo {
             name: name.into(),
             branch: format!("agent/{name}"),
             base_branch: "main".into(),
+            origin: Origin::Base,
             rescue: None,
         }
     }
@@ -92,6 +95,8 @@ impl Repo {
             repository: self.path().display().to_string(),
             tree: Some(Tree { path: path.display().to_string(), base: String::new() }),
             branch: "agent/fix".into(),
+            teardown: vec![],
+            timeout: Duration::from_secs(60),
         }
     }
 

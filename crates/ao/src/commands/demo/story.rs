@@ -55,7 +55,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
         path: stage.repository().into_string(),
         default_branch: "main".into(),
         max_live: None,
-        daily: Limits::default(),
+        ..ProjectConfig::default()
     };
     daemon
         .handle
@@ -88,6 +88,7 @@ async fn take_the_task(
         prompt: TASK.into(),
         name: None,
         branch: None,
+        origin: Default::default(),
         agent: AgentChoice {
             name: AGENT.into(),
             account: None,

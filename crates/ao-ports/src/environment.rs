@@ -1,0 +1,126 @@
+//! What a program that we start gets of the daemon's environment: what programs need to run, what its project asks for,
+//! and nothing else that might be a secret.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+
+use ao_core::setup::{Secret, SecretSource};
+use ao_core::{Attempt, SessionId};
+
+use crate::runtime::RuntimeError;
+
+/// By these two, whatever a program starts is known to belong to its session.
+pub const SESSION: &str = "AO_SESSION";
+pub const ATTEMPT: &str = "AO_ATTEMPT";
+
+const ALLOWED: [&str; 22] = [
+    "PATH",
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "SHELL",
+    "LANG",
+    "LANGUAGE",
+    "TZ",
+    "TMPDIR",
+    "TERM",
+    "COLORTERM",
+    // Without it an agent cannot push over ssh; it lends the use of a key, and not the key.
+    "SSH_AUTH_SOCK",
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "HTTP_PROXY",
+    "HTTPS_PROXY",
+    "NO_PROXY",
+    "ALL_PROXY",
+    "http_proxy",
+    "https_proxy",
+    "no_proxy",
+    "all_proxy",
+];
+
+const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
+
+/// What a program is to find in its environment, besides what every program gets.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    pub session: SessionId,
+    pub attempt: Attempt,
+    /// Names that are passed on.
+    pub pass: &'a [String],
+    pub set: &'a BTreeMap<String, String>,
+    pub secrets: &'a [Secret],
+}
+
+/// The environment of a program: the allowed part of ours, what is wanted, and our own ids last.
+///
+/// Later entries win over earlier ones of the same name.
+pub fn compose(
+    wanted: Wanted<'_>,
+    ours: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
+    let passes = |name: &str| is_allowed(name) || wanted.pass.iter().any(|passed| passed == name);
+    let mut environment: Vec<(OsString, OsString)> = ours
+        .filter(|(name, _)| name.to_str().is_some_and(passes))
+        .chain(wanted.set.iter().map(|(name, value)| (name.into(), value.into())))
+        .collect();
+    for secret in wanted.secrets {
+        environment.push((secret.name.clone().into(), resolve(secret)?));
+    }
+    environment.push((SESSION.into(), wanted.session.to_string().into()));
+    environment.push((ATTEMPT.into(), wanted.attempt.to_string().into()));
+    Ok(environment)
+}
+
+/// Looks a secret up where it is kept.
+fn resolve(secret: &Secret) -> Result<OsString, RuntimeError> {
+    let failed = |from: String, why: String| RuntimeError::NoSecret { name: secret.name.clone(), from, why };
+    match &secret.from {
+        SecretSource::Env(name) => std::env::var_os(name)
+            .ok_or_else(|| failed(format!("the variable `{name}`"), "it is not set".into())),
+        SecretSource::File(path) => match fs::read_to_string(path) {
+            Ok(text) => Ok(text.strip_suffix('\n').unwrap_or(&text).into()),
+            Err(err) => Err(failed(format!("the file `{path}`"), err.to_string())),
+        },
+    }
+}
+
+fn is_allowed(name: &str) -> bool {
+    ALLOWED.contains(&name) || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn composed(pass: &[&str], secrets: &[Secret]) -> Result<Vec<String>, RuntimeError> {
+        let ours =
+            ["PATH", "LC_ALL", "XDG_RUNTIME_DIR", "https_proxy", "GITHUB_TOKEN", "LD_PRELOAD", "GIT_DIR"];
+        let pass: Vec<String> = pass.iter().map(|name| (*name).to_owned()).collect();
+        let set = BTreeMap::from([("PORT".to_owned(), "4000".to_owned())]);
+        let wanted = Wanted { session: SessionId(1), attempt: Attempt(2), pass: &pass, set: &set, secrets };
+        let environment = compose(wanted, ours.into_iter().map(|name| (name.into(), "x".into())))?;
+        Ok(environment.into_iter().map(|(name, _)| name.to_string_lossy().into_owned()).collect())
+    }
+
+    #[test]
+    fn only_what_programs_need_gets_through() {
+        let all = ["PATH", "LC_ALL", "XDG_RUNTIME_DIR", "https_proxy", "PORT", "AO_SESSION", "AO_ATTEMPT"];
+        assert_eq!(composed(&[], &[]).expect("nothing to look up"), all);
+    }
+
+    #[test]
+    fn a_name_that_is_asked_for_gets_through_as_well() {
+        let names = composed(&["GITHUB_TOKEN"], &[]).expect("nothing to look up");
+        assert!(names.contains(&"GITHUB_TOKEN".to_owned()) && !names.contains(&"LD_PRELOAD".to_owned()));
+    }
+
+    #[test]
+    fn a_secret_that_cannot_be_read_is_named_and_its_place_too() {
+        let from = SecretSource::File("/nowhere/key".into());
+        let err = composed(&[], &[Secret { name: "KEY".into(), from }]).expect_err("there is no such file");
+        let text = err.to_string();
+        assert!(text.contains("`KEY`") && text.contains("`/nowhere/key`"), "{text}");
+    }
+}
