@@ -88,7 +88,10 @@ impl Fleet {
         let session = SessionId(self.seed);
         let attempt = self.state.sessions[&session].attempt;
         let path = format!("~/app/.worktrees/{session}");
-        self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "c0".into() });
+        self.tell(
+            session,
+            SessionInput::WorkspaceReady { attempt, path, base: "c0".into(), as_found: false },
+        );
         let process = ProcessRef(session.to_string());
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None });
         self.see(session, Reading::Idle);

@@ -91,6 +91,23 @@ pub(crate) fn decide(
             if config.path.is_empty() {
                 return Err(Refusal::Invalid { what: format!("the project `{id}` has no path") });
             }
+            if let Some(ports) = &config.ports {
+                let room = usize::from(ports.end().saturating_sub(ports.first)) + 1;
+                if ports.names.is_empty()
+                    || ports.first == 0
+                    || ports.end() < ports.first
+                    || room < ports.names.len()
+                {
+                    return Err(Refusal::Invalid {
+                        what: format!(
+                            "the ports of `{id}` make no sense: {} names, ports {} to {}",
+                            ports.names.len(),
+                            ports.first,
+                            ports.end()
+                        ),
+                    });
+                }
+            }
             Ok(match known {
                 Some(known) if known.config() == config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],

@@ -218,6 +218,7 @@ fn task(inner: &mut Inner) -> Input {
         blocked_by,
         closed: rng.u8(..4) == 0,
         trusted: true,
+        branch: None,
     };
     Input::Task { task, facts: Box::new(facts) }
 }

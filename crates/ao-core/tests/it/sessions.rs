@@ -72,7 +72,12 @@ fn a_workspace_of_another_session_is_not_taken_over() {
     let path = desk.session(first).workspace.path().unwrap().to_owned();
     desk.tell(
         second,
-        SessionInput::WorkspaceReady { attempt: attempt(1), path: path.clone(), base: "c0".into() },
+        SessionInput::WorkspaceReady {
+            attempt: attempt(1),
+            path: path.clone(),
+            base: "c0".into(),
+            as_found: false,
+        },
     );
     assert_eq!(desk.status(second), format!("setup_failed: the workspace `{path}` belongs to {first}"));
     assert_eq!(desk.state.owner_of_path(&path), Some(first));
