@@ -60,7 +60,10 @@ impl Fleet {
             max_live: None,
             ..ProjectConfig::default()
         };
-        fleet.take(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) });
+        fleet.take(Input::Project {
+            project: project.clone(),
+            input: ProjectInput::Configure(Box::new(config)),
+        });
         for n in 0..size {
             fleet.start(&project, n);
         }

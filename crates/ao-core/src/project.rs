@@ -53,7 +53,7 @@ pub struct Project {
 /// What can come in for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
-    Configure(ProjectConfig),
+    Configure(Box<ProjectConfig>),
     Remove,
     /// The policy as the base branch has it.
     PolicySeen(Box<Policy>),
@@ -66,7 +66,7 @@ pub enum ProjectInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
-    Configured { config: ProjectConfig },
+    Configured { config: Box<ProjectConfig> },
     PolicyChanged { policy: Box<Policy> },
     Capped { until: Timestamp, why: String },
     Uncapped {},
@@ -109,7 +109,7 @@ pub(crate) fn decide(
                 }
             }
             Ok(match known {
-                Some(known) if known.config() == config => vec![],
+                Some(known) if known.config() == *config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],
             })
         }

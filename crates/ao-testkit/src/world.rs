@@ -79,9 +79,14 @@ impl World {
 
     fn configure(&mut self, project: &ProjectId, max_live: Option<u32>) {
         let path = format!("/src/{project}");
-        let config =
-            ProjectConfig { path, default_branch: "main".into(), max_live, ..ProjectConfig::default() };
-        let input = ProjectInput::Configure(config);
+        let config = ProjectConfig {
+            path,
+            default_branch: "main".into(),
+            max_live,
+            setup: crate::script::setup(),
+            ..ProjectConfig::default()
+        };
+        let input = ProjectInput::Configure(Box::new(config));
         self.ask(Input::Project { project: project.clone(), input }).expect("a project is taken");
     }
 

@@ -48,7 +48,7 @@ impl Desk {
             max_live: None,
             ..ProjectConfig::default()
         };
-        desk.take(Input::Project { project: app(), input: ProjectInput::Configure(config) });
+        desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
         desk
     }
 

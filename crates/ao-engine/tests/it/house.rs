@@ -86,7 +86,7 @@ impl House {
             max_live: None,
             ..ProjectConfig::default()
         };
-        let input = ProjectInput::Configure(config);
+        let input = ProjectInput::Configure(Box::new(config));
         self.handle.ask(Input::Project { project: app(), input }).await.expect("the project is added");
     }
 

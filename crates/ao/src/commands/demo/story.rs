@@ -59,7 +59,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
     };
     daemon
         .handle
-        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) })
+        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(Box::new(config)) })
         .await?;
     let facts = TaskFacts {
         observed: SystemClock.now(),
