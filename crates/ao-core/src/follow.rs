@@ -173,6 +173,8 @@ fn session(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
+        // The port that it gave back may do for another.
+        E::PortsLeased { .. } => then.push_back(Input::Schedule),
         E::WentAstray { what } => then.push_back(Input::Tell {
             level: Level::Warning,
             subject: Subject::Session(id),

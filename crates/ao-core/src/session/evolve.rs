@@ -14,7 +14,6 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Admitted { attempt, ports } => {
             session.attempt = *attempt;
             session.ports = ports.clone();
-            session.ports_refused.clear();
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
             // A tree that was to be removed and was kept is as good as new for its own session.
             if let WorkspaceState::Kept { .. } = session.workspace.state
@@ -33,7 +32,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::SetupFailed { why } => {
             session.workspace.tries = 0;
             session.workspace.again_at = None;
-            session.ports.clear();
+            give_ports_back(session);
             session.phase = Phase::SetupFailed { why: why.clone() };
         }
         E::WorkspaceFailed { why, again_at } => {
@@ -45,7 +44,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             if again_at.is_none() {
                 session.workspace.tries = 0;
-                session.ports.clear();
+                give_ports_back(session);
                 session.phase = Phase::SetupFailed { why: why.clone() };
             }
         }
@@ -164,17 +163,17 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::Exited { code, why } => {
             session.process = None;
-            session.ports.clear();
+            give_ports_back(session);
             session.phase = Phase::Exited { at, code: *code, why: why.clone() };
         }
         E::Ended { outcome } => {
             session.process = None;
-            session.ports.clear();
+            give_ports_back(session);
             session.phase = Phase::Ended { outcome: outcome.clone(), at };
         }
         E::Requeued { .. } => {
             session.restarts = 0;
-            session.ports.clear();
+            give_ports_back(session);
             session.phase = Phase::Queued { since: at };
         }
 
@@ -248,6 +247,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
+}
+
+/// Its ports are free for others, and what was wrong with some of them may be so no longer.
+fn give_ports_back(session: &mut Session) {
+    session.ports.clear();
+    session.ports_refused.clear();
 }
 
 fn rejudge(session: &mut Session, at: Timestamp) {

@@ -177,17 +177,25 @@ impl Desk {
     }
 
     pub(crate) fn task(&mut self, key: &str, blocked_by: &[&str], closed: bool) {
+        self.task_with(key, |facts| {
+            facts.blocked_by = blocked_by.iter().map(|key| task(key)).collect();
+            facts.closed = closed;
+        });
+    }
+
+    pub(crate) fn task_with(&mut self, key: &str, change: impl FnOnce(&mut TaskFacts)) {
         self.now = self.now + Duration::from_secs(1);
-        let facts = TaskFacts {
+        let mut facts = TaskFacts {
             observed: self.now,
             title: key.into(),
             labels: BTreeSet::new(),
             priority: 0,
-            blocked_by: blocked_by.iter().map(|key| task(key)).collect(),
-            closed,
+            blocked_by: BTreeSet::new(),
+            closed: false,
             trusted: true,
             branch: None,
         };
+        change(&mut facts);
         self.take(Input::Task { task: task(key), facts: Box::new(facts) });
     }
 
