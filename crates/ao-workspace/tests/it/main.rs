@@ -1,7 +1,9 @@
 //! Worktrees on real repositories with the real `git`.
 
+mod commands;
 mod create;
 mod keep;
 mod parallel;
+mod provisioned;
 mod remove;
 mod support;
