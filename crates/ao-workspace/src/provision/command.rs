@@ -126,7 +126,7 @@ fn take(read: io::Result<usize>, buffer: &[u8], log: &mut Log) -> Result<bool, P
     Ok(read > 0)
 }
 
-fn say(log: &mut Log, line: &str) -> Result<(), ProvisionError> {
+pub(super) fn say(log: &mut Log, line: &str) -> Result<(), ProvisionError> {
     let path = log.path().to_owned();
     log.say(line).map_err(ProvisionError::file("write", path))
 }

@@ -13,6 +13,16 @@ use crate::git::GitError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvisionError {
+    #[error(
+        "`{path}` is not a path inside the repository; write it relative to the repository's root, without `..`"
+    )]
+    Outside { path: String },
+    #[error(
+        "`{path}` belongs to git or to ao and cannot be shared with a workspace; take it out of the project's settings"
+    )]
+    Reserved { path: String },
+    #[error("`{path}` leads out of the repository through a link; name a path that is in it")]
+    LeadsOut { path: String },
     #[error("the shell `{}` could not be started; set AO_SHELL to one that can", .shell.display())]
     NoShell {
         shell: OsString,

@@ -12,11 +12,14 @@ use ao_ports::WorkspaceError;
 use ao_ports::environment::{Wanted, compose};
 use tokio::time::Instant;
 
-use super::command::Shell;
+use super::command::{Shell, say};
 use super::end::{Mark, WORKSPACE};
 use super::error::ProvisionError;
+use super::find;
+use super::hide::{self, GitDirs};
 use super::log::Log;
 use super::options::Options;
+use super::put::{Places, put_all};
 use crate::git::Git;
 
 /// Where a set-up script finds the main checkout.
@@ -80,6 +83,11 @@ impl Run<'_> {
         // Before anything is touched: an earlier run that was cut off may still be at it.
         self.mark().end().await.map_err(ProvisionError::NotEnded)?;
         let root = root(Path::new(&plan.repository)).await?;
+        if !plan.setup.include.is_empty() || !plan.setup.symlinks.is_empty() {
+            for line in self.fill(&root, plan).await? {
+                say(log, &format!("[ao: {line}]"))?;
+            }
+        }
         let ports = plan.ports.iter().map(|(name, port)| (name.clone(), port.to_string()));
         let mut set: BTreeMap<String, String> = plan.environment.set.clone();
         set.extend(ports);
@@ -93,6 +101,29 @@ impl Run<'_> {
         self.run(commands, Environment::default(), log).await?;
         // Its folder goes now, so nothing may go on in it.
         self.mark().end().await.map_err(ProvisionError::NotEnded)
+    }
+
+    /// Puts files and links into the workspace, and returns what is to be told of it.
+    async fn fill(&self, root: &Path, plan: &SetUpPlan) -> Result<Vec<String>, ProvisionError> {
+        let mut tell = Vec::new();
+        let wishes = find::wishes(root, &plan.setup, &mut tell).await?;
+        let paths: Vec<String> = wishes.iter().map(|wish| wish.path.clone()).collect();
+        let tracked = hide::tracked(self.path, &paths).await?;
+        let dirs = GitDirs::of(self.path).await?;
+        let (root_dir, workspace, git_dir) = (root.to_owned(), self.path.to_owned(), dirs.own.clone());
+        let putting = tokio::task::spawn_blocking(move || {
+            let places = Places { root: &root_dir, workspace: &workspace, git_dir: &git_dir };
+            put_all(&places, &wishes, &tracked, &mut tell).map(|record| (record, tell))
+        });
+        let (record, mut tell) = putting
+            .await
+            .map_err(|err| ProvisionError::file("fill", self.path)(std::io::Error::other(err)))??;
+        let paths: Vec<String> = record.paths.into_keys().collect();
+        hide::hide(root, self.path, &dirs, &paths).await?;
+        if !paths.is_empty() {
+            tell.push(format!("from the main checkout: {}", paths.join(", ")));
+        }
+        Ok(tell)
     }
 
     async fn run(

@@ -237,5 +237,5 @@ async fn teardown_runs_in_the_workspace_and_leaves_nothing_running() {
         panic!("it must fail")
     };
     assert!(why.contains("ended with code 7") && why.contains(&log.display().to_string()), "{why}");
-    assert!(why.ends_with(|last: char| last == ']') && why.contains("\nno\n"), "{why}");
+    assert!(why.ends_with(']') && why.contains("\nno\n"), "{why}");
 }

@@ -6,4 +6,5 @@ mod keep;
 mod parallel;
 mod provisioned;
 mod remove;
+mod setup;
 mod support;
