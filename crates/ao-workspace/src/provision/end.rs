@@ -7,9 +7,10 @@ use std::time::Duration;
 use ao_core::SessionId;
 use ao_ports::environment::SESSION;
 
-/// The workspace that a command of ours works for. By this and by the session, whatever it starts is known again: daemons
-/// that have left the group, and what an earlier run of ours has left behind. Agents do not carry it.
-pub(super) const WORKSPACE: &str = "AO_WORKSPACE";
+/// The workspace that a command of ours makes ready or puts in order. By this and by the session, whatever it starts is
+/// known again: daemons that have left the group, and what an earlier run of ours has left behind. Only such commands may
+/// carry it, and never an agent: the next set-up would end it.
+pub(super) const SETUP: &str = "AO_SETUP";
 
 /// How to know the processes of a workspace's commands.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ impl Mark {
     pub(super) fn new(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
         let entries = [
             format!("{SESSION}={session}").into_bytes(),
-            [WORKSPACE.as_bytes(), b"=", workspace.as_os_str().as_encoded_bytes()].concat(),
+            [SETUP.as_bytes(), b"=", workspace.as_os_str().as_encoded_bytes()].concat(),
         ];
         Mark { entries, leader: None, grace }
     }

@@ -13,7 +13,7 @@ use ao_ports::environment::{Wanted, compose};
 use tokio::time::Instant;
 
 use super::command::{Shell, say};
-use super::end::{Mark, WORKSPACE};
+use super::end::{Mark, SETUP};
 use super::error::ProvisionError;
 use super::find;
 use super::hide::{self, GitDirs};
@@ -132,7 +132,7 @@ impl Run<'_> {
         mut environment: Environment,
         log: &mut Log,
     ) -> Result<(), ProvisionError> {
-        environment.set.insert(WORKSPACE.into(), self.path.display().to_string());
+        environment.set.insert(SETUP.into(), self.path.display().to_string());
         let wanted = Wanted {
             session: self.session,
             attempt: self.attempt,

@@ -90,7 +90,7 @@ async fn they_find_their_ports_and_settings_and_nothing_of_ours_in_their_environ
     let log = bench.log();
     let (session, root) = (format!("AO_SESSION={}", bench.session), bench.repo.path());
     let repository = format!("AO_REPOSITORY={}", root.display());
-    let workspace = format!("AO_WORKSPACE={}", bench.plan.path);
+    let workspace = format!("AO_SETUP={}", bench.plan.path);
     for line in ["MODE=dev", "PORT=4001", "AO_ATTEMPT=1", &session, &repository, &workspace] {
         assert!(log.lines().any(|known| known == line), "{line}\n{log}");
     }
