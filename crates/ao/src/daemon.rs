@@ -50,7 +50,8 @@ impl Daemon {
         let mut slots = Slots::default();
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new()));
+        let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
+        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new().with_provision(provision)));
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
         let stop = CancellationToken::new();
