@@ -20,7 +20,7 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::watch::{Receiver, Sender};
 use tokio::task::JoinSet;
 
-use super::watch;
+use crate::host::wait;
 
 /// Where one can listen to files. Opened by the first who does.
 #[derive(Default)]
@@ -90,7 +90,7 @@ impl Drop for Listening {
 
 impl Open {
     fn new() -> io::Result<Open> {
-        let inotify = watch::readable(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
+        let inotify = wait::readable(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
         let watched = Arc::new(Watched { inotify, files: Mutex::default() });
         let mut task = JoinSet::new();
         task.spawn(hear(watched.clone()));

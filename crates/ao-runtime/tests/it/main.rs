@@ -1,5 +1,6 @@
 //! Real processes.
 
+mod contract;
 mod end;
 mod killed;
 mod restart;

@@ -5,18 +5,18 @@ use std::io::{self, ErrorKind};
 
 /// A process as `/proc/<pid>/stat` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) pid: i32,
-    pub(super) group: i32,
+pub(crate) struct Stat {
+    pub(crate) pid: i32,
+    pub(crate) group: i32,
     /// Ended, and waits for its parent to notice.
-    pub(super) zombie: bool,
+    pub(crate) zombie: bool,
     /// Processor time used, in ticks.
-    pub(super) used: u64,
-    pub(super) start: u64,
+    pub(crate) used: u64,
+    pub(crate) start: u64,
 }
 
 /// Reads one process, `None` if there is none with this pid.
-pub(super) fn stat(pid: i32) -> io::Result<Option<Stat>> {
+pub(crate) fn stat(pid: i32) -> io::Result<Option<Stat>> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(text) => parse(&text)
             .map(Some)
@@ -28,7 +28,7 @@ pub(super) fn stat(pid: i32) -> io::Result<Option<Stat>> {
 }
 
 /// Reads every process that is there.
-pub(super) fn all() -> io::Result<Vec<Stat>> {
+pub(crate) fn all() -> io::Result<Vec<Stat>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
         if let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok())
@@ -41,12 +41,12 @@ pub(super) fn all() -> io::Result<Vec<Stat>> {
 }
 
 /// The environment that a process was started with. `None` if it is gone, or not ours to look into.
-pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
+pub(crate) fn environment(pid: i32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
 
 /// Which boot of this host it is; start times mean nothing across boots.
-pub(super) fn boot() -> io::Result<String> {
+pub(crate) fn boot() -> io::Result<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
 }
 
