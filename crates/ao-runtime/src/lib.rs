@@ -5,5 +5,7 @@
 
 mod host;
 pub mod process;
+mod runtimes;
 
 pub use process::{Options, Processes};
+pub use runtimes::Runtimes;
