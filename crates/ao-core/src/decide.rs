@@ -354,6 +354,10 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
             events.extend(session_events(session.id, seen));
         }
+        // Each is looked at by itself: if they are gone indeed, as after a reboot, they are soon brought back.
+        if doubted && !session.look {
+            events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
+        }
     }
     let strays = census.seen.iter().filter(|seen| {
         matches!(seen.life, Life::Alive { .. })

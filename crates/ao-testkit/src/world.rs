@@ -107,6 +107,18 @@ impl World {
         runtime.block_on(sim.revive());
     }
 
+    /// The daemon and every process are gone at once; then the daemon is started.
+    pub fn reboot(&mut self) {
+        self.sim.universe.kill();
+        {
+            let mut inner = self.sim.universe.lock();
+            let living: Vec<_> = inner.outside.living().map(|(key, _)| *key).collect();
+            living.into_iter().for_each(|key| crate::outside::kill(&mut inner, key, None));
+        }
+        let World { runtime, sim } = self;
+        runtime.block_on(sim.revive());
+    }
+
     pub(crate) fn start(&mut self) {
         let World { runtime, sim } = self;
         runtime.block_on(sim.start());

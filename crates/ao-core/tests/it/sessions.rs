@@ -326,6 +326,7 @@ fn a_blocked_task_waits_for_its_blocker() {
     assert!(desk.session(session).takes_slot());
 }
 
+/// acceptance: S5
 #[test]
 fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     let mut desk = Desk::new();
@@ -346,6 +347,7 @@ fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     desk.take(none);
     for session in &sessions {
         assert!(desk.status(*session).starts_with("unknown: the last look at the process failed"));
+        assert_eq!(desk.wants(*session), [format!("look at {session}")], "each is looked at by itself");
     }
     desk.wait(20);
     let all_but_one = census(&desk, &sessions[1..]);
