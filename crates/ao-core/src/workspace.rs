@@ -15,6 +15,9 @@ pub struct Workspace {
     /// The ref that brings the last state of a removed one back. Kept until there is a new one, however often making
     /// that fails.
     pub rescue: Option<String>,
+    /// When it was removed, if it is gone.
+    #[serde(default)]
+    pub removed: Option<Timestamp>,
     /// Whether it is ready for an agent: its files are there, and the project's commands have run.
     #[serde(default = "yes")]
     pub set_up: bool,

@@ -114,6 +114,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         stable_clear: Duration::from_secs(60),
         stuck_after: Duration::from_secs(120),
         keep_ended: Duration::from_secs(240),
+        keep_rescues: Duration::from_secs(300),
         ..Settings::default()
     };
     use ao_core::incident::IncidentKind::*;

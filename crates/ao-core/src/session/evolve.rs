@@ -241,6 +241,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::WorkspaceRemoved { rescue } => {
             session.workspace.becomes(WorkspaceState::Removed);
+            session.workspace.removed = Some(at);
             session.workspace.rescue = rescue.clone().or(session.workspace.rescue.take());
         }
         E::WorkspaceKept { reasons } => {

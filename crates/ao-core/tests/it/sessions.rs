@@ -278,7 +278,9 @@ fn a_tree_goes_only_through_the_gate_and_is_kept_with_its_reasons() {
     assert!(desk.session(session).workspace.path().is_some(), "a tree that was kept is not forgotten");
     desk.tell(session, SessionInput::Cleanup);
     desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: Some("refs/ao/rescue/1".into()) });
-    desk.wait(10 * 24 * 3600);
+    desk.wait(29 * 24 * 3600);
+    assert!(desk.state.sessions.contains_key(&session), "what can be restored is remembered");
+    desk.wait(2 * 24 * 3600);
     assert!(!desk.state.sessions.contains_key(&session), "what is over leaves the memory");
 }
 
