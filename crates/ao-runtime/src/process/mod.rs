@@ -21,7 +21,6 @@
 
 mod end;
 mod life;
-mod listen;
 mod output;
 mod pipe;
 mod place;

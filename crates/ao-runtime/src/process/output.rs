@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::listen::Listening;
 use super::place::{Ending, Place, failed};
 use super::processes::Shared;
+use crate::host::listen::Listening;
 use crate::host::wait::gone;
 
 /// The most that one call reads, whatever it is asked for.

@@ -7,4 +7,5 @@ mod restart;
 mod start;
 mod support;
 mod talk;
+mod tmux;
 mod wait;

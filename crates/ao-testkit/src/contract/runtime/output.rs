@@ -111,7 +111,7 @@ pub async fn a_long_output_has_no_gaps<B: RuntimeBench>(story: Story<B>) {
     while !all.ends_with(last.as_bytes()) {
         let piece = story.piece(&process, from, 1 << 16).await;
         assert!(piece.bytes.len() <= 1 << 16, "no more than was asked for");
-        assert!(piece.from == from || piece.from > from, "what is asked for is never before");
+        assert!(piece.from >= from, "what is asked for is never before");
         if piece.from > from {
             all.clear();
         }
