@@ -8,6 +8,7 @@ mod commands;
 mod daemon;
 mod error;
 mod paths;
+pub mod power;
 mod ui;
 
 use std::process::ExitCode;
