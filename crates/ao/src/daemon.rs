@@ -51,7 +51,13 @@ impl Daemon {
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
         let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new().with_provision(provision)));
+        slots.workspaces.insert(
+            "worktree".into(),
+            Arc::new(Worktrees::with(ao_workspace::Options {
+                provision: Some(provision),
+                ..Default::default()
+            })),
+        );
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
         let stop = CancellationToken::new();

@@ -174,7 +174,7 @@ fn secrets<'a>(
 
 /// The root of the main checkout, without links in it.
 async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
-    let root = Git::at(repository).read(&["rev-parse", "--show-toplevel"]).await?;
+    let root = Git::plain(repository).read(&["rev-parse", "--show-toplevel"]).await?;
     Path::new(&root).canonicalize().map_err(ProvisionError::file("find", root))
 }
 

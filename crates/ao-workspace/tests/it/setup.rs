@@ -272,7 +272,8 @@ async fn the_worktrees_slot_sets_up_by_the_same_way() {
         .set_up(bench.session, bench.attempt, &bench.plan)
         .await
         .expect_err("there is no place for logs");
-    let worktrees = worktrees.with_provision(bench.options.clone());
+    let provision = Some(bench.options.clone());
+    let worktrees = ao_workspace::Worktrees::with(ao_workspace::Options { provision, ..Default::default() });
     worktrees.set_up(bench.session, bench.attempt, &bench.plan).await.unwrap();
     assert_eq!(bench.read(".env"), "x");
 }
