@@ -1,9 +1,9 @@
 //! Where agents run.
 //!
-//! [`Processes`] runs them as plain processes on pipes, each in a process group of its own. They go on when the daemon
-//! ends, and the next daemon finds them again. Terminals, tmux, containers and pods have their own modules later.
+//! [`Processes`] runs them on this host, on terminals or on pipes, each held by a shim of its own. They go on when the
+//! daemon ends, and the next daemon finds them again. Containers and pods have their own modules later.
 
 mod host;
 pub mod process;
 
-pub use process::{Options, Processes};
+pub use process::{AttachOptions, Attachment, Frame, Keep, Options, Processes, Shim};
