@@ -9,7 +9,7 @@ use ao_core::{Event, State};
 use ao_engine::{Core, Engine, EngineError, Handle, Slots, Subscription};
 use ao_notifier::TerminalNotifier;
 use ao_ports::{Clock, EventStore, Reporter};
-use ao_runtime::Processes;
+use ao_runtime::{Processes, Shim};
 use ao_store::Store;
 use ao_workspace::Worktrees;
 use camino::Utf8PathBuf;
@@ -17,6 +17,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CommandError;
+
+/// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
+pub(crate) const SHIM: &str = "shim";
 
 /// What the daemon is made of, as far as that can be chosen yet.
 pub(crate) struct Options {
@@ -43,7 +46,7 @@ impl Daemon {
     pub(crate) async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         let store = Store::open(&options.data_dir, ao_store::Options::default())?;
         let state_dir = options.data_dir.join("processes");
-        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir), clock.clone()));
+        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir, shim()?), clock.clone()));
         let agent_name = options.agent.name.clone();
         let agent = Arc::new(CommandAgent::new(options.agent, runtime.clone(), clock.clone()));
 
@@ -90,6 +93,12 @@ impl Daemon {
         self.followers.shutdown().await;
         Ok(self.store.close().await?)
     }
+}
+
+/// This program again, as a shim.
+pub(crate) fn shim() -> Result<Shim, CommandError> {
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
+    Ok(Shim { program, args: vec![SHIM.into()] })
 }
 
 /// Tells the agent's adapter about each process that comes and goes.
