@@ -27,8 +27,7 @@ pub const SIZE: (u16, u16) = (100, 40);
 #[derive(Default)]
 pub struct PtyRuntime {
     processes: Mutex<HashMap<String, Arc<Process>>>,
-    /// As tmux is: a write with the same number is made again.
-    pub forgets_writes: bool,
+    forgets_writes: bool,
 }
 
 struct Process {
@@ -50,6 +49,11 @@ struct Shown {
 }
 
 impl PtyRuntime {
+    /// With `forgets_writes` it is as tmux is: a write with the same number is made again.
+    pub fn new(forgets_writes: bool) -> PtyRuntime {
+        PtyRuntime { processes: Mutex::default(), forgets_writes }
+    }
+
     /// A person presses keys.
     pub fn person_types(&self, process: &ProcessRef, keys: &str) -> Result<(), RuntimeError> {
         let process = self.process(process)?;

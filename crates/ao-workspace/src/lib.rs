@@ -8,9 +8,12 @@
 //!  inspect ─────────────────────────────────────► git --no-optional-locks
 //! ```
 //!
-//! Not here: clones, setup scripts and copied files, and anything that talks to a remote.
+//! A new workspace is filled and set up by [`provision`], whatever its kind.
+//!
+//! Not here: anything that talks to a remote.
 
 mod git;
+pub mod provision;
 mod queue;
 pub mod worktree;
 

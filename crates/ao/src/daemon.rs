@@ -3,10 +3,9 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_agent::{CommandAgent, Follow};
-use ao_core::session::{Phase, Session, SessionEvent};
-use ao_core::{Event, State};
-use ao_engine::{Core, Engine, EngineError, Handle, Slots, Subscription};
+use ao_agent::hook::Spool;
+use ao_agent::{CommandAgent, Ground};
+use ao_engine::{Core, Engine, EngineError, Handle, Slots};
 use ao_notifier::TerminalNotifier;
 use ao_ports::{Clock, EventStore, Reporter};
 use ao_runtime::Processes;
@@ -16,7 +15,8 @@ use camino::Utf8PathBuf;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
+use crate::ui;
 
 /// What the daemon is made of, as far as that can be chosen yet.
 pub(crate) struct Options {
@@ -33,8 +33,7 @@ pub(crate) struct Daemon {
     pub(crate) runtime: Arc<Processes>,
     pub(crate) agent: Arc<CommandAgent>,
     engine: JoinSet<Result<(), EngineError>>,
-    /// What tells the agents' adapters whom to read along with.
-    followers: JoinSet<()>,
+    hooks: JoinSet<()>,
     stop: CancellationToken,
 }
 
@@ -45,12 +44,23 @@ impl Daemon {
         let state_dir = options.data_dir.join("processes");
         let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir), clock.clone()));
         let agent_name = options.agent.name.clone();
-        let agent = Arc::new(CommandAgent::new(options.agent, runtime.clone(), clock.clone()));
+        let spool = Spool::open(options.data_dir.as_std_path(), clock.clone());
+        let spool = Arc::new(spool.map_err(CommandError::environment)?);
+        let ground = Ground {
+            runtime: runtime.clone(),
+            clock: clock.clone(),
+            state: options.data_dir.join("agents").join(&agent_name).into(),
+            hooks: Some(spool.clone()),
+        };
+        let agent =
+            CommandAgent::new(options.agent, ground).map_err(|err| CommandError::new(Kind::Config, err))?;
+        let agent = Arc::new(agent);
 
         let mut slots = Slots::default();
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new()));
+        let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
+        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new().with_provision(provision)));
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
         let stop = CancellationToken::new();
@@ -62,16 +72,10 @@ impl Daemon {
         running.spawn(engine.run());
 
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
-        agent.watch(reporter.clone());
-        runtime.watch(reporter).map_err(CommandError::environment)?;
-        // Watched from before the state is looked at, so that no launch falls in between.
-        let watched = handle.subscribe(store.last_seq().await?);
-        for follow in handle.view(running_processes).await? {
-            agent.follow(follow).await;
-        }
-        let mut followers = JoinSet::new();
-        followers.spawn(follow_launches(watched, handle.clone(), agent.clone()));
-        Ok(Daemon { handle, store, runtime, agent, engine: running, followers, stop })
+        runtime.watch(reporter.clone()).map_err(CommandError::environment)?;
+        let mut hooks = JoinSet::new();
+        hooks.spawn(hear_hooks(spool, reporter));
+        Ok(Daemon { handle, store, runtime, agent, engine: running, hooks, stop })
     }
 
     /// Stops and closes the log. Agents go on.
@@ -80,46 +84,16 @@ impl Daemon {
         while let Some(ended) = self.engine.join_next().await {
             ended.map_err(CommandError::environment)??;
         }
-        self.followers.shutdown().await;
+        self.hooks.shutdown().await;
         Ok(self.store.close().await?)
     }
 }
 
-/// Tells the agent's adapter about each process that comes and goes.
-async fn follow_launches(mut watched: Subscription, handle: Handle, agent: Arc<CommandAgent>) {
-    while let Ok(Some(published)) = watched.next().await {
-        let Event::Session(id, event) = &published.event else { continue };
-        match event {
-            SessionEvent::Launched { .. } => {
-                let id = *id;
-                let launched =
-                    handle.view(move |state| state.sessions.get(&id).and_then(|it| process_of(it))).await;
-                if let Ok(Some(follow)) = launched {
-                    agent.follow(follow).await;
-                }
-            }
-            SessionEvent::Retrying { .. } | SessionEvent::Exited { .. } | SessionEvent::Ended { .. } => {
-                agent.leave(*id);
-            }
-            _ => {}
-        }
+/// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.
+async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
+    if let Err(err) = spool.run(reporter).await {
+        ui::note(format_args!("what agents tell by hooks is not heard: {err}"));
     }
-}
-
-fn running_processes(state: &State) -> Vec<Follow> {
-    state.live().filter_map(process_of).collect()
-}
-
-fn process_of(session: &Session) -> Option<Follow> {
-    let Phase::Running { attempt, .. } = session.phase else { return None };
-    let with_launch =
-        session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(attempt));
-    Some(Follow {
-        session: session.id,
-        attempt,
-        process: session.process.clone()?,
-        with_launch: with_launch.map(|delivery| delivery.text.clone()),
-    })
 }
 
 impl fmt::Debug for Daemon {

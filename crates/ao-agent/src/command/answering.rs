@@ -39,6 +39,10 @@ impl CommandAgent {
         let number = ANSWERS | u64::from(order.number) << 8;
         match self.options.keys.answers.get(&text.trim().to_lowercase()) {
             Some(keys) => self.press(&order.process, number, keys).await?,
+            // Numbered choices are taken at once, and Enter would go to whatever comes next.
+            None if text.trim().len() == 1 && text.trim().as_bytes()[0].is_ascii_digit() => {
+                self.press(&order.process, number, text.trim()).await?
+            }
             None => {
                 let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
                 self.press(&order.process, number, &(line + &self.options.keys.submit)).await?

@@ -84,7 +84,8 @@ pub struct Keys {
     pub interrupt: Option<String>,
     /// What stands for a line break where pasted text is not marked as such.
     pub line_break: String,
-    /// What is pressed for an answer to a dialog, by the answer in small letters. Any other is typed and submitted.
+    /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
+    /// and any other is typed and submitted.
     pub answers: BTreeMap<String, String>,
     /// How long after a person's last key nothing is typed.
     pub human_quiet: Duration,

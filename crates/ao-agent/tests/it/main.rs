@@ -4,4 +4,7 @@ mod deliver;
 mod follow;
 mod hooks;
 mod launch;
+mod screens;
+mod stage;
 mod support;
+mod typed;

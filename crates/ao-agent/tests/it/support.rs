@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use ao_agent::{CommandAgent, Ground, Options, Prompt};
+use ao_core::evidence::Signal;
 use ao_core::input::{Counted, Life};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
@@ -157,6 +158,43 @@ impl Notebook {
         self.reports.lock().unwrap().iter().map(short).collect()
     }
 
+    /// What was seen of the agent, each with who saw it.
+    pub(crate) fn with_source(&self) -> Vec<String> {
+        let seen = |report: &Report| match report {
+            Report::Signal { signal, .. } => Some(format!("{:?} {:?}", signal.source, signal.reading)),
+            _ => None,
+        };
+        self.reports.lock().unwrap().iter().filter_map(seen).collect()
+    }
+
+    pub(crate) fn signals(&self) -> Vec<Signal> {
+        let signal = |report: &Report| match report {
+            Report::Signal { signal, .. } => Some(signal.clone()),
+            _ => None,
+        };
+        self.reports.lock().unwrap().iter().filter_map(signal).collect()
+    }
+
+    /// Waits until the reports are as wished.
+    pub(crate) async fn when(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        self.wait(|| self.reports(), is).await
+    }
+
+    pub(crate) async fn when_with_source(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        self.wait(|| self.with_source(), is).await
+    }
+
+    async fn wait(&self, read: impl Fn() -> Vec<String>, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        loop {
+            let reported = self.reported.notified();
+            let reports = read();
+            if is(&reports) {
+                return reports;
+            }
+            reported.await;
+        }
+    }
+
     /// The names of the turns that were told.
     pub(crate) fn turns(&self) -> Vec<String> {
         let turn = |report: &Report| match report {
@@ -206,7 +244,7 @@ pub(crate) fn following(
 pub(crate) struct Stage {
     pub(crate) agent: Arc<CommandAgent>,
     pub(crate) notebook: Arc<Notebook>,
-    pub(crate) state: TempDir,
+    _state: TempDir,
 }
 
 pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> Stage {
@@ -220,7 +258,7 @@ pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
     let path = state.path().to_owned();
     let ground = Ground { runtime: buffers.clone(), clock: buffers.clone(), state: path, hooks: None };
     let agent = Arc::new(CommandAgent::new(options, ground).unwrap());
-    Stage { agent, notebook: Arc::default(), state }
+    Stage { agent, notebook: Arc::default(), _state: state }
 }
 
 pub(crate) fn order(delivery: u32, tries: u32, text: &str) -> DeliverOrder {

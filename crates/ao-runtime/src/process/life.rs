@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use ao_core::input::{Counted, Life};
 use ao_ports::{ProcessRef, RuntimeError};
 
-use super::members;
-use super::place::{Ending, Key, Place, failed};
+use super::place::{Ending, Place, failed};
 use super::processes::Shared;
-use super::procfs::{self, Stat};
+use crate::host::procfs::{self, Stat};
+use crate::host::{Key, members};
 
 /// The kernel counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);

@@ -21,13 +21,10 @@
 
 mod end;
 mod life;
-mod listen;
-mod members;
 mod output;
 mod pipe;
 mod place;
 mod processes;
-mod procfs;
 mod start;
 mod watch;
 

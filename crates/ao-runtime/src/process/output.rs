@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::listen::Listening;
 use super::place::{Ending, Place, failed};
 use super::processes::Shared;
-use super::watch;
+use crate::host::listen::Listening;
+use crate::host::wait::gone;
 
 /// The most that one call reads, whatever it is asked for.
 const READ_MOST: usize = 1 << 20;
@@ -42,9 +42,9 @@ pub(super) async fn output(
         Some(record) => record.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?,
         None => None,
     };
-    let mut gone = pin!(async {
+    let mut end = pin!(async {
         match pidfd {
-            Some(pidfd) => watch::gone(pidfd).await,
+            Some(pidfd) => gone(pidfd).await,
             None => pending().await,
         }
     });
@@ -57,8 +57,8 @@ pub(super) async fn output(
         }
         tokio::select! {
             () = heard(&mut listening) => {}
-            end = &mut gone => {
-                end.map_err(|err| RuntimeError::Failed(format!("could not wait for an end: {err}")))?;
+            ended = &mut end => {
+                ended.map_err(|err| RuntimeError::Failed(format!("could not wait for an end: {err}")))?;
                 return look(&place, from, limit).await;
             }
             () = &mut passed => return look(&place, from, limit).await,

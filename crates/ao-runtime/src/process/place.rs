@@ -5,32 +5,18 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use ao_core::{Attempt, SessionId};
+use ao_core::Attempt;
 use ao_ports::{ProcessRef, RuntimeError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Which process: one for each attempt of a session.
-pub(super) type Key = (SessionId, Attempt);
+use crate::host::{Key, Record};
 
 /// The folder of one process.
 #[derive(Debug, Clone)]
 pub(super) struct Place {
     pub(super) key: Key,
     dir: PathBuf,
-}
-
-/// By what a process is known again. A pid alone is soon somebody else's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
-    pub(super) pid: i32,
-    /// The kernel's start time of the process, in ticks since the host was booted.
-    pub(super) start: u64,
-    /// Which boot that was.
-    pub(super) boot: String,
-    /// What people see.
-    pub(super) name: String,
-    pub(super) program: String,
 }
 
 /// How a process has ended.

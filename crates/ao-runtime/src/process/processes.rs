@@ -16,9 +16,10 @@ use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
 use super::life::Samples;
-use super::listen::Ear;
-use super::place::{Key, Place, key_of};
+use super::place::{Place, key_of};
 use super::{end, life, output, pipe, start, watch};
+use crate::host::Key;
+use crate::host::listen::Ear;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]

@@ -10,9 +10,10 @@ use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use rustix::fs::{CWD, Mode, mkfifoat};
 use tokio::process::{Child, Command};
 
-use super::place::{Place, Record, failed};
+use super::place::{Place, failed};
 use super::processes::{Processes, unable};
-use super::{members, procfs, watch};
+use super::watch;
+use crate::host::{Record, members, procfs};
 
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     if spec.command.io == Io::Terminal {

@@ -5,12 +5,11 @@ use std::sync::Arc;
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_ports::Report;
-use tokio::io::Interest;
-use tokio::io::unix::AsyncFd;
 use tokio::process::Child;
 
 use super::place::{Exit, Place};
 use super::processes::Shared;
+use crate::host::wait::gone;
 
 /// Waits for a child of this daemon.
 pub(super) async fn child(shared: Arc<Shared>, place: Place, mut child: Child) {
@@ -29,20 +28,6 @@ pub(super) async fn stranger(shared: Arc<Shared>, place: Place, pidfd: OwnedFd) 
             shared.waited_for.lock().expect("nobody panics while counting").remove(&place.key);
         }
     }
-}
-
-/// Waits until the process behind a handle is gone.
-pub(super) async fn gone(pidfd: OwnedFd) -> std::io::Result<()> {
-    readable(pidfd)?.readable().await.map(|_| ())
-}
-
-/// Lets the kernel wake us when there is something to read.
-#[expect(
-    deprecated,
-    reason = "its successor is unsafe because of types whose descriptor may change, which that of an `OwnedFd` does not"
-)]
-pub(super) fn readable(fd: OwnedFd) -> std::io::Result<AsyncFd<OwnedFd>> {
-    AsyncFd::with_interest(fd, Interest::READABLE)
 }
 
 /// Writes the end down first and tells of it afterwards, so that whoever looks because of the report finds it.

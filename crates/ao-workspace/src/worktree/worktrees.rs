@@ -11,17 +11,24 @@ use async_trait::async_trait;
 use super::error::WorktreeError;
 use super::repository::Repository;
 use super::{create, facts, place, remove};
+use crate::provision;
 use crate::queue::Queues;
 
 /// Makes, looks at and removes worktrees.
 #[derive(Debug, Default)]
 pub struct Worktrees {
     queues: Queues,
+    provision: Option<provision::Options>,
 }
 
 impl Worktrees {
     pub fn new() -> Worktrees {
         Worktrees::default()
+    }
+
+    /// Lets workspaces be filled and set up. Without it, only plans that ask for nothing of the kind can be met.
+    pub fn with_provision(self, options: provision::Options) -> Worktrees {
+        Worktrees { provision: Some(options), ..self }
     }
 }
 
@@ -38,8 +45,17 @@ impl Workspace for Worktrees {
         Ok(create::create(&repository, session, plan).await?)
     }
 
-    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError> {
+        match &self.provision {
+            Some(options) => provision::set_up(options, session, attempt, plan).await,
+            None if plan.setup.is_empty() => Ok(()),
+            None => Err(WorkspaceError::Failed("it is not known where the logs of set-ups go".into())),
+        }
     }
 
     async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {

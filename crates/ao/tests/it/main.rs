@@ -3,4 +3,5 @@
 mod demo;
 mod events;
 mod help;
+mod hook;
 mod support;

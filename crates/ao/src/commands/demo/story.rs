@@ -37,7 +37,7 @@ pub(super) async fn tell(stage: &Stage) -> Result<(), CommandError> {
     let daemon = begin(stage, &mut timeline).await?;
     let (session, process) = take_the_task(&daemon, &mut timeline).await?;
     let daemon = restart(stage, daemon, &mut timeline, &process).await?;
-    send_and_answer(&daemon, &mut timeline, session, &process).await?;
+    send_and_answer(&daemon, &mut timeline, session).await?;
     stop(&daemon, &mut timeline, session, &process).await?;
     clean_up(stage, &daemon, &mut timeline, session).await?;
     check_the_log(&daemon, &timeline).await?;
@@ -59,7 +59,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
     };
     daemon
         .handle
-        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) })
+        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(Box::new(config)) })
         .await?;
     let facts = TaskFacts {
         observed: SystemClock.now(),
@@ -69,6 +69,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
         blocked_by: BTreeSet::new(),
         closed: false,
         trusted: true,
+        branch: None,
     };
     daemon.handle.ask(Input::Task { task: task(), facts: Box::new(facts) }).await?;
     timeline.until("the task", |it| it.count("task.seen") == 1).await?;
@@ -150,7 +151,6 @@ async fn send_and_answer(
     daemon: &Daemon,
     timeline: &mut Timeline,
     session: SessionId,
-    process: &ProcessRef,
 ) -> Result<(), CommandError> {
     timeline.step("A message, accepted only with proof, and a question")?;
     let message = NewMessage {
@@ -168,7 +168,8 @@ async fn send_and_answer(
     let asked = timeline.session().map(|session| session.judgement.detail.clone()).unwrap_or_default();
     expect(asked, &QUESTION.to_owned(), "the question")?;
     timeline.say("you answer: yes")?;
-    daemon.agent.answer(process, "yes").await.map_err(|err| failed(err.to_string()))?;
+    let answer = SessionInput::Answer { by: "you".into(), text: "yes".into() };
+    daemon.handle.ask(to(session, answer)).await?;
     timeline.until_status(StatusWord::Working).await?;
     timeline.until_status(StatusWord::Idle).await
 }
@@ -267,8 +268,8 @@ async fn open(stage: &Stage, notices: &Notices) -> Result<Daemon, CommandError> 
         name: AGENT.into(),
         program: stage.program.clone(),
         args: vec!["demo-agent".into(), "--pause-ms".into(), stage.pause.as_millis().to_string()],
-        env: Default::default(),
         prompt: ao_agent::Prompt::Lines,
+        ..ao_agent::Options::default()
     };
     let options = daemon::Options {
         data_dir: stage.data_dir(),

@@ -1,0 +1,21 @@
+//! What the program `ao` is made of: many AI coding agents at once, steered from one program.
+//!
+//! A library only so that its parts can be tried from tests; the program is all that is meant for others.
+
+mod cli;
+mod clock;
+mod commands;
+mod daemon;
+mod error;
+mod paths;
+mod ui;
+
+use std::process::ExitCode;
+
+/// Runs the command that the arguments of this process ask for.
+pub fn main() -> ExitCode {
+    match cli::run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => err.show(),
+    }
+}
