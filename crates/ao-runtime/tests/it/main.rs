@@ -1,9 +1,13 @@
 //! Real processes.
 
 mod end;
+mod kept;
 mod killed;
+mod lost;
 mod restart;
 mod start;
 mod support;
 mod talk;
+mod terminal;
+mod view;
 mod wait;
