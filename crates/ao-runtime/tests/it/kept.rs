@@ -8,7 +8,6 @@ use ao_ports::{Io, Runtime};
 
 use crate::support::{Bench, options};
 
-/// acceptance: L2
 #[tokio::test]
 async fn the_disk_is_bounded_and_what_is_lost_is_said() {
     for io in [Io::Terminal, Io::Pipes] {

@@ -103,7 +103,6 @@ async fn who_asks_for_what_was_before_gets_it() {
     assert!(past.attachment.type_bytes(b"x").await.is_err());
 }
 
-/// acceptance: N4
 #[tokio::test]
 async fn only_who_has_control_says_how_large_it_is() {
     let bench = Bench::new();
