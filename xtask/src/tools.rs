@@ -34,6 +34,8 @@ pub(crate) const NEXTEST: Tool = cargo("cargo-nextest", "0.9.143");
 pub(crate) const DENY: Tool = cargo("cargo-deny", "0.20.2");
 pub(crate) const FUZZ: Tool = cargo("cargo-fuzz", "0.13.2");
 pub(crate) const GIT: Tool = apt("git", "git");
+/// A runtime of ours; its tests need the real one.
+pub(crate) const TMUX: Tool = apt("tmux", "tmux");
 /// SQLite is built from its C source.
 pub(crate) const CC: Tool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.
