@@ -11,6 +11,7 @@
 //! The engine is the one that ships; so are the rules, unless a test puts a mutant in their place. Time is tokio's paused
 //! clock, chance is one seeded generator, and a world runs on one thread: the same seed is the same world to the byte.
 
+pub mod contract;
 mod fakes;
 mod faults;
 mod log;

@@ -1,5 +1,6 @@
 //! Worktrees on real repositories with the real `git`.
 
+mod contract;
 mod create;
 mod keep;
 mod parallel;
