@@ -33,6 +33,8 @@ pub(super) async fn create(
 ) -> Result<Made, TreeError> {
     let intent = match found(repository, path, session, plan)? {
         Found::Whole(marker) => {
+            // An agent that is started again must not be put into whatever has taken the tree's place.
+            OwnTree::worktree(repository, path, session)?;
             settle(repository, path, session)?;
             return Ok(made(path, &marker.base));
         }

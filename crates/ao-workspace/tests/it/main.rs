@@ -1,8 +1,13 @@
 //! Worktrees on real repositories with the real `git`.
 
+mod adopt;
+mod base;
 mod contract;
 mod create;
+mod disk;
+mod files;
 mod keep;
 mod parallel;
 mod remove;
+mod stray;
 mod support;
