@@ -11,3 +11,4 @@ mod parallel;
 mod remove;
 mod stray;
 mod support;
+mod writers;
