@@ -11,7 +11,7 @@ use ao_notifier::TerminalNotifier;
 use ao_ports::{Clock, EventStore, Reporter};
 use ao_runtime::Processes;
 use ao_store::Store;
-use ao_workspace::Worktrees;
+use ao_workspace::{Clones, Worktrees};
 use camino::Utf8PathBuf;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,8 @@ impl Daemon {
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
         slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new()));
+        let clones = Clones::new(options.data_dir.join("clones"), ao_workspace::Options::default());
+        slots.workspaces.insert("clone".into(), Arc::new(clones));
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
         let stop = CancellationToken::new();

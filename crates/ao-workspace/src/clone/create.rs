@@ -103,7 +103,14 @@ async fn furnish(
         let args =
             ["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance"];
         tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
-        tree.writer()?.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        let git = tree.writer()?;
+        git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        // It followed what the source has checked out, which is the user's business.
+        let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));
+        match source.commit(&base).await? {
+            Some(_) => git.write(&["symbolic-ref", head, &base]).await.map_err(what())?,
+            None => git.write(&["remote", "set-head", "origin", "--delete"]).await.map_err(what())?,
+        };
     }
     if let Some(snapshot) = &start.snapshot {
         let from = source.root.to_string_lossy();

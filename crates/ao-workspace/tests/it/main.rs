@@ -2,6 +2,7 @@
 
 mod adopt;
 mod base;
+mod clones;
 mod contract;
 mod create;
 mod disk;
