@@ -87,6 +87,14 @@ async fn copy(source: &Repository, partial: &Path, plan: &WorkspacePlan) -> Resu
     Ok(())
 }
 
+/// An address that is good in another folder too.
+fn from_here(source: &Repository, address: String) -> String {
+    match address.starts_with("./") || address.starts_with("../") {
+        true => source.root.join(address).to_string_lossy().into_owned(),
+        false => address,
+    }
+}
+
 /// Makes of a bare copy what the session works in.
 async fn furnish(
     shop: &Shop,
@@ -104,6 +112,7 @@ async fn furnish(
             ["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance"];
         tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
         let git = tree.writer()?;
+        let origin = from_here(source, origin);
         git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
         // It followed what the source has checked out, which is the user's business.
         let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));

@@ -18,7 +18,7 @@ use crate::error::TreeError;
 use crate::git::GitError;
 use crate::marker::{Intent, Marker};
 use crate::own::OwnTree;
-use crate::repository::{Listed, Repository, same};
+use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
 use crate::{checkout, config};
@@ -96,7 +96,7 @@ async fn register(
     intent: Option<Intent>,
 ) -> Result<Intent, TreeError> {
     let listed = repository.worktrees().await?;
-    let here = listed.iter().find(|listed| same(&listed.path, path));
+    let here = at(&listed, path);
     let marked = match repository.git_dir_of(path) {
         Some(git_dir) => Marker::read(&git_dir)?.is_some(),
         None => false,

@@ -92,6 +92,21 @@ async fn it_takes_over_settings_and_no_hooks() {
     assert_eq!(at(&["check-ignore", "a.swp"]), "a.swp");
 }
 
+#[tokio::test]
+async fn a_sparse_checkout_gives_sparse_clones() {
+    let site = Site::new(Repo::new());
+    for folder in ["wanted", "unwanted"] {
+        fs::create_dir(site.repo.path().join(folder)).unwrap();
+        site.repo.write(&format!("{folder}/file.txt"), folder);
+    }
+    site.repo.commit("top.txt", "top");
+    site.repo.git(&["sparse-checkout", "set", "wanted"]);
+    let made = site.create().await;
+    let path = Path::new(&made.path);
+    assert!(path.join("wanted/file.txt").exists() && !path.join("unwanted").exists());
+    assert_eq!(git(path, &["status", "--porcelain"]), "");
+}
+
 /// Objects are shared by links and not by reference, so a clean-up in the source takes nothing away.
 #[tokio::test]
 async fn a_clean_up_in_the_source_leaves_it_whole() {
