@@ -94,9 +94,13 @@ impl Server {
         }
     }
 
-    /// The control client's command. It starts the server if there is none.
-    pub(super) fn control(&self) -> Command {
+    /// The control client's command. It starts a server if it may and there is none.
+    pub(super) fn control(&self, starts: bool) -> Command {
         let mut command = Command::new(&self.program);
+        if !starts {
+            // One that has just gone is not replaced by one that nobody asked for.
+            command.arg("-N");
+        }
         command
             .arg("-u")
             .arg("-S")

@@ -168,7 +168,7 @@ async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> 
             )));
         }
     }
-    let mut child = server.control().spawn().map_err(|err| unreachable(err.to_string()))?;
+    let mut child = server.control(starts).spawn().map_err(|err| unreachable(err.to_string()))?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(unreachable("its client has no pipes".into()));
     };
