@@ -26,6 +26,7 @@ use super::patterns::{PatternError, Patterns};
 use super::watching::signal;
 use super::{launch, memory};
 use crate::hook::{History, Spool};
+use crate::text::sanitise;
 
 /// A spinner that has not moved for so long may be a picture of one.
 const MOVES: Duration = Duration::from_secs(10);
@@ -164,6 +165,9 @@ impl Agent for CommandAgent {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
+        if let (Some(history), Some(prompt)) = (&self.history, &plan.prompt) {
+            history.typed(session, attempt, &sanitise(prompt), prompt);
+        }
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
             command.env.extend(spool.environment(session, attempt));

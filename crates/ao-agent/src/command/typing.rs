@@ -47,6 +47,9 @@ impl CommandAgent {
         // Held all the while: two who type at once would type one text.
         let mut memory = desk.memory().await.map_err(failed)?;
         let text = sanitise(&order.text);
+        if let Some(history) = &self.history {
+            history.typed(order.session, order.attempt, &text, &order.text);
+        }
         let before = memory.pasted(order.delivery);
         if let Some(taken) = self.taken(order, &text, before) {
             return Ok(taken);
