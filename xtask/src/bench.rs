@@ -19,7 +19,8 @@ pub(crate) struct Args {
 }
 
 /// All benches: package and bench target.
-const BENCHES: &[(&str, &str)] = &[("ao-store", "store"), ("ao-core", "core"), ("ao-testkit", "simulation")];
+const BENCHES: &[(&str, &str)] =
+    &[("ao-store", "store"), ("ao-core", "core"), ("ao-testkit", "simulation"), ("ao-workspace", "create")];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut results = Vec::new();

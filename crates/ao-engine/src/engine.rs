@@ -38,7 +38,8 @@ pub struct Options {
     pub effect_timeout: Duration,
     /// The same for a look, a census and a notice: what is told after that is not worth waiting for.
     pub look_timeout: Duration,
-    /// The same for making a workspace and for testing a merge, which run other people's scripts.
+    /// The same for making, setting up and removing a workspace and for testing a merge, which run other people's
+    /// scripts.
     pub script_timeout: Duration,
     /// How long to wait after the log could not be written.
     pub store_retry: Duration,
@@ -62,9 +63,10 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. } | Effect::SetUp { .. } | Effect::TestMerge { .. } => {
-                self.script_timeout
-            }
+            Effect::CreateWorkspace { .. }
+            | Effect::SetUp { .. }
+            | Effect::RemoveWorkspace { .. }
+            | Effect::TestMerge { .. } => self.script_timeout,
             Effect::Follow { .. } => Duration::MAX,
             Effect::Look { .. } | Effect::Census { .. } | Effect::Notify { .. } => self.look_timeout,
             Effect::Launch { .. }
@@ -72,7 +74,6 @@ impl Options {
             | Effect::Deliver { .. }
             | Effect::End { .. }
             | Effect::EndStray { .. }
-            | Effect::RemoveWorkspace { .. }
             | Effect::Merge { .. } => self.effect_timeout,
         }
     }

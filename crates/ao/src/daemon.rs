@@ -8,7 +8,7 @@ use ao_agent::{CommandAgent, Ground};
 use ao_engine::{Core, Engine, EngineError, Handle, Slots};
 use ao_notifier::TerminalNotifier;
 use ao_ports::{Clock, EventStore, Reporter};
-use ao_runtime::Processes;
+use ao_runtime::{Processes, Shim};
 use ao_store::Store;
 use ao_workspace::Worktrees;
 use camino::Utf8PathBuf;
@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::{CommandError, Kind};
 use crate::ui;
+
+/// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
+pub(crate) const SHIM: &str = "shim";
 
 /// What the daemon is made of, as far as that can be chosen yet.
 pub(crate) struct Options {
@@ -42,7 +45,7 @@ impl Daemon {
     pub(crate) async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         let store = Store::open(&options.data_dir, ao_store::Options::default())?;
         let state_dir = options.data_dir.join("processes");
-        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir), clock.clone()));
+        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir, shim()?), clock.clone()));
         let agent_name = options.agent.name.clone();
         let spool = Spool::open(options.data_dir.as_std_path(), clock.clone());
         let spool = Arc::new(spool.map_err(CommandError::environment)?);
@@ -60,7 +63,13 @@ impl Daemon {
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
         let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new().with_provision(provision)));
+        slots.workspaces.insert(
+            "worktree".into(),
+            Arc::new(Worktrees::with(ao_workspace::Options {
+                provision: Some(provision),
+                ..Default::default()
+            })),
+        );
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
         let stop = CancellationToken::new();
@@ -87,6 +96,12 @@ impl Daemon {
         self.hooks.shutdown().await;
         Ok(self.store.close().await?)
     }
+}
+
+/// This program again, as a shim.
+pub(crate) fn shim() -> Result<Shim, CommandError> {
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
+    Ok(Shim { program, args: vec![SHIM.into()] })
 }
 
 /// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.

@@ -1,70 +1,47 @@
-//! The contract of every runtime, against plain processes on pipes.
+//! The contract of every runtime, against processes with a shim: on terminals and on pipes.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use ao_ports::{Io, Reporter, Runtime};
-use ao_runtime::{Options, Processes};
+use ao_runtime::{Options, Processes, Shim};
 use ao_testkit::contract::runtime::{RuntimeBench, Wall};
 use async_trait::async_trait;
 use tempfile::TempDir;
 
-struct Pipes(TempDir);
+struct Held {
+    dir: TempDir,
+    io: Io,
+}
 
-impl Pipes {
-    fn new() -> Pipes {
-        Pipes(tempfile::tempdir().unwrap())
+impl Held {
+    fn on(io: Io) -> Held {
+        Held { dir: tempfile::tempdir().unwrap(), io }
     }
 }
 
 #[async_trait]
-impl RuntimeBench for Pipes {
+impl RuntimeBench for Held {
     async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime> {
-        let options =
-            Options { grace: Duration::from_millis(300), ..Options::new(self.0.path().join("state")) };
+        let shim = Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] };
+        let options = Options {
+            grace: Duration::from_millis(300),
+            ..Options::new(self.dir.path().join("state"), shim)
+        };
         let runtime = Processes::new(options, Arc::new(Wall));
         runtime.watch(reporter).unwrap();
         Arc::new(runtime)
     }
 
     fn io(&self) -> Io {
-        Io::Pipes
+        self.io
     }
 }
 
-// All but three: ports are not looked at, a code that no daemon saw is lost, and the folder is not told. A holder of its
-// own mends that, and then takes the whole contract.
-ao_testkit::runtime_contract!(Pipes::new(); [
-    a_second_start_returns_the_same_process,
-    a_start_after_a_restart_returns_the_same_process,
-    an_attempt_that_has_exited_is_not_started_again,
-    an_attempt_that_was_ended_is_not_started_again,
-    twenty_start_at_once,
-    the_environment_is_what_was_asked_for_and_no_more,
-    a_secret_is_in_no_argument_of_any_process,
-    a_program_starts_in_its_folder,
-    what_cannot_be_started_is_named_and_leaves_nothing,
-    a_way_of_holding_that_it_does_not_have_is_refused,
-    bytes_arrive_exactly,
-    a_write_arrives_once_for_each_number,
-    a_write_to_what_has_ended_is_an_error,
-    output_is_read_by_offset_and_limit,
-    a_look_at_output_does_not_wait_and_a_wait_has_its_bound,
-    who_waits_for_output_is_woken_by_it_and_by_the_end,
-    the_last_words_come_before_the_end_is_told,
-    output_is_read_on_after_a_restart_where_it_stopped,
-    a_long_output_has_no_gaps,
-    a_screen_shows_what_a_person_would_see,
-    a_screen_knows_what_the_program_has_asked_for,
-    a_program_on_pipes_has_no_screen,
-    an_exit_is_reported_with_its_code,
-    a_killed_program_is_seen,
-    a_look_tells_work_from_waiting,
-    what_is_not_known_is_not_dead,
-    programs_outlive_the_daemon,
-    a_census_knows_all_after_a_restart,
-    a_program_that_does_not_listen_is_killed,
-    a_daemonised_server_is_ended_and_its_port_is_free,
-    ending_again_and_ending_nothing_are_no_errors,
-    ending_one_leaves_its_neighbours_alone,
-]);
+mod terminals {
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Terminal));
+}
+
+mod pipes {
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Pipes));
+}

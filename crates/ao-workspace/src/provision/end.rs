@@ -15,6 +15,10 @@ pub(super) const SETUP: &str = "AO_SETUP";
 /// How to know the processes of a workspace's commands.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux shows what others were started with")
+    )]
     entries: [Vec<u8>; 2],
     /// The shell that runs now; its group has its number.
     leader: Option<Leader>,
@@ -191,7 +195,7 @@ mod system {
     use std::io;
 
     use rustix::io::Errno;
-    use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+    use rustix::process::{Pid, Signal, kill_process_group};
 
     use super::{Leader, Mark};
 
@@ -206,9 +210,9 @@ mod system {
             return Ok(());
         }
         std::thread::sleep(mark.grace);
-        if gone(test_kill_process_group(group)) || gone(kill_process_group(group, Signal::KILL)) {
-            return Ok(());
+        match kill_process_group(group, Signal::KILL) {
+            Err(err) if !gone(Err(err)) => Err(err.into()),
+            _ => Ok(()),
         }
-        Ok(())
     }
 }

@@ -66,7 +66,7 @@ async fn untracked(root: &Path, pattern: &str) -> Result<Vec<String>, ProvisionE
         &format!(":(top,glob){pattern}"),
         &format!(":(top,exclude){WORKTREES}"),
     ];
-    let found = Git::at(root).read(&args).await?;
+    let found = Git::plain(root).read(&args).await?;
     // A name with a slash behind it is another repository, and one with a line end cannot be written down line by line.
     let usable = |path: &&str| !path.is_empty() && !path.ends_with('/') && !path.contains('\n');
     Ok(found.split('\0').filter(usable).map(str::to_owned).collect())

@@ -32,7 +32,7 @@ pub(super) struct GitDirs {
 impl GitDirs {
     pub(super) async fn of(workspace: &Path) -> Result<GitDirs, ProvisionError> {
         let args = ["rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir"];
-        let told = Git::at(workspace).read(&args).await?;
+        let told = Git::plain(workspace).read(&args).await?;
         let (own, common) = told.split_once('\n').unwrap_or((&told, &told));
         Ok(GitDirs { own: own.into(), common: common.into() })
     }
@@ -61,7 +61,8 @@ pub(super) async fn hide(
     replace(&own, read(&users)?.as_bytes())?;
     add(&own, &lines)?;
     let own = own.to_string_lossy();
-    Ok(Git::at(workspace).write(&["config", "--worktree", "core.excludesFile", &own]).await?)
+    Git::plain(workspace).write(&["config", "--worktree", "core.excludesFile", &own]).await?;
+    Ok(())
 }
 
 /// Which of some paths git tracks in a workspace.
@@ -82,7 +83,7 @@ async fn listed(
         args.extend_from_slice(which);
         args.push("--");
         args.extend(some.iter().map(String::as_str));
-        let told = Git::at(workspace).read(&args).await?;
+        let told = Git::plain(workspace).read(&args).await?;
         found.extend(told.split('\0').filter(|path| !path.is_empty()).map(str::to_owned));
     }
     Ok(found)
@@ -91,7 +92,7 @@ async fn listed(
 /// What the user wants ignored everywhere, as the main checkout sees it.
 async fn users_excludes(root: &Path) -> Result<PathBuf, ProvisionError> {
     let args = ["config", "--type=path", "--default", "", "--get", "core.excludesFile"];
-    let told = Git::at(root).read(&args).await?;
+    let told = Git::plain(root).read(&args).await?;
     if !told.is_empty() {
         return Ok(root.join(told));
     }

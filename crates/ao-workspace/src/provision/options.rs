@@ -7,7 +7,7 @@ use std::time::Duration;
 use ao_core::SessionId;
 
 /// How workspaces are made ready.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
     /// Where each session has a folder with its logs.
     pub logs: PathBuf,

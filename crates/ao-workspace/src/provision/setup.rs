@@ -22,6 +22,7 @@ use super::options::Options;
 use super::put::{Places, put_all};
 use crate::git::Git;
 
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Where a set-up script finds the main checkout.
 const REPOSITORY: &str = "AO_REPOSITORY";
 
@@ -133,6 +134,8 @@ impl Run<'_> {
         log: &mut Log,
     ) -> Result<(), ProvisionError> {
         environment.set.insert(SETUP.into(), self.path.display().to_string());
+        // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
+        environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());
         let wanted = Wanted {
             session: self.session,
             attempt: self.attempt,
@@ -148,7 +151,8 @@ impl Run<'_> {
             environment: composed,
             mark: self.mark(),
             limit: self.timeout,
-            until: Instant::now() + self.timeout,
+            // A limit that no clock can hold is none that anybody would live to see.
+            until: Instant::now() + self.timeout.min(YEAR),
         };
         for command in commands {
             shell.run(command, log).await?;
@@ -174,7 +178,7 @@ fn secrets<'a>(
 
 /// The root of the main checkout, without links in it.
 async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
-    let root = Git::at(repository).read(&["rev-parse", "--show-toplevel"]).await?;
+    let root = Git::plain(repository).read(&["rev-parse", "--show-toplevel"]).await?;
     Path::new(&root).canonicalize().map_err(ProvisionError::file("find", root))
 }
 

@@ -86,12 +86,15 @@ async fn they_find_their_ports_and_settings_and_nothing_of_ours_in_their_environ
     let mut bench = Bench::with_commands(&["env"]).await;
     bench.plan.environment.set = [("MODE".into(), "dev".into()), ("PORT".into(), "1".into())].into();
     bench.plan.ports = [("PORT".into(), 4001)].into();
+    bench.plan.setup.timeout = Duration::MAX;
     bench.set_up().await.unwrap();
     let log = bench.log();
     let (session, root) = (format!("AO_SESSION={}", bench.session), bench.repo.path());
     let repository = format!("AO_REPOSITORY={}", root.display());
     let workspace = format!("AO_SETUP={}", bench.plan.path);
-    for line in ["MODE=dev", "PORT=4001", "AO_ATTEMPT=1", &session, &repository, &workspace] {
+    for line in
+        ["MODE=dev", "PORT=4001", "AO_ATTEMPT=1", "GIT_TERMINAL_PROMPT=0", &session, &repository, &workspace]
+    {
         assert!(log.lines().any(|known| known == line), "{line}\n{log}");
     }
     assert!(!log.contains("CARGO_MANIFEST_DIR"), "{log}");

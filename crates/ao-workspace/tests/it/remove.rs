@@ -22,7 +22,7 @@ async fn a_merged_one_goes_with_its_branch_and_leaves_a_rescue_ref() {
     assert_eq!(repo.remove(&tree.path).await, rescued());
     assert!(!tree.path.exists());
     assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main");
-    assert_eq!(repo.git(&["rev-parse", RESCUE]), tip);
+    assert_eq!(repo.git(&["rev-parse", &format!("{RESCUE}^{{commit}}")]), tip);
     assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 1);
 }
 

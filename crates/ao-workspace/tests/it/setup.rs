@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ao_core::setup::{Include, IncludeHow};
-use ao_ports::{Workspace, WorkspaceError};
+use ao_ports::{Removal, RemoveOrder, Workspace, WorkspaceError};
 
 use crate::provisioned::Bench;
 
@@ -261,6 +261,29 @@ async fn a_path_that_leaves_the_repository_is_refused_in_words() {
 }
 
 #[tokio::test]
+async fn a_workspace_that_goes_takes_nothing_of_the_main_checkout_with_it() {
+    let mut bench = Bench::new().await;
+    bench.main(".env", "x", 0o600);
+    bench.main("linked.yml", "x", 0o600);
+    bench.main("node_modules/a.js", "x", 0o644);
+    bench.desk("fix").await;
+    bench.plan.setup.include = copied(&[".env"]);
+    bench.plan.setup.include.push(Include { pattern: "linked.yml".into(), how: IncludeHow::Symlink });
+    bench.plan.setup.symlinks = vec!["node_modules".into()];
+    bench.set_up().await.unwrap();
+    let order = RemoveOrder { session: bench.session, ..bench.repo.order(bench.path()) };
+    let removal = bench.repo.worktrees.remove(&order).await.unwrap();
+    assert!(
+        matches!(removal, Removal::Removed { .. }),
+        "what was put there is no work to be kept: {removal:?}"
+    );
+    assert!(!bench.path().exists());
+    for path in [".env", "linked.yml", "node_modules/a.js"] {
+        assert_eq!(fs::read_to_string(bench.repo.path().join(path)).unwrap(), "x", "{path}");
+    }
+}
+
+#[tokio::test]
 async fn the_worktrees_slot_sets_up_by_the_same_way() {
     let mut bench = Bench::new().await;
     bench.main(".env", "x", 0o644);
@@ -272,7 +295,8 @@ async fn the_worktrees_slot_sets_up_by_the_same_way() {
         .set_up(bench.session, bench.attempt, &bench.plan)
         .await
         .expect_err("there is no place for logs");
-    let worktrees = worktrees.with_provision(bench.options.clone());
+    let provision = Some(bench.options.clone());
+    let worktrees = ao_workspace::Worktrees::with(ao_workspace::Options { provision, ..Default::default() });
     worktrees.set_up(bench.session, bench.attempt, &bench.plan).await.unwrap();
     assert_eq!(bench.read(".env"), "x");
 }

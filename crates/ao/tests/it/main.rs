@@ -4,4 +4,6 @@ mod demo;
 mod events;
 mod help;
 mod hook;
+mod logind;
+mod power;
 mod support;

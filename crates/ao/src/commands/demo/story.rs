@@ -218,7 +218,7 @@ async fn clean_up(
         &"main".to_owned(),
         "the branches",
     )?;
-    let rescue = git(&repository, &["rev-parse", &format!("refs/ao/rescue/{session}")]).await?;
+    let rescue = git(&repository, &["rev-parse", &format!("refs/ao/rescue/{session}^{{commit}}")]).await?;
     expect(rescue, &git(&repository, &["rev-parse", "main"]).await?, "the rescue ref")?;
     let greeting = std::fs::read_to_string(repository.join(FILE)).map_err(CommandError::environment)?;
     expect(greeting, &format!("Hello.\n{MESSAGE}\n"), "what main has")?;
