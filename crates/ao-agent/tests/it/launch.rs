@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, process};
 
-use ao_agent::{CommandAgent, Ground, Options, Prompt};
+use ao_agent::{CommandAgent, Ground, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId};
@@ -110,6 +110,7 @@ async fn a_conversation_is_resumed_by_its_name_unless_its_file_is_gone() {
             folder.path().display()
         )),
         prompt: Prompt::Typed,
+        screen: ScreenOptions { draft: Some("^> (?P<text>.*)$".into()), ..ScreenOptions::default() },
         ..Options::default()
     };
     let stage = agent_with(&Arc::new(Buffers::default()), options);
@@ -157,4 +158,6 @@ fn what_cannot_work_is_refused_at_once() {
     assert_eq!(hooks, "`mine` is to run hooks, but there is nobody to hear them");
     let pipes = Options { prompt: Prompt::Typed, io: Some(Io::Pipes), ..Options::default() };
     assert!(refused(pipes).contains("needs a terminal"));
+    let unproven = Options { prompt: Prompt::Typed, ..Options::default() };
+    assert!(refused(unproven).starts_with("nothing would prove"));
 }

@@ -47,20 +47,13 @@ pub(crate) struct Set {
     pub(crate) hooks: bool,
     /// With the launch.
     pub(crate) prompt: Option<&'static str>,
-    pub(crate) human_quiet: Duration,
+    pub(crate) human_quiet_ms: u64,
     pub(crate) interrupt: Option<&'static str>,
 }
 
 impl Default for Set {
     fn default() -> Set {
-        Set {
-            script: "",
-            hooks: true,
-            on: On::Pty,
-            prompt: None,
-            human_quiet: Duration::from_millis(200),
-            interrupt: Some("\x1b"),
-        }
+        Set { script: "", hooks: true, on: On::Pty, prompt: None, human_quiet_ms: 0, interrupt: Some("\x1b") }
     }
 }
 
@@ -107,7 +100,7 @@ pub(crate) fn options(set: &Set, home: &Home, hook: Option<PathBuf>) -> Options 
         keys: Keys {
             interrupt: set.interrupt.map(str::to_owned),
             answers: [("yes", "1"), ("no", "2")].map(|(word, key)| (word.into(), key.into())).into(),
-            human_quiet: set.human_quiet,
+            human_quiet_ms: set.human_quiet_ms,
             ..Keys::default()
         },
         ..Options::default()

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_agent::sanitise;
 use ao_core::evidence::Reading;
-use ao_ports::{Agent, Answered, Delivered};
+use ao_ports::{Agent, Answered, DeliverOrder, Delivered};
 
 use crate::stage::{CONVERSATION, EVERYWHERE, On, Set, Stage};
 
@@ -61,7 +61,6 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
     stage.shows("❯ 1. Yes").await;
     stage.person_types("\x1b[B").await;
     let before = stage.shows("❯ 2. No").await;
-    tokio::time::sleep(Duration::from_millis(250)).await;
     let delivered = stage.deliver(1, 1, "1\ngo on").await;
     assert_eq!(held(&delivered), "a question is open: May I?");
     let Delivered::Held { signals, .. } = delivered else { unreachable!() };
@@ -79,8 +78,7 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
 /// acceptance: M4
 #[tokio::test]
 async fn a_persons_draft_is_left_as_it_is() {
-    let human_quiet = Duration::from_secs(2);
-    let stage = Stage::set(Set { human_quiet, on: On::Shim, ..Set::default() }).await;
+    let stage = Stage::set(Set { human_quiet_ms: 2000, on: On::Shim, ..Set::default() }).await;
     stage.at_prompt().await;
     stage.person_types("half a  thought").await;
     stage.shows("half a  thought").await;
@@ -89,11 +87,18 @@ async fn a_persons_draft_is_left_as_it_is() {
     let Delivered::Held { signals, .. } = delivered else { unreachable!() };
     assert_eq!(signals[0].reading, Reading::HumanTyped);
     // However long they pause.
-    tokio::time::sleep(human_quiet).await;
-    for tries in 1..=2 {
-        let delivered = stage.deliver(1, tries, "thought").await;
-        assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
-    }
+    let after_a_pause = async {
+        loop {
+            let delivered = stage.deliver(1, 2, "thought").await;
+            if held(&delivered) != "a person is typing" {
+                return delivered;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let delivered =
+        tokio::time::timeout(Duration::from_secs(30), after_a_pause).await.expect("the pause ends");
+    assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
     assert_eq!(stage.home.draft(CONVERSATION), "half a  thought");
     assert_eq!(stage.turns(), [""; 0]);
 }
@@ -116,6 +121,41 @@ async fn a_running_turn_goes_on_unless_the_message_interrupts() {
     assert_eq!(stage.turns(), ["first [[work 10m]]", "stop", "second"]);
     let entries = stage.home.entries(CONVERSATION);
     assert_eq!(entries.iter().filter(|entry| entry["type"] == "interrupted").count(), 1);
+}
+
+#[tokio::test]
+async fn a_message_does_not_interrupt_the_turn_that_it_has_begun_itself() {
+    for on in EVERYWHERE {
+        let set = Set { script: "lose-hook UserPromptSubmit", on, ..Set::default() };
+        let stage = Stage::set(set).await;
+        stage.at_prompt().await;
+        let text = "at once [[work 10m]]";
+        for tries in 1..=3 {
+            let order = DeliverOrder { interrupt: true, ..stage.order(1, tries, text) };
+            assert_eq!(stage.agent.deliver(&order).await, Ok(Delivered::Written));
+            stage.shows("working…").await;
+        }
+        assert_eq!(stage.turns(), [text]);
+        assert!(stage.home.entries(CONVERSATION).iter().all(|entry| entry["type"] != "interrupted"));
+    }
+}
+
+#[tokio::test]
+async fn what_it_was_started_with_is_not_typed_again_though_its_proof_is_lost() {
+    for on in EVERYWHERE {
+        let set = Set { script: "lose-hook UserPromptSubmit", prompt: Some("go"), on, ..Set::default() };
+        let mut stage = Stage::set(set).await;
+        stage.shows("1 turns").await;
+        stage.restart().await;
+        for tries in 2..=4 {
+            stage.at_prompt().await;
+            assert_eq!(stage.deliver(1, tries, "go").await, Delivered::Written);
+        }
+        assert_eq!(stage.turns(), ["go"]);
+        // Said by somebody, it is a message like any other.
+        stage.deliver(2, 1, "go").await;
+        stage.shows("2 turns").await;
+    }
 }
 
 /// acceptance: M6
