@@ -45,12 +45,13 @@ pub(crate) async fn allow_own_settings(repository: &Repository) -> Result<(), Tr
     Ok(())
 }
 
-/// Gives a tree its identity, behind what else stands in the file. No git does its housekeeping there either: it would
-/// go on behind the agent's back, and be found working in a tree that is to be removed.
+/// Gives a tree its identity, behind what else stands in the file. No git does its housekeeping or watches files there
+/// either: that goes on behind the agent's back, and is found working in a tree that is to be removed.
 pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), TreeError> {
     let own = section("user", &[("name", &format!("Agent {session}")), ("email", &email(session))])
         + &section("gc", &[("auto", "0")])
-        + &section("maintenance", &[("auto", "false")]);
+        + &section("maintenance", &[("auto", "false")])
+        + &section("core", &[("fsmonitor", "false")]);
     append(file, &own)
 }
 

@@ -200,8 +200,7 @@ impl Git {
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true);
+            .stderr(Stdio::piped());
         if self.apart {
             command.process_group(0);
         }
@@ -249,8 +248,9 @@ impl Drop for Group {
     fn drop(&mut self) {
         let pid = self.0.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
         if let Some(pid) = pid {
-            // It may have ended just now, which is what is wanted.
-            rustix::process::kill_process_group(pid, rustix::process::Signal::KILL).ok();
+            // By a signal that git can clear up after: killed, it would leave its locks behind. It may have ended just
+            // now, which is what is wanted.
+            rustix::process::kill_process_group(pid, rustix::process::Signal::TERM).ok();
         }
     }
 }

@@ -140,7 +140,8 @@ impl Repository {
 
     /// The git directory of the worktree at `path`, which need not exist any more.
     pub(crate) fn git_dir_of(&self, path: &Path) -> Option<PathBuf> {
-        self.git_dirs().find(|git_dir| place_of(git_dir).is_some_and(|place| same(&place, path)))
+        let places = self.git_dirs().filter_map(|git_dir| place_of(&git_dir).map(|place| (git_dir, place)));
+        find(places.collect(), path, |(_, place)| place).map(|(git_dir, _)| git_dir)
     }
 }
 
@@ -149,6 +150,21 @@ pub(crate) fn place_of(git_dir: &Path) -> Option<PathBuf> {
     let told = fs::read_to_string(git_dir.join("gitdir")).ok()?;
     // Newer versions of git can write it relative to where it stands.
     git_dir.join(told.trim_end()).parent().map(Path::to_owned)
+}
+
+/// The worktree at a path, from a list of them.
+pub(crate) fn at<'a>(listed: &'a [Listed], path: &Path) -> Option<&'a Listed> {
+    find(listed.iter().collect(), path, |listed| &listed.path)
+}
+
+/// What is at a path. First by the very path: to follow links for each of many worktrees takes longer than all the rest.
+fn find<T>(mut among: Vec<T>, path: &Path, place: impl Fn(&T) -> &Path) -> Option<T> {
+    if let Some(found) = among.iter().position(|it| place(it) == path) {
+        return Some(among.swap_remove(found));
+    }
+    let path = path.canonicalize().ok()?;
+    let found = among.iter().position(|it| place(it).canonicalize().is_ok_and(|place| place == path))?;
+    Some(among.swap_remove(found))
 }
 
 /// Whether two paths lead to the same place, however they get there.

@@ -1,16 +1,18 @@
 //! What is known of an agent, in files, so that the next daemon and the helpers know it too.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ao_core::Attempt;
 use ao_ports::{ProcessRef, RuntimeError};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::helper::FINISH;
 use crate::host::{self, Key};
 
 /// The folder of one agent.
@@ -96,6 +98,15 @@ impl Place {
 
     pub(super) fn is_launched(&self) -> bool {
         self.dir.join(LAUNCHED).exists()
+    }
+
+    /// Whether somebody keeps the output: its keeper has the pipe open by which it is told of the end.
+    pub(super) fn is_kept(&self) -> bool {
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(self.dir.join(FINISH))
+            .is_ok()
     }
 
     /// The output has come to its end, whatever has become of the agent.

@@ -78,15 +78,15 @@ pub(super) struct Shared {
     /// One thing at a time is done to an agent. Held only to look one up; grows with the attempts of one daemon.
     turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
     /// For whoever waits for the typing.
-    news: Mutex<Option<mpsc::Receiver<News>>>,
+    news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
 }
 
 impl Tmux {
     /// Needs to be called within a tokio runtime. Starts nothing until it is asked to.
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Tmux {
         let server = Server::of(&options);
-        // Only the latest news matters.
-        let (sender, news) = mpsc::channel(1);
+        // Without a bound: it comes no faster than people do, and at most once a second while they type.
+        let (sender, news) = mpsc::unbounded_channel();
         let control = Control::new(server.clone(), sender);
         Tmux {
             shared: Arc::new(Shared {

@@ -184,7 +184,7 @@ pub(super) fn keeping(pane: &str, place: &str) -> [String; 2] {
     [
         format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
         // The command is put together by tmux from what it has as options: those are taken as they are.
-        format!("pipe-pane -o -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
+        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
     ]
 }
 

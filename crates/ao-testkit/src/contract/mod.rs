@@ -3,3 +3,4 @@
 //! A story knows only the port. What it needs of the adapter comes from a bench, which each adapter's tests bring along.
 
 pub mod runtime;
+pub mod workspace;

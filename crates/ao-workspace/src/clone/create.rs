@@ -87,6 +87,14 @@ async fn copy(source: &Repository, partial: &Path, plan: &WorkspacePlan) -> Resu
     Ok(())
 }
 
+/// An address that is good in another folder too.
+fn from_here(source: &Repository, address: String) -> String {
+    match address.starts_with("./") || address.starts_with("../") {
+        true => source.root.join(address).to_string_lossy().into_owned(),
+        false => address,
+    }
+}
+
 /// Makes of a bare copy what the session works in.
 async fn furnish(
     shop: &Shop,
@@ -103,7 +111,15 @@ async fn furnish(
         let args =
             ["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance"];
         tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
-        tree.writer()?.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        let git = tree.writer()?;
+        let origin = from_here(source, origin);
+        git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        // It followed what the source has checked out, which is the user's business.
+        let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));
+        match source.commit(&base).await? {
+            Some(_) => git.write(&["symbolic-ref", head, &base]).await.map_err(what())?,
+            None => git.write(&["remote", "set-head", "origin", "--delete"]).await.map_err(what())?,
+        };
     }
     if let Some(snapshot) = &start.snapshot {
         let from = source.root.to_string_lossy();

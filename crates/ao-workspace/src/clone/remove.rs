@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use ao_core::workspace::reasons_to_keep;
+use ao_core::workspace::{KeepReason, reasons_to_keep};
 use ao_ports::{Removal, RemoveOrder};
 
 use super::{create, place, subject};
@@ -51,11 +51,7 @@ pub(super) async fn remove(
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
-async fn judged(
-    source: &Repository,
-    path: &Path,
-    order: &RemoveOrder,
-) -> Vec<ao_core::workspace::KeepReason> {
+async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = processes::any_inside(path).await;
     reasons_to_keep(&subject::facts(source, path, order, process_inside).await)
 }

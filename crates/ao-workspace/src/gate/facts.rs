@@ -64,10 +64,7 @@ pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
         (Some(true), _) | (_, Some(true)) => Some(true),
         (found, inside) => found.and(inside),
     };
-    let branch = match git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await {
-        Ok(branch) => Some(branch),
-        Err(_) => None,
-    };
+    let branch = git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok();
     let own = own_branches(&subject.own, branch.as_ref().and_then(Option::as_deref));
     let detached = match branch {
         Some(Some(_)) => Some(false),

@@ -8,7 +8,7 @@ use ao_ports::Made;
 use crate::error::TreeError;
 use crate::marker::{Adopted, Marker};
 use crate::own::{Kind, git_dir};
-use crate::repository::{Repository, same};
+use crate::repository::{Repository, at, same};
 
 /// Notes that a session works there, so that no other one does. The caller holds the repository's queue.
 pub(super) async fn adopt(
@@ -35,7 +35,7 @@ pub(super) async fn adopt(
         Some(user) => user.base,
         None => {
             let listed = repository.worktrees().await?;
-            let head = match listed.iter().find(|listed| same(&listed.path, &place)) {
+            let head = match at(&listed, &place) {
                 Some(listed) => repository.head_of(listed).await?,
                 None => None,
             };

@@ -18,7 +18,7 @@ use crate::error::TreeError;
 use crate::git::GitError;
 use crate::marker::{Intent, Marker};
 use crate::own::OwnTree;
-use crate::repository::{Listed, Repository, same};
+use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
 use crate::{checkout, config};
@@ -33,6 +33,8 @@ pub(super) async fn create(
 ) -> Result<Made, TreeError> {
     let intent = match found(repository, path, session, plan)? {
         Found::Whole(marker) => {
+            // An agent that is started again must not be put into whatever has taken the tree's place.
+            OwnTree::worktree(repository, path, session)?;
             settle(repository, path, session)?;
             return Ok(made(path, &marker.base));
         }
@@ -94,7 +96,7 @@ async fn register(
     intent: Option<Intent>,
 ) -> Result<Intent, TreeError> {
     let listed = repository.worktrees().await?;
-    let here = listed.iter().find(|listed| same(&listed.path, path));
+    let here = at(&listed, path);
     let marked = match repository.git_dir_of(path) {
         Some(git_dir) => Marker::read(&git_dir)?.is_some(),
         None => false,

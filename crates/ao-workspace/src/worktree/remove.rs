@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_core::workspace::reasons_to_keep;
+use ao_core::workspace::{KeepReason, reasons_to_keep};
 use ao_ports::{Removal, RemoveOrder};
 
 use super::{adopt, create, place, removing, subject};
@@ -11,7 +11,7 @@ use crate::error::TreeError;
 use crate::gate::{self, Elsewhere};
 use crate::marker::{Intent, Marker};
 use crate::own::OwnTree;
-use crate::repository::{Repository, same};
+use crate::repository::{Repository, at};
 use crate::shop::Shop;
 use crate::{fetch, rescue, start};
 
@@ -34,8 +34,7 @@ pub(super) async fn remove(
         Some(gone) => return already_gone(repository, order, &gone).await,
         None => return Ok(Removal::Removed { rescue: rescue::known(&repository.git, order.session).await? }),
     };
-    let process_inside = gate::processes::any_inside(&path).await;
-    let reasons = reasons_to_keep(&subject::facts(repository, &path, order, process_inside).await);
+    let reasons = judged(repository, &path, order).await;
     if !reasons.is_empty() {
         adopt::release(repository, order.session, &path)?;
         return Ok(Removal::Kept { reasons });
@@ -47,6 +46,11 @@ pub(super) async fn remove(
     take_away(repository, order, &tree).await?;
     drop_branch(repository, order, &rescue).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
+}
+
+async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
+    let process_inside = gate::processes::any_inside(path).await;
+    reasons_to_keep(&subject::facts(repository, path, order, process_inside).await)
 }
 
 /// Lets git remove the worktree; if it cannot, it is as if nobody had tried.
@@ -87,7 +91,7 @@ async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> 
     }
     let turn = shop.queues.turn(&repository.common_dir).await;
     let listed = repository.worktrees().await?;
-    match listed.iter().find(|listed| same(&listed.path, &intent.path)) {
+    match at(&listed, &intent.path) {
         Some(half_made) if intent.path.exists() => {
             create::resume(repository, half_made, &intent).await?;
             drop(turn);
@@ -114,7 +118,7 @@ async fn already_gone(
     path: &Path,
 ) -> Result<Removal, TreeError> {
     let listed = repository.worktrees().await?;
-    if let Some(entry) = listed.iter().find(|listed| same(&listed.path, path))
+    if let Some(entry) = at(&listed, path)
         && let Some(git_dir) = repository.git_dir_of(path)
         && Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
     {

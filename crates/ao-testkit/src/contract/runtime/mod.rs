@@ -24,7 +24,7 @@ pub use life::*;
 pub use output::*;
 pub use screen::*;
 pub use start::*;
-pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until};
+pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
 pub use write::*;
 
 /// Expands to one test for each story, all on benches of their own.
