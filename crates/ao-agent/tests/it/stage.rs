@@ -1,6 +1,7 @@
 //! A scripted agent on a real terminal, with the adapter that reads it and types at it, and hooks that are heard.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,7 +15,8 @@ use ao_ports::{
     Agent, AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
-use ao_runtime::{AttachOptions, Processes, Shim};
+use ao_runtime::tmux::Tmux;
+use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
 use ao_testkit::pty::{PtyRuntime, WallClock};
 use ao_testkit::scripted::{Home, program};
 use tempfile::TempDir;
@@ -35,15 +37,17 @@ pub(crate) enum On {
     ForgetfulPty,
     /// The product's own runtime.
     Shim,
+    /// Panes of tmux, at which nobody sits.
+    Tmux,
 }
 
-pub(crate) const EVERYWHERE: [On; 3] = [On::Pty, On::ForgetfulPty, On::Shim];
+pub(crate) const EVERYWHERE: [On; 4] = [On::Pty, On::ForgetfulPty, On::Shim, On::Tmux];
 
 /// How the stage is set.
-pub(crate) struct Set {
+pub(crate) struct Set<'a> {
     pub(crate) on: On,
     /// The scripted agent's settings.
-    pub(crate) script: &'static str,
+    pub(crate) script: &'a str,
     pub(crate) hooks: bool,
     /// With the launch.
     pub(crate) prompt: Option<&'static str>,
@@ -51,22 +55,24 @@ pub(crate) struct Set {
     pub(crate) interrupt: Option<&'static str>,
 }
 
-impl Default for Set {
-    fn default() -> Set {
+impl Default for Set<'_> {
+    fn default() -> Self {
         Set { script: "", hooks: true, on: On::Pty, prompt: None, human_quiet_ms: 0, interrupt: Some("\x1b") }
     }
 }
 
 /// A runtime with a person at its terminals.
-#[derive(Clone)]
 enum Place {
     Pty(Arc<PtyRuntime>),
     Shim(Arc<Processes>),
+    Tmux(Arc<Tmux>, TempDir),
 }
 
 pub(crate) struct Stage {
     session: SessionId,
     place: Place,
+    /// A person who types stays, as what is typed by one who leaves at once may be lost.
+    viewer: tokio::sync::Mutex<Option<Attachment>>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) agent: Arc<CommandAgent>,
     pub(crate) notebook: Arc<Notebook>,
@@ -79,7 +85,7 @@ pub(crate) struct Stage {
 }
 
 /// The options of the scripted agent, as a manifest would have them.
-pub(crate) fn options(set: &Set, home: &Home, hook: Option<PathBuf>) -> Options {
+pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Options {
     let conversation = |flag: &str| vec![flag.to_owned(), "{conversation}".to_owned()];
     let mut options = Options {
         name: "scripted".into(),
@@ -139,7 +145,7 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
 
 impl Stage {
     /// Launches the agent as the engine would.
-    pub(crate) async fn set(set: Set) -> Stage {
+    pub(crate) async fn set(set: Set<'_>) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::new(folder.path().join("home"));
         let leaves = program().with_file_name("leave-hook");
@@ -153,6 +159,7 @@ impl Stage {
             process: ProcessRef(String::new()),
             runtime: place.runtime(),
             place,
+            viewer: tokio::sync::Mutex::default(),
             home,
             options,
             folder,
@@ -266,9 +273,13 @@ impl Stage {
         match &self.place {
             Place::Pty(runtime) => runtime.person_types(&self.process, keys).unwrap(),
             Place::Shim(runtime) => {
-                let mut viewer = runtime.attach(&self.process, AttachOptions::default()).await.unwrap();
-                viewer.type_bytes(keys.as_bytes()).await.unwrap();
+                let mut viewer = self.viewer.lock().await;
+                if viewer.is_none() {
+                    *viewer = runtime.attach(&self.process, AttachOptions::default()).await.ok();
+                }
+                viewer.as_mut().unwrap().type_bytes(keys.as_bytes()).await.unwrap();
             }
+            Place::Tmux(..) => panic!("nobody sits at it"),
         }
     }
 
@@ -320,6 +331,13 @@ impl Place {
                 let options = ao_runtime::Options::new(folder.join("processes"), shim);
                 Place::Shim(Arc::new(Processes::new(options, Arc::new(WallClock))))
             }
+            On::Tmux => {
+                // A folder with a short path, as its socket needs one.
+                let state = tempfile::tempdir().unwrap();
+                let helper = vec![program().with_file_name("ao-tmux").display().to_string()];
+                let options = ao_runtime::tmux::Options::new(state.path(), helper);
+                Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state)
+            }
         }
     }
 
@@ -327,6 +345,7 @@ impl Place {
         match self {
             Place::Pty(runtime) => runtime.clone(),
             Place::Shim(runtime) => runtime.clone(),
+            Place::Tmux(runtime, _) => runtime.clone(),
         }
     }
 }
@@ -341,6 +360,10 @@ impl Drop for Stage {
             let _ = tokio.block_on(runtime.end(&order));
         });
         let _ = ends.join();
+        if let Place::Tmux(_, state) = &self.place {
+            let socket = state.path().join("socket");
+            let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
+        }
     }
 }
 

@@ -26,10 +26,10 @@ fn long_text() -> String {
 async fn a_long_text_is_one_turn_though_two_enters_are_swallowed() {
     let text = long_text();
     assert!(text.len() > 8000);
-    for script in
-        ["swallow-enters 2", "swallow-enters 2; collapse-paste 5", "swallow-enters 2; slow-redraw 1ms"]
-    {
-        let stage = Stage::set(Set { script, ..Set::default() }).await;
+    let looks = ["slow-redraw 1ms", "collapse-paste 5", "alternate-screen", "remind-after 1ms"];
+    for (look, on) in looks.into_iter().zip(EVERYWHERE) {
+        let script = format!("swallow-enters 2; {look}");
+        let stage = Stage::set(Set { script: &script, on, ..Set::default() }).await;
         stage.at_prompt().await;
         stage.deliver(1, 1, &text).await;
         stage.reported("Taken").await;
