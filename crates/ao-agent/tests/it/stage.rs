@@ -1,7 +1,6 @@
 //! A scripted agent on a real terminal, with the adapter that reads it and types at it, and hooks that are heard.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,33 +14,17 @@ use ao_ports::{
     Agent, AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
-use ao_runtime::tmux::Tmux;
-use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
-use ao_testkit::pty::{PtyRuntime, WallClock};
+use ao_testkit::pty::WallClock;
 use ao_testkit::scripted::{Home, program};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
+use crate::place::{On, Place};
 use crate::support::{ATTEMPT, Notebook};
 
 pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
 const BOUND: Duration = Duration::from_secs(30);
-
-/// Where the agent runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum On {
-    /// A terminal in the memory of the test.
-    Pty,
-    /// The same, but it does not know which writes it has made.
-    ForgetfulPty,
-    /// The product's own runtime.
-    Shim,
-    /// Panes of tmux, at which nobody sits.
-    Tmux,
-}
-
-pub(crate) const EVERYWHERE: [On; 4] = [On::Pty, On::ForgetfulPty, On::Shim, On::Tmux];
 
 /// How the stage is set.
 pub(crate) struct Set<'a> {
@@ -61,18 +44,9 @@ impl Default for Set<'_> {
     }
 }
 
-/// A runtime with a person at its terminals.
-enum Place {
-    Pty(Arc<PtyRuntime>),
-    Shim(Arc<Processes>),
-    Tmux(Arc<Tmux>, TempDir),
-}
-
 pub(crate) struct Stage {
     session: SessionId,
     place: Place,
-    /// A person who types stays, as what is typed by one who leaves at once may be lost.
-    viewer: tokio::sync::Mutex<Option<Attachment>>,
     pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) agent: Arc<CommandAgent>,
     pub(crate) notebook: Arc<Notebook>,
@@ -159,7 +133,6 @@ impl Stage {
             process: ProcessRef(String::new()),
             runtime: place.runtime(),
             place,
-            viewer: tokio::sync::Mutex::default(),
             home,
             options,
             folder,
@@ -270,17 +243,7 @@ impl Stage {
     }
 
     pub(crate) async fn person_types(&self, keys: &str) {
-        match &self.place {
-            Place::Pty(runtime) => runtime.person_types(&self.process, keys).unwrap(),
-            Place::Shim(runtime) => {
-                let mut viewer = self.viewer.lock().await;
-                if viewer.is_none() {
-                    *viewer = runtime.attach(&self.process, AttachOptions::default()).await.ok();
-                }
-                viewer.as_mut().unwrap().type_bytes(keys.as_bytes()).await.unwrap();
-            }
-            Place::Tmux(..) => panic!("nobody sits at it"),
-        }
+        self.place.person_types(&self.process, keys).await;
     }
 
     pub(crate) fn turns(&self) -> Vec<String> {
@@ -321,35 +284,6 @@ impl Stage {
     }
 }
 
-impl Place {
-    fn new(on: On, folder: &Path) -> Place {
-        match on {
-            On::Pty => Place::Pty(Arc::new(PtyRuntime::new(false))),
-            On::ForgetfulPty => Place::Pty(Arc::new(PtyRuntime::new(true))),
-            On::Shim => {
-                let shim = Shim { program: program().with_file_name("ao-shim"), args: vec![] };
-                let options = ao_runtime::Options::new(folder.join("processes"), shim);
-                Place::Shim(Arc::new(Processes::new(options, Arc::new(WallClock))))
-            }
-            On::Tmux => {
-                // A folder with a short path, as its socket needs one.
-                let state = tempfile::tempdir().unwrap();
-                let helper = vec![program().with_file_name("ao-tmux").display().to_string()];
-                let options = ao_runtime::tmux::Options::new(state.path(), helper);
-                Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state)
-            }
-        }
-    }
-
-    fn runtime(&self) -> Arc<dyn Runtime> {
-        match self {
-            Place::Pty(runtime) => runtime.clone(),
-            Place::Shim(runtime) => runtime.clone(),
-            Place::Tmux(runtime, _) => runtime.clone(),
-        }
-    }
-}
-
 /// What outlives a daemon would outlive a test as well.
 impl Drop for Stage {
     fn drop(&mut self) {
@@ -360,10 +294,6 @@ impl Drop for Stage {
             let _ = tokio.block_on(runtime.end(&order));
         });
         let _ = ends.join();
-        if let Place::Tmux(_, state) = &self.place {
-            let socket = state.path().join("socket");
-            let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
-        }
     }
 }
 

@@ -6,7 +6,8 @@ use ao_agent::sanitise;
 use ao_core::evidence::Reading;
 use ao_ports::{Agent, Answered, DeliverOrder, Delivered};
 
-use crate::stage::{CONVERSATION, EVERYWHERE, On, Set, Stage};
+use crate::place::{On, everywhere};
+use crate::stage::{CONVERSATION, Set, Stage};
 
 fn held(delivered: &Delivered) -> &str {
     match delivered {
@@ -24,19 +25,24 @@ fn long_text() -> String {
 /// acceptance: M1
 #[tokio::test]
 async fn a_long_text_is_one_turn_though_two_enters_are_swallowed() {
-    let text = long_text();
-    assert!(text.len() > 8000);
-    let looks = ["slow-redraw 1ms", "collapse-paste 5", "alternate-screen", "remind-after 1ms"];
-    for (look, on) in looks.into_iter().zip(EVERYWHERE) {
-        let script = format!("swallow-enters 2; {look}");
-        let stage = Stage::set(Set { script: &script, on, ..Set::default() }).await;
+    everywhere(|on| async move {
+        let text = long_text();
+        assert!(text.len() > 8000);
+        let script = match on {
+            On::Pty => "swallow-enters 2; slow-redraw 1ms",
+            On::ForgetfulPty => "swallow-enters 2; alternate-screen",
+            On::Shim => "swallow-enters 2; collapse-paste 5",
+            On::Tmux => "swallow-enters 2",
+        };
+        let stage = Stage::set(Set { script, on, ..Set::default() }).await;
         stage.at_prompt().await;
         stage.deliver(1, 1, &text).await;
         stage.reported("Taken").await;
-        assert_eq!(stage.turns(), [text.as_str()], "{script}");
-        assert_eq!(stage.home.enters(CONVERSATION), [true, true, false], "{script}");
-        assert_eq!(stage.notebook.turns().len(), 1, "{script}");
-    }
+        assert_eq!(stage.turns(), [text.as_str()], "{on:?}");
+        assert_eq!(stage.home.enters(CONVERSATION), [true, true, false], "{on:?}");
+        assert_eq!(stage.notebook.turns().len(), 1, "{on:?}");
+    })
+    .await;
 }
 
 /// acceptance: M2
@@ -125,7 +131,7 @@ async fn a_running_turn_goes_on_unless_the_message_interrupts() {
 
 #[tokio::test]
 async fn a_message_does_not_interrupt_the_turn_that_it_has_begun_itself() {
-    for on in EVERYWHERE {
+    everywhere(|on| async move {
         let set = Set { script: "lose-hook UserPromptSubmit", on, ..Set::default() };
         let stage = Stage::set(set).await;
         stage.at_prompt().await;
@@ -137,12 +143,13 @@ async fn a_message_does_not_interrupt_the_turn_that_it_has_begun_itself() {
         }
         assert_eq!(stage.turns(), [text]);
         assert!(stage.home.entries(CONVERSATION).iter().all(|entry| entry["type"] != "interrupted"));
-    }
+    })
+    .await;
 }
 
 #[tokio::test]
 async fn what_it_was_started_with_is_not_typed_again_though_its_proof_is_lost() {
-    for on in EVERYWHERE {
+    everywhere(|on| async move {
         let set = Set { script: "lose-hook UserPromptSubmit", prompt: Some("go"), on, ..Set::default() };
         let mut stage = Stage::set(set).await;
         stage.shows("1 turns").await;
@@ -155,13 +162,14 @@ async fn what_it_was_started_with_is_not_typed_again_though_its_proof_is_lost() 
         // Said by somebody, it is a message like any other.
         stage.deliver(2, 1, "go").await;
         stage.shows("2 turns").await;
-    }
+    })
+    .await;
 }
 
 /// acceptance: M6
 #[tokio::test]
 async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
-    for on in EVERYWHERE {
+    everywhere(|on| async move {
         let set = Set { script: "swallow-enters 3", on, ..Set::default() };
         let mut stage = Stage::set(set).await;
         stage.at_prompt().await;
@@ -180,7 +188,8 @@ async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
         stage.deliver(2, 1, "fix it").await;
         stage.reported("Taken \"fix it\"").await;
         assert_eq!(stage.turns(), ["fix it"; 2], "one for each delivery");
-    }
+    })
+    .await;
 }
 
 /// acceptance: M7
