@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ao_ports::{ProcessRef, Runtime};
 use ao_runtime::tmux::Tmux;
@@ -12,6 +13,9 @@ use ao_testkit::scripted::program;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+
+/// There is nothing that an agent of a test has to end in peace.
+const GRACE: Duration = Duration::from_millis(300);
 
 /// Where the agent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,14 +57,20 @@ impl Place {
             On::ForgetfulPty => Place::Pty(Arc::new(PtyRuntime::new(true))),
             On::Shim => {
                 let shim = Shim { program: program().with_file_name("ao-shim"), args: vec![] };
-                let options = ao_runtime::Options::new(folder.join("processes"), shim);
+                let options = ao_runtime::Options {
+                    grace: GRACE,
+                    ..ao_runtime::Options::new(folder.join("processes"), shim)
+                };
                 Place::Shim(Arc::new(Processes::new(options, Arc::new(WallClock))), Mutex::default())
             }
             On::Tmux => {
                 // A folder with a short path, as its socket needs one.
                 let state = tempfile::tempdir().unwrap();
                 let helper = vec![program().with_file_name("ao-tmux").display().to_string()];
-                let options = ao_runtime::tmux::Options::new(state.path(), helper);
+                let options = ao_runtime::tmux::Options {
+                    grace: GRACE,
+                    ..ao_runtime::tmux::Options::new(state.path(), helper)
+                };
                 Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state)
             }
         }

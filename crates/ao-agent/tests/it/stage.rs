@@ -287,6 +287,10 @@ impl Stage {
 /// What outlives a daemon would outlive a test as well.
 impl Drop for Stage {
     fn drop(&mut self) {
+        // Its server is ended with all that runs in it.
+        if matches!(self.place, Place::Tmux(..)) {
+            return;
+        }
         let order = EndOrder { session: self.session, attempt: ATTEMPT, process: Some(self.process.clone()) };
         let runtime = self.runtime.clone();
         let ends = std::thread::spawn(move || {
