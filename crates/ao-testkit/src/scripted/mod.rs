@@ -78,6 +78,28 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// What its screens look like, and which keys it knows, as `ao_agent::Options` are written in JSON. Program and environment
+/// are the test's to add.
+pub const MANIFEST: &str = r#"{
+    "name": "scripted",
+    "args": ["--conversation", "{conversation}"],
+    "resume": ["--resume", "{conversation}"],
+    "prompt": "typed",
+    "hooks": true,
+    "screen": {
+        "prompt": "^│ >( |$)",
+        "busy": "^[✻✽✶✢] (?P<doing>\\w+)… \\(",
+        "dialog": "^│ (?P<question>[^\\n]*)\\n│ [❯ ] 1\\. ",
+        "limit": "hit your limit · resets (?P<time>[0-9:apm ]+)",
+        "draft": "^│ [> ](?: (?P<text>.*))?$",
+        "pasted": "\\[Pasted text #\\d+ \\+\\d+ lines\\]"
+    },
+    "keys": {
+        "interrupt": "\u001b",
+        "answers": { "yes": "1", "no": "2", "1": "1", "2": "2", "3": "3" }
+    }
+}"#;
+
 /// Finds the program beside the test that is running.
 ///
 /// Cargo builds it there for the tests of this crate and of the whole workspace. A crate that is tested alone has an example
