@@ -132,7 +132,7 @@ mod tests {
         fn a_clean_text_has_no_controls_and_stays_as_it_is(text in "(\\PC|[\\x00-\\x1f\\x7f-\\u{9f}\\[\\]~;0-9]){0,200}") {
             let clean = sanitise(&text);
             prop_assert!(clean.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
-            prop_assert_eq!(sanitise(&clean), clean.clone());
+            prop_assert_eq!(&sanitise(&clean), &clean);
             if !text.chars().any(char::is_control) {
                 prop_assert_eq!(clean, text);
             }

@@ -83,11 +83,6 @@ impl PtyRuntime {
         bounded.unwrap_or_else(|_| panic!("the screen stays at:\n{}", self.text(process)))
     }
 
-    /// How many writes the process got.
-    pub fn writes(&self, process: &ProcessRef) -> usize {
-        self.process(process).map_or(0, |process| lock(&process.written).len())
-    }
-
     fn process(&self, process: &ProcessRef) -> Result<Arc<Process>, RuntimeError> {
         let known = lock(&self.processes).get(&process.0).cloned();
         known.ok_or_else(|| RuntimeError::Failed(format!("there is no process {}", process.0)))

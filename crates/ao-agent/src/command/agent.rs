@@ -26,6 +26,7 @@ use super::patterns::{PatternError, Patterns};
 use super::watching::signal;
 use super::{launch, memory};
 use crate::hook::{History, Spool};
+use crate::text::sanitise;
 
 /// A spinner that has not moved for so long may be a picture of one.
 const MOVES: Duration = Duration::from_secs(10);
@@ -49,6 +50,8 @@ pub enum OptionsError {
     NoSpool { name: String },
     #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
     NoTerminal { name: String },
+    #[error("nothing would prove that `{name}` takes a message; give it hooks, or a pattern for its `draft`")]
+    NoProof { name: String },
 }
 
 /// Any program as an agent.
@@ -83,6 +86,9 @@ impl CommandAgent {
         }
         if options.prompt == Prompt::Typed && options.io() != Io::Terminal {
             return Err(OptionsError::NoTerminal { name: options.name });
+        }
+        if options.prompt == Prompt::Typed && !options.hooks && options.screen.draft.is_none() {
+            return Err(OptionsError::NoProof { name: options.name });
         }
         Ok(CommandAgent {
             patterns: Patterns::new(&options.screen)?,
@@ -164,9 +170,17 @@ impl Agent for CommandAgent {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
+        if let (Some(history), Some(prompt)) = (&self.history, &plan.prompt) {
+            history.typed(session, attempt, &sanitise(prompt), prompt);
+        }
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
             command.env.extend(spool.environment(session, attempt));
+            if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
+                let desk = self.desk(session, attempt);
+                let mut memory = desk.memory().await.map_err(failed)?;
+                memory.launch(&sanitise(prompt), self.clock.now()).map_err(failed)?;
+            }
         }
         Ok(prepared)
     }

@@ -10,6 +10,7 @@ use ao_core::{Attempt, SessionId};
 use ao_ports::{AgentError, Command, Prepared};
 
 use super::options::{Options, Prompt};
+use crate::text::sanitise;
 
 /// Gives a file to a program as its stdin, which so has an end.
 const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
@@ -34,6 +35,8 @@ pub(super) fn prepare(
     place(&mut args, "{conversation}", plan.conversation.as_str());
     let mut program = options.program.clone();
     if let Some(prompt) = &plan.prompt {
+        // An argument can hold no NUL, and no prompt has use for the other control characters.
+        let prompt = &sanitise(prompt);
         let wants_file = args.iter().any(|arg| arg.contains("{prompt_file}"));
         let file = if wants_file || matches!(options.prompt, Prompt::File | Prompt::Stdin) {
             keep_prompt(state, session, attempt, prompt).map_err(|err| {
@@ -44,7 +47,7 @@ pub(super) fn prepare(
         };
         let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
         match options.prompt {
-            Prompt::Argument if !placed => args.push(prompt.clone()),
+            Prompt::Argument | Prompt::Typed if !placed => args.push(prompt.clone()),
             Prompt::File if !placed => args.push(file),
             Prompt::Stdin => {
                 let words = ["-c", FROM_FILE, "sh", &file, &program].map(str::to_owned);

@@ -18,6 +18,8 @@ pub(super) struct Memory {
     file: PathBuf,
     pasted: BTreeMap<u32, Timestamp>,
     answers: BTreeSet<u32>,
+    /// What it was started with, and when.
+    launched: Option<(String, Timestamp)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -25,6 +27,7 @@ pub(super) struct Memory {
 enum Line {
     Pasted { delivery: u32, at: Timestamp },
     Answered { number: u32 },
+    Launched { with: String, at: Timestamp },
 }
 
 impl Memory {
@@ -53,6 +56,20 @@ impl Memory {
         self.answers.contains(&number)
     }
 
+    /// When the process was started, if it was with this text.
+    pub(super) fn launched_with(&self, text: &str) -> Option<Timestamp> {
+        let (with, at) = self.launched.as_ref()?;
+        with.split_whitespace().eq(text.split_whitespace()).then_some(*at)
+    }
+
+    pub(super) fn launch(&mut self, with: &str, at: Timestamp) -> io::Result<()> {
+        // Said again, it is still the first time that counts.
+        if self.launched.is_some() {
+            return Ok(());
+        }
+        self.note(Line::Launched { with: with.to_owned(), at })
+    }
+
     pub(super) fn paste(&mut self, delivery: u32, at: Timestamp) -> io::Result<()> {
         self.note(Line::Pasted { delivery, at })
     }
@@ -79,18 +96,20 @@ impl Memory {
             Line::Answered { number } => {
                 self.answers.insert(number);
             }
+            Line::Launched { with, at } => self.launched = Some((with, at)),
         }
     }
 }
 
 /// Forgets what was typed at processes of a session that an attempt has replaced.
 pub(super) fn forget_before(state: &Path, session: SessionId, attempt: Attempt) {
-    let folder = state.join("typed");
-    for earlier in (1..attempt.0).rev() {
-        // They were written in a row, so the first gap is the end.
-        if fs::remove_file(folder.join(name(session, Attempt(earlier)))).is_err() {
-            break;
-        }
+    let Ok(entries) = fs::read_dir(state.join("typed")) else { return };
+    let is_earlier = |file: &str| {
+        let number = file.strip_prefix(&session.to_string()).and_then(|rest| rest.strip_prefix('-'));
+        number.and_then(|number| number.parse().ok()).is_some_and(|number: u32| number < attempt.0)
+    };
+    for entry in entries.flatten().filter(|entry| entry.file_name().to_str().is_some_and(is_earlier)) {
+        let _ = fs::remove_file(entry.path());
     }
 }
 
@@ -115,10 +134,14 @@ mod tests {
         fs::write(folder.path().join("typed/ses_1-2"), "{\"pasted\":{\"delivery\":3,\"at\":5}}\n{\"pas")
             .unwrap();
         memory.answer(1).unwrap();
+        memory.launch("do\nit", Timestamp(4)).unwrap();
+        memory.launch("again", Timestamp(6)).unwrap();
         let memory = open();
         assert_eq!(memory.pasted(3), Some(Timestamp(5)));
         assert_eq!(memory.pasted(4), None);
         assert!(memory.answered(1) && !memory.answered(2));
+        assert_eq!(memory.launched_with("do it"), Some(Timestamp(4)));
+        assert_eq!(memory.launched_with("again"), None);
         forget_before(folder.path(), SessionId(1), Attempt(3));
         assert_eq!(open().pasted(3), None);
     }

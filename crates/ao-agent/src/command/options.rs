@@ -1,7 +1,6 @@
 //! Which program, and how it is spoken to. Plain data, as a manifest has it.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ao_ports::Io;
 use serde::{Deserialize, Serialize};
@@ -87,8 +86,8 @@ pub struct Keys {
     /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
     /// and any other is typed and submitted.
     pub answers: BTreeMap<String, String>,
-    /// How long after a person's last key nothing is typed.
-    pub human_quiet: Duration,
+    /// How many milliseconds after a person's last key nothing is typed.
+    pub human_quiet_ms: u64,
 }
 
 impl Default for Keys {
@@ -98,7 +97,7 @@ impl Default for Keys {
             interrupt: None,
             line_break: " ".into(),
             answers: BTreeMap::new(),
-            human_quiet: Duration::from_secs(10),
+            human_quiet_ms: 10_000,
         }
     }
 }

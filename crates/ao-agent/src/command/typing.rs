@@ -47,7 +47,12 @@ impl CommandAgent {
         // Held all the while: two who type at once would type one text.
         let mut memory = desk.memory().await.map_err(failed)?;
         let text = sanitise(&order.text);
-        let before = memory.pasted(order.delivery);
+        if let Some(history) = &self.history {
+            history.typed(order.session, order.attempt, &text, &order.text);
+        }
+        // A later try of what it was started with, of which the proof is late or lost.
+        let by_launch = memory.launched_with(&text).filter(|_| order.tries > 1);
+        let before = memory.pasted(order.delivery).or(by_launch);
         if let Some(taken) = self.taken(order, &text, before) {
             return Ok(taken);
         }
@@ -66,9 +71,12 @@ impl CommandAgent {
             }
             (None, None) if self.patterns.know_drafts() => return Ok(held("its input box cannot be seen")),
             // It was typed before, and is not there. Only a runtime that remembers knows better than that.
-            (Some(_), _) if !self.runtime.abilities().remembers_writes => return Ok(Delivered::Written),
+            (Some(_), _) if by_launch.is_some() || !self.runtime.abilities().remembers_writes => {
+                return Ok(Delivered::Written);
+            }
             _ => {
-                if let Some(keys) = self.interrupts(order, &screen) {
+                // Not on a later try: the turn that runs may be the one that this very message began.
+                if let Some(keys) = self.interrupts(order, &screen).filter(|_| before.is_none()) {
                     self.press(process, number(order, order.tries, INTERRUPT), keys).await?;
                     let at_prompt = |screen: &Screen| self.reads(screen) == Reading::Idle;
                     let (now, stopped) = self.until(process, STOPS, at_prompt).await?;
@@ -142,7 +150,8 @@ impl CommandAgent {
     /// What keeps us from typing, with what was seen.
     fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<Delivered> {
         let now = self.clock.now();
-        if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < self.options.keys.human_quiet) {
+        let quiet = Duration::from_millis(self.options.keys.human_quiet_ms);
+        if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < quiet) {
             let typed = Signal {
                 attempt: order.attempt,
                 source: Source::Terminal,

@@ -4,6 +4,7 @@ mod deliver;
 mod follow;
 mod hooks;
 mod launch;
+mod place;
 mod screens;
 mod stage;
 mod support;

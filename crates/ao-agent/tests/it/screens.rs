@@ -53,7 +53,7 @@ async fn an_open_dialog_is_told_with_its_words_and_goes_on_being_seen() {
 async fn a_person_who_types_into_the_terminal_is_followed() {
     let stage = Stage::set(Set::default()).await;
     stage.last_reported("Terminal", "Idle").await;
-    stage.person_types("do this [[work 1s]]\r");
+    stage.person_types("do this [[work 1s]]\r").await;
     stage.reported("Taken \"do this [[work 1s]]\"").await;
     stage.last_reported("Terminal", "Working").await;
     stage.last_reported("Terminal", "Idle").await;
@@ -66,7 +66,7 @@ async fn work_after_a_granted_permission_is_told_though_no_hook_says_so() {
     let stage = Stage::set(Set { prompt: Some("[[ask May I?]] [[work 10m]]"), ..Set::default() }).await;
     stage.last_reported("Hook", "Asking").await;
     let asked = last(&stage, Source::Hook).at;
-    stage.person_types("1");
+    stage.person_types("1").await;
     let cleared = |signal: &Signal| {
         signal.source == Source::Terminal
             && matches!(signal.reading, Reading::Working { .. })
@@ -88,7 +88,7 @@ async fn a_dialog_that_was_left_standing_is_over() {
     let set = Set { script: "stale-dialog", prompt: Some("[[ask May I?]] [[say fine]]"), ..Set::default() };
     let stage = Stage::set(set).await;
     stage.last_reported("Terminal", "Asking").await;
-    stage.person_types("1");
+    stage.person_types("1").await;
     stage.shows("● fine").await;
     stage.last_reported("Terminal", "Idle").await;
 }

@@ -9,49 +9,45 @@ use ao_agent::{CommandAgent, Ground, Keys, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
-use ao_core::{ConversationId, ProjectId};
+use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
-    Agent, AnswerOrder, Answered, DeliverOrder, Delivered, FollowOrder, LookOrder, Prepared, ProcessRef,
-    Runtime, StartSpec,
+    Agent, AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
+    ProcessRef, Runtime, StartSpec,
 };
-use ao_testkit::pty::{PtyRuntime, WallClock};
+use ao_testkit::pty::WallClock;
 use ao_testkit::scripted::{Home, program};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
-use crate::support::{ATTEMPT, Notebook, SESSION};
+use crate::place::{On, Place};
+use crate::support::{ATTEMPT, Notebook};
 
 pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
 const BOUND: Duration = Duration::from_secs(30);
 
 /// How the stage is set.
-pub(crate) struct Set {
+pub(crate) struct Set<'a> {
+    pub(crate) on: On,
     /// The scripted agent's settings.
-    pub(crate) script: &'static str,
+    pub(crate) script: &'a str,
     pub(crate) hooks: bool,
-    pub(crate) forgets_writes: bool,
     /// With the launch.
     pub(crate) prompt: Option<&'static str>,
-    pub(crate) human_quiet: Duration,
+    pub(crate) human_quiet_ms: u64,
     pub(crate) interrupt: Option<&'static str>,
 }
 
-impl Default for Set {
-    fn default() -> Set {
-        Set {
-            script: "",
-            hooks: true,
-            forgets_writes: false,
-            prompt: None,
-            human_quiet: Duration::from_millis(200),
-            interrupt: Some("\x1b"),
-        }
+impl Default for Set<'_> {
+    fn default() -> Self {
+        Set { script: "", hooks: true, on: On::Pty, prompt: None, human_quiet_ms: 0, interrupt: Some("\x1b") }
     }
 }
 
 pub(crate) struct Stage {
-    pub(crate) runtime: Arc<PtyRuntime>,
+    session: SessionId,
+    place: Place,
+    pub(crate) runtime: Arc<dyn Runtime>,
     pub(crate) agent: Arc<CommandAgent>,
     pub(crate) notebook: Arc<Notebook>,
     pub(crate) process: ProcessRef,
@@ -63,7 +59,7 @@ pub(crate) struct Stage {
 }
 
 /// The options of the scripted agent, as a manifest would have them.
-pub(crate) fn options(set: &Set, home: &Home, hook: Option<PathBuf>) -> Options {
+pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Options {
     let conversation = |flag: &str| vec![flag.to_owned(), "{conversation}".to_owned()];
     let mut options = Options {
         name: "scripted".into(),
@@ -84,7 +80,7 @@ pub(crate) fn options(set: &Set, home: &Home, hook: Option<PathBuf>) -> Options 
         keys: Keys {
             interrupt: set.interrupt.map(str::to_owned),
             answers: [("yes", "1"), ("no", "2")].map(|(word, key)| (word.into(), key.into())).into(),
-            human_quiet: set.human_quiet,
+            human_quiet_ms: set.human_quiet_ms,
             ..Keys::default()
         },
         ..Options::default()
@@ -123,17 +119,20 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
 
 impl Stage {
     /// Launches the agent as the engine would.
-    pub(crate) async fn set(set: Set) -> Stage {
+    pub(crate) async fn set(set: Set<'_>) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let home = Home::new(folder.path().join("home"));
         let leaves = program().with_file_name("leave-hook");
         let options = options(&set, &home, set.hooks.then_some(leaves));
-        let runtime = Arc::new(PtyRuntime::new(set.forgets_writes));
+        let place = Place::new(set.on, folder.path());
         let mut stage = Stage {
-            agent: agent(&options, &runtime, &folder).0,
+            // Unique on the host: tests run beside each other, and a runtime may find processes by it.
+            session: SessionId(fastrand::u64(1..)),
+            agent: agent(&options, &place.runtime(), &folder).0,
             notebook: Arc::default(),
             process: ProcessRef(String::new()),
-            runtime,
+            runtime: place.runtime(),
+            place,
             home,
             options,
             folder,
@@ -141,7 +140,8 @@ impl Stage {
         };
         let path = stage.folder.path().display().to_string();
         let plan = plan(&path, set.prompt);
-        let Ok(Prepared::Run { command, conversation }) = stage.agent.prepare(SESSION, ATTEMPT, &plan).await
+        let Ok(Prepared::Run { command, conversation }) =
+            stage.agent.prepare(stage.session, ATTEMPT, &plan).await
         else {
             panic!("it can be run")
         };
@@ -149,7 +149,7 @@ impl Stage {
         let shown = format!("{command:?}");
         assert!(command.env.get("AO_TOKEN").is_none_or(|token| !shown.contains(token)), "{shown}");
         let name = plan.name;
-        let spec = StartSpec { session: SESSION, attempt: ATTEMPT, name, path, command, ports: vec![] };
+        let spec = StartSpec { session: stage.session, attempt: ATTEMPT, name, path, command, ports: vec![] };
         stage.process = stage.runtime.start(&spec).await.unwrap();
         stage.start_daemon(set.prompt);
         stage
@@ -166,7 +166,7 @@ impl Stage {
         let (agent, spool) = agent(&self.options, &self.runtime, &self.folder);
         self.agent = agent.clone();
         let order = FollowOrder {
-            session: SESSION,
+            session: self.session,
             attempt: ATTEMPT,
             process: self.process.clone(),
             conversation: None,
@@ -179,7 +179,8 @@ impl Stage {
     }
 
     pub(crate) fn order(&self, delivery: u32, tries: u32, text: &str) -> DeliverOrder {
-        DeliverOrder { process: Some(self.process.clone()), ..crate::support::order(delivery, tries, text) }
+        let process = Some(self.process.clone());
+        DeliverOrder { session: self.session, process, ..crate::support::order(delivery, tries, text) }
     }
 
     /// One try of a delivery.
@@ -189,7 +190,7 @@ impl Stage {
 
     pub(crate) async fn answer(&self, number: u32, question: &str, text: &str) -> Answered {
         let order = AnswerOrder {
-            session: SESSION,
+            session: self.session,
             attempt: ATTEMPT,
             process: self.process.clone(),
             number,
@@ -202,22 +203,47 @@ impl Stage {
     /// What a look sees, in short.
     pub(crate) async fn look(&self) -> Vec<String> {
         let process = Some(self.process.clone());
-        let order = LookOrder { session: SESSION, attempt: ATTEMPT, process, conversation: None };
+        let order = LookOrder { session: self.session, attempt: ATTEMPT, process, conversation: None };
         let signals = self.agent.look(&order).await.unwrap();
         signals.iter().map(|signal| format!("{:?} {:?}", signal.source, signal.reading)).collect()
     }
 
+    /// What the terminal shows, as one text.
+    pub(crate) async fn text(&self) -> String {
+        let screen = self.runtime.screen(&self.process).await.unwrap();
+        let lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
+        lines.join("\n")
+    }
+
+    /// Waits until the screen is as wished, and returns it.
+    pub(crate) async fn until(&self, is: impl Fn(&str) -> bool) -> String {
+        let found = async {
+            loop {
+                let offset = self.runtime.screen(&self.process).await.unwrap().offset;
+                let text = self.text().await;
+                if is(&text) {
+                    return text;
+                }
+                self.runtime.output(&self.process, offset, 1, BOUND).await.unwrap();
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        match tokio::time::timeout(BOUND, found).await {
+            Ok(text) => text,
+            Err(_) => panic!("the screen stays at:\n{}", self.text().await),
+        }
+    }
+
     pub(crate) async fn shows(&self, text: &str) -> String {
-        self.runtime.until(&self.process, |screen| screen.contains(text)).await
+        self.until(|screen| screen.contains(text)).await
     }
 
     pub(crate) async fn at_prompt(&self) {
-        let at_prompt = |screen: &str| screen.contains("│ >") && !screen.contains("working…");
-        self.runtime.until(&self.process, at_prompt).await;
+        self.until(|screen| screen.contains("│ >") && !screen.contains("working…")).await;
     }
 
-    pub(crate) fn person_types(&self, keys: &str) {
-        self.runtime.person_types(&self.process, keys).unwrap();
+    pub(crate) async fn person_types(&self, keys: &str) {
+        self.place.person_types(&self.process, keys).await;
     }
 
     pub(crate) fn turns(&self) -> Vec<String> {
@@ -258,7 +284,24 @@ impl Stage {
     }
 }
 
-fn agent(options: &Options, runtime: &Arc<PtyRuntime>, folder: &TempDir) -> (Arc<CommandAgent>, Arc<Spool>) {
+/// What outlives a daemon would outlive a test as well.
+impl Drop for Stage {
+    fn drop(&mut self) {
+        // Its server is ended with all that runs in it.
+        if matches!(self.place, Place::Tmux(..)) {
+            return;
+        }
+        let order = EndOrder { session: self.session, attempt: ATTEMPT, process: Some(self.process.clone()) };
+        let runtime = self.runtime.clone();
+        let ends = std::thread::spawn(move || {
+            let tokio = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let _ = tokio.block_on(runtime.end(&order));
+        });
+        let _ = ends.join();
+    }
+}
+
+fn agent(options: &Options, runtime: &Arc<dyn Runtime>, folder: &TempDir) -> (Arc<CommandAgent>, Arc<Spool>) {
     let clock = Arc::new(WallClock);
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");

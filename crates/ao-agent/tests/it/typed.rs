@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use ao_agent::sanitise;
 use ao_core::evidence::Reading;
-use ao_ports::{Agent, Answered, Delivered};
+use ao_ports::{Agent, Answered, DeliverOrder, Delivered};
 
+use crate::place::{On, everywhere};
 use crate::stage::{CONVERSATION, Set, Stage};
 
 fn held(delivered: &Delivered) -> &str {
@@ -24,19 +25,24 @@ fn long_text() -> String {
 /// acceptance: M1
 #[tokio::test]
 async fn a_long_text_is_one_turn_though_two_enters_are_swallowed() {
-    let text = long_text();
-    assert!(text.len() > 8000);
-    for script in
-        ["swallow-enters 2", "swallow-enters 2; collapse-paste 5", "swallow-enters 2; slow-redraw 1ms"]
-    {
-        let stage = Stage::set(Set { script, ..Set::default() }).await;
+    everywhere(|on| async move {
+        let text = long_text();
+        assert!(text.len() > 8000);
+        let script = match on {
+            On::Pty => "swallow-enters 2; slow-redraw 1ms",
+            On::ForgetfulPty => "swallow-enters 2; alternate-screen",
+            On::Shim => "swallow-enters 2; collapse-paste 5",
+            On::Tmux => "swallow-enters 2",
+        };
+        let stage = Stage::set(Set { script, on, ..Set::default() }).await;
         stage.at_prompt().await;
         stage.deliver(1, 1, &text).await;
         stage.reported("Taken").await;
-        assert_eq!(stage.turns(), [text.as_str()], "{script}");
-        assert_eq!(stage.home.enters(CONVERSATION), [true, true, false], "{script}");
-        assert_eq!(stage.notebook.turns().len(), 1, "{script}");
-    }
+        assert_eq!(stage.turns(), [text.as_str()], "{on:?}");
+        assert_eq!(stage.home.enters(CONVERSATION), [true, true, false], "{on:?}");
+        assert_eq!(stage.notebook.turns().len(), 1, "{on:?}");
+    })
+    .await;
 }
 
 /// acceptance: M2
@@ -56,16 +62,16 @@ async fn a_draft_that_is_never_submitted_is_pasted_once_and_never_called_taken()
 /// acceptance: M3
 #[tokio::test]
 async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
-    let stage = Stage::set(Set { prompt: Some("[[ask May I?]]"), ..Set::default() }).await;
+    let set = Set { prompt: Some("[[ask May I?]]"), on: On::Shim, ..Set::default() };
+    let stage = Stage::set(set).await;
     stage.shows("❯ 1. Yes").await;
-    stage.person_types("\x1b[B");
+    stage.person_types("\x1b[B").await;
     let before = stage.shows("❯ 2. No").await;
-    tokio::time::sleep(Duration::from_millis(250)).await;
     let delivered = stage.deliver(1, 1, "1\ngo on").await;
     assert_eq!(held(&delivered), "a question is open: May I?");
     let Delivered::Held { signals, .. } = delivered else { unreachable!() };
     assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
-    assert_eq!(stage.runtime.text(&stage.process), before);
+    assert_eq!(stage.text().await, before);
     assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
 
     assert_eq!(stage.answer(1, "May I?", "Yes").await, Answered::Given);
@@ -78,21 +84,27 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
 /// acceptance: M4
 #[tokio::test]
 async fn a_persons_draft_is_left_as_it_is() {
-    let human_quiet = Duration::from_secs(2);
-    let stage = Stage::set(Set { human_quiet, ..Set::default() }).await;
+    let stage = Stage::set(Set { human_quiet_ms: 2000, on: On::Shim, ..Set::default() }).await;
     stage.at_prompt().await;
-    stage.person_types("half a  thought");
+    stage.person_types("half a  thought").await;
     stage.shows("half a  thought").await;
     let delivered = stage.deliver(1, 1, "thought").await;
     assert_eq!(held(&delivered), "a person is typing");
     let Delivered::Held { signals, .. } = delivered else { unreachable!() };
     assert_eq!(signals[0].reading, Reading::HumanTyped);
     // However long they pause.
-    tokio::time::sleep(human_quiet).await;
-    for tries in 1..=2 {
-        let delivered = stage.deliver(1, tries, "thought").await;
-        assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
-    }
+    let after_a_pause = async {
+        loop {
+            let delivered = stage.deliver(1, 2, "thought").await;
+            if held(&delivered) != "a person is typing" {
+                return delivered;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let delivered =
+        tokio::time::timeout(Duration::from_secs(30), after_a_pause).await.expect("the pause ends");
+    assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
     assert_eq!(stage.home.draft(CONVERSATION), "half a  thought");
     assert_eq!(stage.turns(), [""; 0]);
 }
@@ -117,11 +129,48 @@ async fn a_running_turn_goes_on_unless_the_message_interrupts() {
     assert_eq!(entries.iter().filter(|entry| entry["type"] == "interrupted").count(), 1);
 }
 
+#[tokio::test]
+async fn a_message_does_not_interrupt_the_turn_that_it_has_begun_itself() {
+    everywhere(|on| async move {
+        let set = Set { script: "lose-hook UserPromptSubmit", on, ..Set::default() };
+        let stage = Stage::set(set).await;
+        stage.at_prompt().await;
+        let text = "at once [[work 10m]]";
+        for tries in 1..=3 {
+            let order = DeliverOrder { interrupt: true, ..stage.order(1, tries, text) };
+            assert_eq!(stage.agent.deliver(&order).await, Ok(Delivered::Written));
+            stage.shows("working…").await;
+        }
+        assert_eq!(stage.turns(), [text]);
+        assert!(stage.home.entries(CONVERSATION).iter().all(|entry| entry["type"] != "interrupted"));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_it_was_started_with_is_not_typed_again_though_its_proof_is_lost() {
+    everywhere(|on| async move {
+        let set = Set { script: "lose-hook UserPromptSubmit", prompt: Some("go"), on, ..Set::default() };
+        let mut stage = Stage::set(set).await;
+        stage.shows("1 turns").await;
+        stage.restart().await;
+        for tries in 2..=4 {
+            stage.at_prompt().await;
+            assert_eq!(stage.deliver(1, tries, "go").await, Delivered::Written);
+        }
+        assert_eq!(stage.turns(), ["go"]);
+        // Said by somebody, it is a message like any other.
+        stage.deliver(2, 1, "go").await;
+        stage.shows("2 turns").await;
+    })
+    .await;
+}
+
 /// acceptance: M6
 #[tokio::test]
 async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
-    for forgets_writes in [false, true] {
-        let set = Set { script: "swallow-enters 3", forgets_writes, ..Set::default() };
+    everywhere(|on| async move {
+        let set = Set { script: "swallow-enters 3", on, ..Set::default() };
         let mut stage = Stage::set(set).await;
         stage.at_prompt().await;
         assert_eq!(stage.deliver(1, 1, "fix it").await, Delivered::Written);
@@ -139,7 +188,8 @@ async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
         stage.deliver(2, 1, "fix it").await;
         stage.reported("Taken \"fix it\"").await;
         assert_eq!(stage.turns(), ["fix it"; 2], "one for each delivery");
-    }
+    })
+    .await;
 }
 
 /// acceptance: M7
@@ -154,14 +204,14 @@ async fn one_try_is_enough_for_an_agent_that_has_been_idle() {
 /// acceptance: M8
 #[tokio::test]
 async fn what_arrives_is_what_was_sent_after_the_documented_stripping() {
-    let stage = Stage::set(Set { script: "ignore-tags", ..Set::default() }).await;
+    let stage = Stage::set(Set { script: "ignore-tags", on: On::Shim, ..Set::default() }).await;
     let mut random = fastrand::Rng::with_seed(8);
     let mut sent = Vec::new();
     for delivery in 1..=100 {
         let text = random_text(&mut random);
         stage.at_prompt().await;
         let shown = |screen: &str| screen.contains(&format!("{} turns", delivery - 1));
-        stage.runtime.until(&stage.process, shown).await;
+        stage.until(shown).await;
         stage.at_prompt().await;
         let delivered = stage.deliver(delivery, 1, &text).await;
         assert!(!matches!(delivered, Delivered::Held { .. }), "{text:?}: {delivered:?}");
@@ -236,9 +286,9 @@ async fn a_lost_proof_does_not_make_a_second_turn() {
 #[tokio::test]
 async fn nothing_is_typed_at_a_screen_that_nobody_knows() {
     let stage = Stage::set(Set { prompt: Some("[[screen unknown]]"), ..Set::default() }).await;
-    stage.shows("░▒▓").await;
+    let before = stage.shows("░▒▓").await;
     assert_eq!(held(&stage.deliver(1, 1, "go").await), "its screen is none that is known");
-    assert_eq!(stage.runtime.writes(&stage.process), 0);
+    assert_eq!(stage.text().await, before, "any key would change it");
 }
 
 #[tokio::test]
