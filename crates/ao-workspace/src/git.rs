@@ -74,6 +74,11 @@ impl Git {
         Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, apart: false }
     }
 
+    /// With no settings but the user's own. In a tree of ours only once the caller has shown that it is.
+    pub(crate) fn plain(dir: &Path) -> Git {
+        Git::at(dir, &Settings::default())
+    }
+
     /// In a folder that should be a tree of its own, to read only. Without this ceiling, git would answer for the
     /// repository around the folder if the folder is not what it was.
     pub(crate) fn in_tree(dir: &Path, settings: &Settings) -> Git {

@@ -9,6 +9,8 @@
 //!  inspect, survey ─────────────────────────────► git --no-optional-locks
 //!  whereabouts ─────────────────────────────────► git's files
 //! ```
+//!
+//! A new workspace is filled and set up by [`provision`], whatever its kind.
 
 mod checkout;
 mod clean;
@@ -21,6 +23,7 @@ mod git;
 mod marker;
 mod options;
 mod own;
+pub mod provision;
 mod queue;
 mod refs;
 mod repository;

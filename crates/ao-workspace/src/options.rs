@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::provision;
+
 /// What can be set for all workspaces of one kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Options {
@@ -13,6 +15,8 @@ pub struct Options {
     pub fetch_timeout: Duration,
     /// How long all submodules of a tree may take together: some are large, and come over the network.
     pub submodule_timeout: Duration,
+    /// How trees are filled and set up. Without it, only plans that ask for nothing of the kind can be met.
+    pub provision: Option<provision::Options>,
     /// Git settings that hold for every call of ours, as `git -c` would give them.
     pub settings: Vec<(String, String)>,
 }
@@ -24,6 +28,7 @@ impl Default for Options {
             fetch_every: Duration::from_secs(15),
             fetch_timeout: Duration::from_secs(30),
             submodule_timeout: Duration::from_secs(30 * 60),
+            provision: None,
             settings: vec![],
         }
     }

@@ -9,7 +9,7 @@ use ao_core::{Event, State};
 use ao_engine::{Core, Engine, EngineError, Handle, Slots, Subscription};
 use ao_notifier::TerminalNotifier;
 use ao_ports::{Clock, EventStore, Reporter};
-use ao_runtime::Processes;
+use ao_runtime::{Processes, Shim};
 use ao_store::Store;
 use ao_workspace::{Clones, Worktrees};
 use camino::Utf8PathBuf;
@@ -17,6 +17,9 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::CommandError;
+
+/// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
+pub(crate) const SHIM: &str = "shim";
 
 /// What the daemon is made of, as far as that can be chosen yet.
 pub(crate) struct Options {
@@ -43,15 +46,17 @@ impl Daemon {
     pub(crate) async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         let store = Store::open(&options.data_dir, ao_store::Options::default())?;
         let state_dir = options.data_dir.join("processes");
-        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir), clock.clone()));
+        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir, shim()?), clock.clone()));
         let agent_name = options.agent.name.clone();
         let agent = Arc::new(CommandAgent::new(options.agent, runtime.clone(), clock.clone()));
 
         let mut slots = Slots::default();
         slots.runtimes.insert("process".into(), runtime.clone());
         slots.agents.insert(agent_name, agent.clone());
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::new()));
-        let clones = Clones::new(options.data_dir.join("clones"), ao_workspace::Options::default());
+        let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
+        let workspaces = ao_workspace::Options { provision: Some(provision), ..Default::default() };
+        let clones = Clones::new(options.data_dir.join("clones"), workspaces.clone());
+        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::with(workspaces)));
         slots.workspaces.insert("clone".into(), Arc::new(clones));
         slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
 
@@ -85,6 +90,12 @@ impl Daemon {
         self.followers.shutdown().await;
         Ok(self.store.close().await?)
     }
+}
+
+/// This program again, as a shim.
+pub(crate) fn shim() -> Result<Shim, CommandError> {
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
+    Ok(Shim { program, args: vec![SHIM.into()] })
 }
 
 /// Tells the agent's adapter about each process that comes and goes.

@@ -1,21 +1,24 @@
 //! Ending an attempt, all of it, for good.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ao_ports::{EndOrder, RuntimeError};
+use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::process::{Signal, pidfd_send_signal};
-use tokio::task::JoinSet;
 
-use super::place::{Ending, Place, failed};
+use super::line::Line;
+use super::place::{Ending, Exit, Place, failed};
 use super::processes::Shared;
-use super::procfs::Stat;
-use super::{members, watch};
+use super::protocol::{Ask, Say};
+use super::sweep;
+use crate::host::{self, wait};
 
-/// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
-const ROUNDS: usize = 20;
-/// How long a killed process may take to go.
-const KILLED: Duration = Duration::from_secs(2);
+/// How long a shim may take beyond the grace. It kills for about ten seconds before it gives up.
+const KILLING: Duration = Duration::from_secs(15);
+/// How long a shim may take to go when there is nothing left.
+const GOING: Duration = Duration::from_secs(3);
 
 pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
@@ -27,53 +30,61 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     // First of all, so that a start that comes late finds it.
     place.make()?;
     place.keep_ending(Ending::Wanted)?;
-    let asked = signal(find(&place).await?, Signal::TERM);
-    wait(asked, shared.options.grace).await;
-    for _ in 0..ROUNDS {
-        let left = find(&place).await?;
-        if left.is_empty() {
-            shared.samples.lock().expect("nobody panics while counting").remove(&key);
-            shared.written.lock().expect("nobody panics while counting").remove(&key);
-            return place.keep_ending(Ending::Done);
-        }
-        wait(signal(left, Signal::KILL), KILLED).await;
+    if place.begun()? {
+        // A start that has not found it comes to its end first.
+        wait_for_a_start(&place).await?;
+        end_all(shared, &place).await?;
     }
-    let left: Vec<String> = find(&place).await?.iter().map(|process| process.pid.to_string()).collect();
-    Err(RuntimeError::Failed(format!(
-        "processes of attempt {} of {} do not end although they were killed: {}",
-        order.attempt,
-        order.session,
-        left.join(", ")
-    )))
+    shared.samples.lock().expect("nobody panics while counting").remove(&key);
+    place.keep_ending(Ending::Done)?;
+    sweep::now_and_then(shared);
+    Ok(())
 }
 
-async fn find(place: &Place) -> Result<Vec<Stat>, RuntimeError> {
-    let (key, record) = (place.key, place.record()?);
-    tokio::task::spawn_blocking(move || members::of(key, record.as_ref()))
-        .await
-        .map_err(|err| RuntimeError::Failed(err.to_string()))?
-        .map_err(|err| failed("look for processes in", "/proc".as_ref(), &err))
+async fn wait_for_a_start(place: &Place) -> Result<(), RuntimeError> {
+    let path = place.start_lock();
+    let waited = tokio::task::spawn_blocking(move || {
+        let file =
+            openat(CWD, path, OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
+        flock(file, FlockOperation::LockExclusive)
+    });
+    let waited = waited.await.map_err(|err| RuntimeError::Failed(err.to_string()))?;
+    waited.map_err(|err| failed("wait for", &place.start_lock(), &err.into()))
 }
 
-/// Sends a signal through a handle to each that is still the one that was seen, and waits for all their ends.
-fn signal(processes: Vec<Stat>, signal: Signal) -> JoinSet<()> {
-    let mut ends = JoinSet::new();
-    for process in processes {
-        let Some(pidfd) = members::pidfd(process.pid, process.start) else { continue };
-        match pidfd_send_signal(&pidfd, signal) {
-            Ok(()) => {}
-            Err(err) => tracing::debug!(%err, pid = process.pid, "a signal was not delivered"),
-        }
-        ends.spawn(async move {
-            if let Err(err) = watch::gone(pidfd).await {
-                tracing::warn!(%err, pid = process.pid, "cannot wait for an end");
-            }
-        });
+async fn end_all(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
+    let grace = shared.options.grace;
+    match tokio::time::timeout(grace + KILLING, ask(place, grace)).await {
+        Ok(Ok(Say::Done)) => return Ok(()),
+        Ok(Ok(Say::Failed { why })) => return Err(RuntimeError::Failed(why)),
+        // Nobody there. If the shim went because there was nothing left, there is nothing to look for.
+        _ if place.is_left()? => return Ok(()),
+        Ok(_) | Err(_) => {}
     }
-    ends
+    let record = place.record()?;
+    host::end::all(place.key, record.as_ref(), grace).await?;
+    if let Some(shim) = place.holder()?.and_then(|holder| holder.pidfd()) {
+        // It has nothing left to hold and goes by itself, unless something is wrong with it.
+        let killed = shim.try_clone();
+        if tokio::time::timeout(GOING, wait::gone(shim)).await.is_err()
+            && let Ok(shim) = killed
+        {
+            let _ = pidfd_send_signal(&shim, Signal::KILL);
+        }
+    }
+    if record.is_some() && place.exit()?.is_none() {
+        place.keep_exit(Exit { code: None, signal: None, at: shared.clock.now() })?;
+    }
+    Ok(())
 }
 
-async fn wait(ends: JoinSet<()>, at_most: Duration) {
-    // Whether all of them are gone is found out afterwards.
-    let _ = tokio::time::timeout(at_most, ends.join_all()).await;
+/// Lets the shim end everything, and waits until it has gone too.
+async fn ask(place: &Place, grace: Duration) -> io::Result<Say> {
+    let mut line = Line::to(place.dir()).await?;
+    line.ask(&Ask::End { grace_ms: u64::try_from(grace.as_millis()).unwrap_or(u64::MAX) }, &[]).await?;
+    let Some((said, _)) = line.hear().await? else { return Err(io::ErrorKind::UnexpectedEof.into()) };
+    if said == Say::Done {
+        let _ = tokio::time::timeout(GOING, line.hear()).await;
+    }
+    Ok(said)
 }

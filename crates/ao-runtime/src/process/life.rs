@@ -8,10 +8,9 @@ use std::time::{Duration, Instant};
 use ao_core::input::{Counted, Life};
 use ao_ports::{ProcessRef, RuntimeError};
 
-use super::members;
-use super::place::{Ending, Key, Place, failed};
+use super::place::{Ending, Place, failed};
 use super::processes::Shared;
-use super::procfs::{self, Stat};
+use crate::host::{Key, Record, procfs};
 
 /// The kernel counts processor time in hundredths of a second.
 const TICK: Duration = Duration::from_millis(10);
@@ -56,46 +55,64 @@ pub(super) async fn census(shared: &Arc<Shared>) -> Result<Vec<Counted>, Runtime
     }
 }
 
-/// Looks at several with one reading of the process table.
+/// The folder that the program works in now.
+pub(super) fn folder(shared: &Shared, process: &ProcessRef) -> Option<String> {
+    let record = shared.find(process).ok()?.record().ok()??;
+    // A handle, so that what is read afterwards is of this one and not of another with its number.
+    let _handle = record.pidfd()?;
+    std::fs::read_link(format!("/proc/{}/cwd", record.pid)).ok()?.into_os_string().into_string().ok()
+}
+
+/// Looks at several, at each one's own processes only.
 async fn count(shared: &Arc<Shared>, places: Vec<Place>) -> Result<Vec<Counted>, RuntimeError> {
     let shared = shared.clone();
-    let counted = tokio::task::spawn_blocking(move || {
-        let all = procfs::all();
-        places.iter().map(|place| counted(&shared, place, &all)).collect()
-    });
+    let counted =
+        tokio::task::spawn_blocking(move || places.iter().map(|place| counted(&shared, place)).collect());
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
 }
 
-fn counted(shared: &Shared, place: &Place, all: &io::Result<Vec<Stat>>) -> Counted {
+fn counted(shared: &Shared, place: &Place) -> Counted {
     let (session, attempt) = place.key;
-    let life = judge(shared, place, all).unwrap_or_else(|err| {
+    let life = judge(shared, place).unwrap_or_else(|err| {
         tracing::warn!(%err, %session, "cannot tell whether a process lives");
         Life::Unknown
     });
     Counted { session, attempt, life }
 }
 
-fn judge(shared: &Shared, place: &Place, all: &io::Result<Vec<Stat>>) -> Result<Life, RuntimeError> {
-    // Asked before the files are: the waiter writes the exit first and stops counting it afterwards.
-    let waited_for = shared.is_waited_for(place.key);
+fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
+    // Asked before the files are: the end is written first, and the link goes afterwards.
+    let is_linked = shared.link(place.key).is_some();
     if let Some(exit) = place.exit()? {
         return Ok(Life::Gone { code: exit.code });
     }
-    let all = all.as_ref().map_err(|err| failed("list", "/proc".as_ref(), err))?;
     let Some(record) = place.record()? else {
         // Begun, but not written down: a start is under way, or was cut off and will be asked for again.
         return Ok(Life::Unknown);
     };
-    let lives = record.is_of_this_boot()
-        && all
-            .iter()
-            .any(|process| process.pid == record.pid && process.start == record.start && !process.zombie);
-    if !lives && !waited_for {
-        return Ok(Life::Gone { code: None });
+    let lives = |record: &Record| record.unless_ended().map(|handle| handle.is_some());
+    let cannot = |err: io::Error| failed("look at", "/proc".as_ref(), &err);
+    let holder = place.holder()?;
+    let is_held = holder.as_ref().map(lives).transpose().map_err(cannot)?.unwrap_or(false);
+    if !lives(&record).map_err(cannot)? {
+        return match place.exit()? {
+            Some(exit) => Ok(Life::Gone { code: exit.code }),
+            // Somebody is about to write down how it ended.
+            None if is_linked || is_held => Ok(Life::Alive { busy: true }),
+            None => Ok(Life::Gone { code: None }),
+        };
     }
-    let group = members::own_group(&record, all);
-    let used = all.iter().filter(|process| Some(process.group) == group).map(|process| process.used).sum();
+    let used = match holder.filter(|_| is_held) {
+        Some(holder) => used_below(holder.pid),
+        None => used_below(record.pid) + procfs::stat(record.pid).ok().flatten().map_or(0, |own| own.used),
+    };
     Ok(Life::Alive { busy: is_busy(shared, place.key, used) })
+}
+
+/// The processor time of everything below a process, those counted that have come and gone.
+fn used_below(pid: i32) -> u64 {
+    let reaped = procfs::stat(pid).ok().flatten().map_or(0, |top| top.reaped);
+    reaped + procfs::below(pid).iter().map(|process| process.used + process.reaped).sum::<u64>()
 }
 
 /// Compares with the last reading and keeps this one.

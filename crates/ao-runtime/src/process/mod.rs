@@ -1,34 +1,42 @@
-//! Processes on this host, on pipes, that outlive the daemon.
+//! Processes on this host that outlive the daemon, each on a terminal or on pipes, and each with a small holder: its shim.
 //!
 //! ```text
 //!  <state>/<session>/<attempt>/
 //!     begun        before anything is started
-//!     stdin        a named pipe that the process itself holds open, so that no daemon's end closes it
-//!     output.log   stdout, written by the process itself and read by offset
-//!     errors.log   stderr
-//!     record       pid and start time, by which it is found again and never mistaken for another
-//!     exit         its code, if a daemon was there to see it
+//!     start.lock   held by a shim while it starts something
+//!     lock         held by a shim for as long as it lives
+//!     holder       the shim's pid and start time
+//!     record       the program's, by which it is found again and never mistaken for another
+//!     socket       where the shim listens
+//!     output/      what the program has put out, by offset
+//!     errors.log   stderr, if the program is on pipes
+//!     exit         how and when the program ended
+//!     left         the shim has gone, because nothing was left to hold
 //!     ended        it is to be, or has been, ended for good
 //! ```
 //!
-//! There is nobody between the daemon and the process. That keeps it small, and costs two things, which a holder of its
-//! own would mend: the exit code is lost if no daemon of ours is there to see it, and the log grows as long as the process
-//! writes.
+//! [`shim`] is the holder, a process of its own. Everything else here is the daemon's part: it starts shims, listens to them
+//! ([`link`]), reads the files, and finds out by itself what is true when a shim is gone.
 //!
-//! It needs Linux: what belongs to a session is found in `/proc` by the `AO_SESSION` and `AO_ATTEMPT` that its processes
-//! inherit, even if they have left the group; ends are waited for with pidfds, which cannot hit a stranger; and output is
-//! waited for with inotify, as nobody of ours stands where it passes.
+//! It needs Linux: what belongs to a session is found below its shim, or else in `/proc` by the `AO_SESSION` and
+//! `AO_ATTEMPT` that its processes inherit; ends are waited for with pidfds, which cannot hit a stranger.
 
+mod attach;
 mod end;
 mod life;
-mod listen;
-mod members;
+mod line;
+mod link;
 mod output;
-mod pipe;
 mod place;
+mod ports;
 mod processes;
-mod procfs;
+mod protocol;
+mod segments;
+pub mod shim;
 mod start;
-mod watch;
+mod sweep;
+mod talk;
 
-pub use processes::{Options, Processes};
+pub use attach::{AttachOptions, Attachment, Frame};
+pub use processes::{Options, Processes, Shim};
+pub use segments::Keep;

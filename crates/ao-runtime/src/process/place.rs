@@ -5,13 +5,12 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
-use ao_core::{Attempt, SessionId};
+use ao_core::{Attempt, Timestamp};
 use ao_ports::{ProcessRef, RuntimeError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Which process: one for each attempt of a session.
-pub(super) type Key = (SessionId, Attempt);
+use crate::host::{Key, Record};
 
 /// The folder of one process.
 #[derive(Debug, Clone)]
@@ -20,24 +19,14 @@ pub(super) struct Place {
     dir: PathBuf,
 }
 
-/// By what a process is known again. A pid alone is soon somebody else's.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Record {
-    pub(super) pid: i32,
-    /// The kernel's start time of the process, in ticks since the host was booted.
-    pub(super) start: u64,
-    /// Which boot that was.
-    pub(super) boot: String,
-    /// What people see.
-    pub(super) name: String,
-    pub(super) program: String,
-}
-
 /// How a process has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Exit {
     /// Absent if it was ended by a signal, or if nobody of ours saw it end.
     pub(super) code: Option<i32>,
+    /// The signal that ended it, if one did and somebody of ours saw it.
+    pub(super) signal: Option<i32>,
+    pub(super) at: Timestamp,
 }
 
 /// How far the end of an attempt has come. From the first on, a late start starts nothing.
@@ -51,6 +40,11 @@ pub(super) enum Ending {
 impl Place {
     pub(super) fn of(state_dir: &Path, key: Key) -> Place {
         Place { key, dir: state_dir.join(key.0.to_string()).join(key.1.to_string()) }
+    }
+
+    /// The folder that a shim is told.
+    pub(super) fn at(dir: PathBuf, key: Key) -> Place {
+        Place { key, dir }
     }
 
     /// Everything that was ever begun here and not forgotten.
@@ -80,16 +74,27 @@ impl Place {
         ProcessRef(format!("{}/{}", self.key.0, self.key.1))
     }
 
-    pub(super) fn stdin(&self) -> PathBuf {
-        self.dir.join("stdin")
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
+    /// Where the segments of its output are.
     pub(super) fn output(&self) -> PathBuf {
-        self.dir.join("output.log")
+        self.dir.join("output")
     }
 
     pub(super) fn errors(&self) -> PathBuf {
         self.dir.join("errors.log")
+    }
+
+    /// By holding this, a shim says that it lives.
+    pub(super) fn lock(&self) -> PathBuf {
+        self.dir.join("lock")
+    }
+
+    /// By holding this, a shim says that it is starting something.
+    pub(super) fn start_lock(&self) -> PathBuf {
+        self.dir.join("start.lock")
     }
 
     pub(super) fn begun(&self) -> Result<bool, RuntimeError> {
@@ -108,12 +113,35 @@ impl Place {
         write(&self.dir.join("record"), record)
     }
 
+    /// The shim, in the same words as the program.
+    pub(super) fn holder(&self) -> Result<Option<Record>, RuntimeError> {
+        read(&self.dir.join("holder"))
+    }
+
+    pub(super) fn keep_holder(&self, record: &Record) -> Result<(), RuntimeError> {
+        write(&self.dir.join("holder"), record)
+    }
+
+    pub(super) fn forget_holder(&self) -> Result<(), RuntimeError> {
+        let path = self.dir.join("holder");
+        fs::remove_file(&path).map_err(|err| failed("remove", &path, &err))
+    }
+
     pub(super) fn exit(&self) -> Result<Option<Exit>, RuntimeError> {
         read(&self.dir.join("exit"))
     }
 
     pub(super) fn keep_exit(&self, exit: Exit) -> Result<(), RuntimeError> {
         write(&self.dir.join("exit"), &exit)
+    }
+
+    /// The shim has gone because nothing was left to hold.
+    pub(super) fn is_left(&self) -> Result<bool, RuntimeError> {
+        Ok(read::<()>(&self.dir.join("left"))?.is_some())
+    }
+
+    pub(super) fn keep_left(&self) -> Result<(), RuntimeError> {
+        write(&self.dir.join("left"), &())
     }
 
     pub(super) fn ending(&self) -> Result<Option<Ending>, RuntimeError> {

@@ -1,10 +1,11 @@
-//! The runtime slot, filled with plain processes.
+//! The runtime slot, filled with processes that have a shim each.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ao_core::input::{Counted, Life};
 use ao_ports::{
@@ -15,53 +16,72 @@ use async_trait::async_trait;
 use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
+use super::attach::{self, AttachOptions, Attachment};
 use super::life::Samples;
-use super::listen::Ear;
-use super::place::{Key, Place, key_of};
-use super::{end, life, output, pipe, start, watch};
+use super::link::{self, Link};
+use super::place::{Ending, Place, key_of};
+use super::segments::Keep;
+use super::{end, life, output, start, sweep, talk};
+use crate::host::Key;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Where it keeps what it knows of its processes. Private, and the same after a restart.
     pub state_dir: PathBuf,
+    /// What is started to hold a process.
+    pub shim: Shim,
+    /// How large terminals are until a viewer says otherwise, in columns and rows.
+    pub size: (u16, u16),
+    /// How much output is kept of each process.
+    pub keep: Keep,
+    /// How long the output of what was ended is kept.
+    pub keep_ended: Duration,
     /// How long a process has to end by itself before it is killed.
     pub grace: Duration,
     /// How long a process may leave what it is told unread before that counts as a failure.
     pub write_wait: Duration,
 }
 
+/// The program whose only work is to call [`shim::run`](super::shim::run).
+#[derive(Debug, Clone)]
+pub struct Shim {
+    pub program: PathBuf,
+    pub args: Vec<OsString>,
+}
+
 impl Options {
-    pub fn new(state_dir: impl Into<PathBuf>) -> Options {
+    pub fn new(state_dir: impl Into<PathBuf>, shim: Shim) -> Options {
         Options {
             state_dir: state_dir.into(),
+            shim,
+            size: (120, 40),
+            keep: Keep::default(),
+            keep_ended: Duration::from_secs(3 * 24 * 3600),
             grace: Duration::from_secs(5),
             write_wait: Duration::from_secs(10),
         }
     }
 }
 
-/// Runs agents as plain processes.
+/// Runs agents as processes on this host.
 pub struct Processes {
     pub(super) shared: Arc<Shared>,
-    /// One for each process whose end is waited for. Dropping them ends the waiting, never a process.
-    waiters: Mutex<JoinSet<()>>,
+    /// One for each process that is linked to. Dropping them ends the listening, never a process.
+    links: Mutex<JoinSet<()>>,
 }
 
-/// What the waiters need too.
+/// What the links need too.
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) clock: Arc<dyn Clock>,
     /// Absent until there is somebody to report to; what ends before that is told by the census.
     pub(super) reporter: RwLock<Option<Arc<dyn Reporter>>>,
-    /// Those whose end a waiter of ours will write down. Until it has, they count as living: a process that is gone
-    /// but whose code is not written yet would pass for one that was killed.
-    pub(super) waited_for: Mutex<HashSet<Key>>,
+    /// Those whose shim, or whose end, is listened to.
+    pub(super) links: Mutex<HashMap<Key, Link>>,
     pub(super) samples: Mutex<Samples>,
-    /// By which those who wait for output hear of it.
-    pub(super) ear: Ear,
-    /// The numbers written to each process, as far as this daemon knows.
-    pub(super) written: Mutex<HashMap<Key, HashSet<u64>>>,
+    /// When what ended long ago was last looked for.
+    pub(super) swept: Mutex<Option<Instant>>,
     /// One thing at a time is done to a process. Held only to look one up; grows with the attempts of one daemon.
     turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
 }
@@ -73,43 +93,69 @@ impl Processes {
                 options,
                 clock,
                 reporter: RwLock::default(),
-                waited_for: Mutex::default(),
+                links: Mutex::default(),
                 samples: Mutex::default(),
-                ear: Ear::default(),
-                written: Mutex::default(),
+                swept: Mutex::default(),
                 turns: Mutex::default(),
             }),
-            waiters: Mutex::default(),
+            links: Mutex::default(),
         }
     }
 
-    /// Names whom to report ends to, and waits for those processes that an earlier daemon has started.
+    /// Names whom to report to, and listens to those processes that an earlier daemon has started.
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
         *self.shared.reporter.write().expect("nobody panics while setting it") = Some(reporter);
         for place in Place::all(&self.shared.options.state_dir)? {
-            self.adopt(&place)?;
+            if place.ending()? != Some(Ending::Done) {
+                self.adopt(&place)?;
+            }
         }
+        sweep::now_and_then(&self.shared);
         Ok(())
     }
 
-    /// Waits for a process that this daemon has not started, if it lives.
+    /// Looks at the terminal of a process, beside others who may do so too. Of one that has ended, what was kept is shown.
+    pub async fn attach(
+        &self,
+        process: &ProcessRef,
+        options: AttachOptions,
+    ) -> Result<Attachment, RuntimeError> {
+        attach::attach(&self.shared.find(process)?, process, options).await
+    }
+
+    /// Removes what is kept of a process that was ended. That it was ended stays known, so that it is not started again.
+    pub async fn forget(&self, process: &ProcessRef) -> Result<(), RuntimeError> {
+        let place = self.shared.find(process)?;
+        let _turn = self.shared.turn(place.key).await;
+        match place.ending()? {
+            Some(Ending::Done) => {
+                sweep::forget(&place);
+                Ok(())
+            }
+            _ => Err(RuntimeError::Failed(format!("`{}` was not ended, so it is not forgotten", process.0))),
+        }
+    }
+
+    /// Listens to a process of which it may be known already that it has ended.
     pub(super) fn adopt(&self, place: &Place) -> Result<(), RuntimeError> {
-        if self.shared.is_waited_for(place.key) || place.exit()?.is_some() {
-            return Ok(());
-        }
-        if let Some(record) = place.record()?
-            && let Some(pidfd) = record.pidfd()
-        {
-            self.spawn_waiter(place.key, watch::stranger(self.shared.clone(), place.clone(), pidfd));
+        if place.exit()?.is_none() && place.record()?.is_some() {
+            self.listen_to(place);
         }
         Ok(())
     }
 
-    pub(super) fn spawn_waiter(&self, key: Key, waiter: impl Future<Output = ()> + Send + 'static) {
-        self.shared.waited_for.lock().expect("nobody panics while counting").insert(key);
-        let mut waiters = self.waiters.lock().expect("nobody panics while adding one");
-        while waiters.try_join_next().is_some() {}
-        waiters.spawn(waiter);
+    /// Listens to a process, unless that is done. Its end is reported, even if it has ended already.
+    pub(super) fn listen_to(&self, place: &Place) {
+        let mut known = self.shared.links.lock().expect("nobody panics while counting");
+        if known.contains_key(&place.key) {
+            return;
+        }
+        let (link, holds) = link::link(self.shared.clone(), place.clone());
+        known.insert(place.key, link);
+        drop(known);
+        let mut links = self.links.lock().expect("nobody panics while adding one");
+        while links.try_join_next().is_some() {}
+        links.spawn(holds);
     }
 }
 
@@ -125,8 +171,8 @@ impl Shared {
         Ok(self.place(key))
     }
 
-    pub(super) fn is_waited_for(&self, key: Key) -> bool {
-        self.waited_for.lock().expect("nobody panics while counting").contains(&key)
+    pub(super) fn link(&self, key: Key) -> Option<Link> {
+        self.links.lock().expect("nobody panics while counting").get(&key).cloned()
     }
 
     pub(super) async fn turn(&self, key: Key) -> OwnedMutexGuard<()> {
@@ -141,10 +187,9 @@ impl Runtime for Processes {
     fn abilities(&self) -> RuntimeAbilities {
         RuntimeAbilities {
             outlives_daemon: true,
-            terminal: false,
+            terminal: true,
             pipes: true,
-            // It does within one daemon's life, but a crash between writing and remembering would forget one.
-            remembers_writes: false,
+            remembers_writes: true,
             shares_files: true,
         }
     }
@@ -154,7 +199,7 @@ impl Runtime for Processes {
     }
 
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-        pipe::write(&self.shared, order).await
+        talk::write(&self.shared, order).await
     }
 
     async fn output(
@@ -167,16 +212,16 @@ impl Runtime for Processes {
         output::output(&self.shared, self.shared.find(process)?, from, limit, wait).await
     }
 
-    async fn screen(&self, _process: &ProcessRef) -> Result<Screen, RuntimeError> {
-        Err(unable("show the screen of a process on pipes"))
+    async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {
+        talk::screen(&self.shared, process).await
     }
 
     async fn look(&self, process: &ProcessRef) -> Life {
         life::look(&self.shared, process).await
     }
 
-    async fn folder(&self, _process: &ProcessRef) -> Option<String> {
-        None
+    async fn folder(&self, process: &ProcessRef) -> Option<String> {
+        life::folder(&self.shared, process)
     }
 
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {

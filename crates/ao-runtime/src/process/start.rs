@@ -1,125 +1,159 @@
 //! Starting a process once, whatever happens in between.
 
-use std::fs::{File, OpenOptions};
-use std::io::ErrorKind;
+use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use ao_ports::environment;
 use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
-use rustix::fs::{CWD, Mode, mkfifoat};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::process::Command;
 
-use super::place::{Place, Record, failed};
-use super::processes::{Processes, unable};
-use super::{members, procfs, watch};
+use super::line::Line;
+use super::place::{Place, failed};
+use super::ports;
+use super::processes::{Processes, Shared};
+use super::protocol::{Ask, Say};
+use super::shim::{Answer, Spec};
+use crate::host;
+
+/// How long a shim may take to say whether it has started something.
+const ANSWER: Duration = Duration::from_secs(30);
 
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
-    if spec.command.io == Io::Terminal {
-        return Err(unable("give a program a terminal; choose an agent that speaks over pipes"));
-    }
     let key = (spec.session, spec.attempt);
     let shared = &processes.shared;
     let _turn = shared.turn(key).await;
     let place = shared.place(key);
     if place.ending()?.is_some() {
-        return Err(RuntimeError::Failed(format!(
-            "attempt {} of {} has been ended and is not started again",
-            spec.attempt, spec.session
-        )));
+        return Err(ended(spec));
     }
     if place.record()?.is_some() {
+        processes.adopt(&place)?;
         return Ok(place.process());
     }
-    // A start that was cut off may have left a process that nobody has written down yet.
-    if place.begun()? && adopt_unrecorded(processes, &place, spec).await? {
-        return Ok(place.process());
-    }
+    let wanted = wanted(shared, &place, spec)?;
+    end_leftovers(&place).await?;
+    ports::are_free(&spec.ports)?;
     place.make()?;
     place.begin()?;
-    let child = spawn(&place, spec)?;
-    let pid = child.id().and_then(|pid| i32::try_from(pid).ok());
-    let seen = pid.map(procfs::stat).transpose().ok().flatten().flatten();
-    let Some(seen) = seen else {
-        return Err(RuntimeError::Failed(format!(
-            "`{}` was started, but cannot be seen in /proc; this runtime needs Linux",
-            spec.command.program
-        )));
-    };
-    keep(&place, spec, seen.pid, seen.start)?;
-    processes.spawn_waiter(key, watch::child(shared.clone(), place.clone(), child));
+    match call(shared, &place, wanted).await? {
+        Answer::Started | Answer::Past => {}
+        Answer::Held => keep_what_is_held(&place).await?,
+        Answer::Ended => return Err(ended(spec)),
+        Answer::NoProgram => return Err(RuntimeError::NoProgram { program: spec.command.program.clone() }),
+        Answer::NoFolder => {
+            return Err(RuntimeError::Failed(format!("the folder `{}` is not there", spec.path)));
+        }
+        Answer::Failed { why } => {
+            return Err(RuntimeError::Failed(format!(
+                "`{}` could not be started: {why}",
+                spec.command.program
+            )));
+        }
+    }
+    processes.listen_to(&place);
     Ok(place.process())
 }
 
-async fn adopt_unrecorded(
-    processes: &Processes,
-    place: &Place,
-    spec: &StartSpec,
-) -> Result<bool, RuntimeError> {
-    let key = place.key;
-    let found = tokio::task::spawn_blocking(move || members::of(key, None))
-        .await
-        .map_err(|err| RuntimeError::Failed(err.to_string()))?
-        .map_err(|err| failed("look for processes in", Path::new("/proc"), &err))?;
-    match found.iter().find(|process| process.pid == process.group) {
-        Some(leader) => {
-            keep(place, spec, leader.pid, leader.start)?;
-            processes.adopt(place)?;
-            Ok(true)
-        }
-        None => Ok(false),
-    }
+fn ended(spec: &StartSpec) -> RuntimeError {
+    RuntimeError::Failed(format!(
+        "attempt {} of {} has been ended and is not started again",
+        spec.attempt, spec.session
+    ))
 }
 
-fn keep(place: &Place, spec: &StartSpec, pid: i32, start: u64) -> Result<(), RuntimeError> {
-    let boot =
-        procfs::boot().map_err(|err| failed("read", Path::new("/proc/sys/kernel/random/boot_id"), &err))?;
-    let (name, program) = (spec.name.clone(), spec.command.program.clone());
-    place.keep_record(&Record { pid, start, boot, name, program })
-}
-
-fn spawn(place: &Place, spec: &StartSpec) -> Result<Child, RuntimeError> {
-    let log = |path: &Path| {
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(path)
-            .map_err(|err| failed("open", path, &err))
-    };
-    let wanted = environment::Wanted {
+fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, RuntimeError> {
+    let environment = environment::Wanted {
         session: spec.session,
         attempt: spec.attempt,
         pass: &spec.command.pass,
         set: &spec.command.env,
         secrets: &spec.command.secrets,
     };
-    let mut command = Command::new(&spec.command.program);
-    command
-        .args(&spec.command.args)
-        .current_dir(&spec.path)
-        .env_clear()
-        .envs(environment::compose(wanted, std::env::vars_os())?)
-        .stdin(stdin(&place.stdin())?)
-        .stdout(log(&place.output())?)
-        .stderr(log(&place.errors())?)
-        // A group of its own: what a terminal sends to the daemon's group is not meant for agents.
-        .process_group(0);
-    command.spawn().map_err(|err| match err.kind() {
-        ErrorKind::NotFound if Path::new(&spec.path).is_dir() => {
-            RuntimeError::NoProgram { program: spec.command.program.clone() }
-        }
-        ErrorKind::NotFound => RuntimeError::Failed(format!("the folder `{}` is not there", spec.path)),
-        _ => RuntimeError::Failed(format!("`{}` could not be started: {err}", spec.command.program)),
+    let dir = std::path::absolute(place.dir()).map_err(|err| failed("find", place.dir(), &err))?;
+    Ok(Spec {
+        session: spec.session,
+        attempt: spec.attempt,
+        dir,
+        name: spec.name.clone(),
+        program: spec.command.program.clone(),
+        args: spec.command.args.clone(),
+        path: spec.path.clone(),
+        env: environment::compose(environment, std::env::vars_os())?,
+        terminal: (spec.command.io == Io::Terminal).then_some(shared.options.size),
+        keep: shared.options.keep,
     })
 }
 
-/// A named pipe, open for reading and writing. As the process holds the writing end itself, it never reads an end of file,
-/// and whoever is the daemon can open the pipe and write.
-fn stdin(path: &Path) -> Result<File, RuntimeError> {
-    match mkfifoat(CWD, path, Mode::RUSR | Mode::WUSR) {
-        Ok(()) | Err(rustix::io::Errno::EXIST) => {}
-        Err(err) => return Err(failed("make the pipe", path, &err.into())),
+/// A shim that was killed just after it had started the program, and before it could write that down, has left something
+/// that nobody holds. It is ended, so that there are never two.
+async fn end_leftovers(place: &Place) -> Result<(), RuntimeError> {
+    let Some(holder) = place.holder()? else { return Ok(()) };
+    let lives = holder.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?;
+    if lives.is_none() && !place.is_left()? && holder.is_of_this_boot() {
+        host::end::all(place.key, None, Duration::ZERO).await?;
     }
-    OpenOptions::new().read(true).write(true).open(path).map_err(|err| failed("open", path, &err))
+    Ok(())
+}
+
+/// Starts a shim, tells it what is wanted, and returns its answer. When this is dropped, the shim goes on by itself.
+async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, RuntimeError> {
+    let log = place.dir().join("shim.log");
+    let errors = OpenOptions::new().append(true).create(true).mode(0o600).open(&log);
+    let shim = &shared.options.shim;
+    let could_not = |err: std::io::Error| failed("start the shim", &shim.program, &err);
+    let mut child = Command::new(&shim.program)
+        .args(&shim.args)
+        .env_clear()
+        .current_dir("/")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(errors.map_err(|err| failed("open", &log, &err))?)
+        .spawn()
+        .map_err(could_not)?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else {
+        return Err(RuntimeError::Failed("the shim has no pipes, although they were asked for".into()));
+    };
+    let json = serde_json::to_vec(&wanted).map_err(|err| could_not(err.into()))?;
+    let exchange = async {
+        // If it does not listen, it has a reason, which it says.
+        let _ = stdin.write_all(&json).await;
+        drop(stdin);
+        let mut answer = Vec::new();
+        let mut space = [0; 1024];
+        loop {
+            match stdout.read(&mut space).await {
+                Ok(0) | Err(_) => break,
+                Ok(count) => answer.extend_from_slice(&space[..count]),
+            }
+            if answer.ends_with(b"\n") {
+                break;
+            }
+        }
+        answer
+    };
+    let Ok(answer) = tokio::time::timeout(ANSWER, exchange).await else {
+        let _ = child.start_kill();
+        return Err(RuntimeError::Failed(format!("the shim has not answered for {} s", ANSWER.as_secs())));
+    };
+    serde_json::from_slice(&answer).map_err(|_| {
+        RuntimeError::Failed(format!("the shim ended without an answer; see `{}`", log.display()))
+    })
+}
+
+/// Another shim holds it, and has not written down what. It is asked.
+async fn keep_what_is_held(place: &Place) -> Result<(), RuntimeError> {
+    let asked = async {
+        let mut line = Line::to(place.dir()).await?;
+        line.ask(&Ask::Subscribe, &[]).await?;
+        line.hear().await
+    };
+    match asked.await {
+        Ok(Some((Say::Here { record, .. }, _))) => place.keep_record(&record),
+        Ok(_) => Err(RuntimeError::Failed("the shim of this process does not say what it holds".into())),
+        Err(err) => Err(failed("speak to the shim in", place.dir(), &err)),
+    }
 }

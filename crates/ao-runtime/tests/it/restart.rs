@@ -27,14 +27,14 @@ async fn a_running_process_is_found_again_and_still_hears_and_is_heard() {
 }
 
 #[tokio::test]
-async fn an_end_that_nobody_saw_is_found_without_a_code() {
+async fn the_code_is_kept_for_a_daemon_that_was_not_the_one_to_start_it() {
     let mut bench = Bench::new();
     let process = bench.start("read line; exit 3").await;
     bench.restart();
     let order = WriteOrder { process: process.clone(), number: 1, bytes: b"go\n".to_vec() };
     bench.runtime.write(&order).await.unwrap();
-    assert_eq!(bench.exit().await, None);
-    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });
+    assert_eq!(bench.exit().await, Some(3));
+    assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: Some(3) });
 }
 
 #[tokio::test]

@@ -52,22 +52,21 @@ async fn it_leads_a_group_of_its_own() {
 async fn what_it_cannot_do_it_says() {
     let bench = Bench::new();
     let mut spec = bench.spec("true");
-    spec.command.io = Io::Terminal;
-    assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::Unable { .. })));
-    spec.command.io = Io::Pipes;
     spec.command.secrets =
         vec![Secret { name: "TOKEN".into(), from: SecretSource::File("/nowhere/token".into()) }];
     assert!(matches!(bench.runtime.start(&spec).await, Err(RuntimeError::NoSecret { .. })));
     spec.command.secrets.clear();
-    spec.command.program = "no-such-program".into();
-    assert_eq!(
-        bench.runtime.start(&spec).await,
-        Err(RuntimeError::NoProgram { program: "no-such-program".into() })
-    );
-    spec.command.program = "sh".into();
-    spec.path = "/nonexistent".into();
-    let told = bench.runtime.start(&spec).await.unwrap_err().to_string();
-    assert_eq!(told, "the folder `/nonexistent` is not there");
+    for io in [Io::Terminal, Io::Pipes] {
+        spec.command.io = io;
+        spec.command.program = "no-such-program".into();
+        let told = bench.runtime.start(&spec).await;
+        assert_eq!(told, Err(RuntimeError::NoProgram { program: "no-such-program".into() }));
+        spec.command.program = "sh".into();
+        spec.path = "/nonexistent".into();
+        let told = bench.runtime.start(&spec).await.unwrap_err().to_string();
+        assert_eq!(told, "the folder `/nonexistent` is not there");
+        spec.path = bench.spec("").path;
+    }
     // A start that failed can be made again.
     assert!(bench.runtime.start(&bench.spec("true")).await.is_ok());
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, StartSpec};
-use ao_runtime::{Options, Processes};
+use ao_runtime::{Keep, Options, Processes, Shim};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -18,6 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 const BOUND: Duration = Duration::from_secs(20);
 
 pub(crate) const ATTEMPT: Attempt = Attempt(1);
+pub(crate) const SIZE: (u16, u16) = (80, 24);
 
 pub(crate) struct Bench {
     dir: PathBuf,
@@ -116,9 +117,19 @@ impl Bench {
     }
 }
 
+/// Short waits, and little kept, so that tests see what happens when there is more.
+pub(crate) fn options(dir: &Path) -> Options {
+    let shim = Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] };
+    Options {
+        grace: Duration::from_millis(300),
+        size: SIZE,
+        keep: Keep { segment: 16 << 10, total: 128 << 10 },
+        ..Options::new(dir.join("state"), shim)
+    }
+}
+
 fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
-    let options = Options { grace: Duration::from_millis(300), ..Options::new(dir.join("state")) };
-    let runtime = Processes::new(options, Arc::new(Wall));
+    let runtime = Processes::new(options(dir), Arc::new(Wall));
     let (sender, reports) = unbounded_channel();
     runtime.watch(Arc::new(Notebook(sender))).unwrap();
     (runtime, reports)

@@ -106,8 +106,17 @@ impl Workspace for Clones {
         Ok(create::create(&self.shop, &source, &path, session, plan).await?)
     }
 
-    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError> {
+        let source = self.source(&plan.repository).await?;
+        let path = PathBuf::from(&plan.path);
+        let _here = self.shop.queues.turn(&path).await;
+        OwnTree::clone_of(&source, &path, session)?;
+        self.shop.set_up(session, attempt, plan).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
@@ -159,7 +168,13 @@ impl Workspace for Clones {
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
         let source = self.source(&order.repository).await?;
         let place = place::of(&self.folder, order)?;
-        let _here = self.shop.queues.turn(&place.unwrap_or_else(|| self.folder.clone())).await;
+        let _here = self.shop.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
+        if !order.teardown.is_empty()
+            && let Some(path) = place.filter(|path| path.exists())
+            && reasons_to_keep(&self.inspect(order).await).is_empty()
+        {
+            self.shop.teardown(order, &path).await?;
+        }
         let _turn = self.shop.queues.turn(&source.common_dir).await;
         Ok(remove::remove(&self.folder, &source, order).await?)
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
-use ao_core::workspace::TreeFacts;
+use ao_core::workspace::{TreeFacts, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
 use async_trait::async_trait;
@@ -65,8 +65,17 @@ impl Workspace for Worktrees {
         Ok(create::create(&self.shop, &repository, &path, session, plan).await?)
     }
 
-    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError> {
+        let repository = self.shop.repository(Path::new(&plan.repository)).await?;
+        let path = PathBuf::from(&plan.path);
+        let _here = self.shop.queues.turn(&path).await;
+        OwnTree::worktree(&repository, &path, session)?;
+        self.shop.set_up(session, attempt, plan).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
@@ -114,6 +123,13 @@ impl Workspace for Worktrees {
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
         let repository = self.repository_of(order).await?;
         let _here = self.shop.queues.turn(&remove::queue_of(&repository, order)).await;
+        if !order.teardown.is_empty()
+            && let Some(path) = place::of(&repository, order)?.filter(|path| path.exists())
+            && reasons_to_keep(&self.inspect(order).await).is_empty()
+        {
+            // Before the repository's turn, which others wait for; what it changes, the gate sees afterwards.
+            self.shop.teardown(order, &path).await?;
+        }
         Ok(remove::remove(&self.shop, &repository, order).await?)
     }
 }

@@ -108,6 +108,11 @@ impl Repo {
         self.worktrees.create(SESSION, Attempt(1), &self.plan(name)).await
     }
 
+    /// Makes the worktree of some session, and says where it is.
+    pub(crate) async fn create_for(&self, session: u64, name: &str) -> String {
+        self.worktrees.create(SessionId(session), Attempt(1), &self.plan(name)).await.unwrap().path
+    }
+
     /// The worktree of the session, with one commit of its own that `main` has too.
     pub(crate) async fn merged(&self) -> Desk {
         let tree = self.worked().await;

@@ -3,4 +3,6 @@
 mod demo;
 mod events;
 mod help;
+mod logind;
+mod power;
 mod support;

@@ -131,8 +131,10 @@ async fn end_agents(stage: &Stage) -> Result<(), CommandError> {
     if !Utf8Path::exists(&stage.processes()) {
         return Ok(());
     }
-    let options =
-        ao_runtime::Options { grace: Duration::from_secs(1), ..ao_runtime::Options::new(stage.processes()) };
+    let options = ao_runtime::Options {
+        grace: Duration::from_secs(1),
+        ..ao_runtime::Options::new(stage.processes(), crate::daemon::shim()?)
+    };
     let runtime = Processes::new(options, Arc::new(SystemClock));
     for left in runtime.census().await.map_err(CommandError::environment)? {
         let order = EndOrder { session: left.session, attempt: left.attempt, process: None };

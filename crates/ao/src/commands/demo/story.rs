@@ -59,7 +59,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
     };
     daemon
         .handle
-        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) })
+        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(Box::new(config)) })
         .await?;
     let facts = TaskFacts {
         observed: SystemClock.now(),
@@ -69,6 +69,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
         blocked_by: BTreeSet::new(),
         closed: false,
         trusted: true,
+        branch: None,
     };
     daemon.handle.ask(Input::Task { task: task(), facts: Box::new(facts) }).await?;
     timeline.until("the task", |it| it.count("task.seen") == 1).await?;

@@ -3,17 +3,34 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use ao_core::{Attempt, SessionId};
+use ao_ports::environment::{ATTEMPT, SESSION};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use serde::{Deserialize, Serialize};
 
-use super::place::{Key, Record};
 use super::procfs::{self, Stat};
-use ao_ports::environment::{ATTEMPT, SESSION};
+
+/// Which process: one for each attempt of a session.
+pub(crate) type Key = (SessionId, Attempt);
+
+/// By what a process is known again. A pid alone is soon somebody else's.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Record {
+    pub(crate) pid: i32,
+    /// The kernel's start time of the process, in ticks since the host was booted.
+    pub(crate) start: u64,
+    /// Which boot that was.
+    pub(crate) boot: String,
+    /// What people see.
+    pub(crate) name: String,
+    pub(crate) program: String,
+}
 
 /// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
 /// because a program may clear its environment.
-pub(super) fn of(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
+pub(crate) fn of(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
     let all = procfs::all()?;
     let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &all));
     Ok(all
@@ -23,7 +40,7 @@ pub(super) fn of(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
 }
 
 /// The process group of a record, unless its number now belongs to somebody else.
-pub(super) fn own_group(record: &Record, all: &[Stat]) -> Option<i32> {
+pub(crate) fn own_group(record: &Record, all: &[Stat]) -> Option<i32> {
     match all.iter().find(|process| process.pid == record.pid) {
         Some(leader) => (leader.start == record.start).then_some(record.pid),
         // The leader is gone. While its group has members, the kernel gives its number to nobody else.
@@ -46,18 +63,18 @@ fn carries(pid: i32, key: Key) -> bool {
 }
 
 impl Record {
-    pub(super) fn is_of_this_boot(&self) -> bool {
+    pub(crate) fn is_of_this_boot(&self) -> bool {
         procfs::boot().is_ok_and(|boot| boot == self.boot)
     }
 
     /// A handle on the process, if it lives and is still the one.
-    pub(super) fn pidfd(&self) -> Option<OwnedFd> {
+    pub(crate) fn pidfd(&self) -> Option<OwnedFd> {
         self.is_of_this_boot().then(|| pidfd(self.pid, self.start)).flatten()
     }
 
     /// A handle on the process, or `None` if it has certainly ended. Not [`Record::pidfd`]: there, a handle that could
     /// not be had passes for an end.
-    pub(super) fn unless_ended(&self) -> io::Result<Option<OwnedFd>> {
+    pub(crate) fn unless_ended(&self) -> io::Result<Option<OwnedFd>> {
         if procfs::boot()? != self.boot {
             return Ok(None);
         }
@@ -76,7 +93,7 @@ impl Record {
 }
 
 /// A handle on a process that was seen before. Opened first and compared afterwards: what the handle is on cannot change.
-pub(super) fn pidfd(pid: i32, start: u64) -> Option<OwnedFd> {
+pub(crate) fn pidfd(pid: i32, start: u64) -> Option<OwnedFd> {
     let pidfd = pidfd_open(Pid::from_raw(pid)?, PidfdFlags::NONBLOCK).ok()?;
     let same = procfs::stat(pid).ok()?.is_some_and(|process| process.start == start && !process.zombie);
     same.then_some(pidfd)

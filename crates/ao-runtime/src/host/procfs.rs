@@ -5,18 +5,22 @@ use std::io::{self, ErrorKind};
 
 /// A process as `/proc/<pid>/stat` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) pid: i32,
-    pub(super) group: i32,
+pub(crate) struct Stat {
+    pub(crate) pid: i32,
+    pub(crate) group: i32,
+    /// The leader of its session: all that one terminal holds have the same.
+    pub(crate) session: i32,
     /// Ended, and waits for its parent to notice.
-    pub(super) zombie: bool,
+    pub(crate) zombie: bool,
     /// Processor time used, in ticks.
-    pub(super) used: u64,
-    pub(super) start: u64,
+    pub(crate) used: u64,
+    /// What its children had used that have ended and that it has waited for, in ticks.
+    pub(crate) reaped: u64,
+    pub(crate) start: u64,
 }
 
 /// Reads one process, `None` if there is none with this pid.
-pub(super) fn stat(pid: i32) -> io::Result<Option<Stat>> {
+pub(crate) fn stat(pid: i32) -> io::Result<Option<Stat>> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(text) => parse(&text)
             .map(Some)
@@ -28,7 +32,7 @@ pub(super) fn stat(pid: i32) -> io::Result<Option<Stat>> {
 }
 
 /// Reads every process that is there.
-pub(super) fn all() -> io::Result<Vec<Stat>> {
+pub(crate) fn all() -> io::Result<Vec<Stat>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
         if let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok())
@@ -40,13 +44,35 @@ pub(super) fn all() -> io::Result<Vec<Stat>> {
     Ok(processes)
 }
 
+/// Reads all that runs below a process, from there downwards: the cost is that of the tree, not of the host.
+pub(crate) fn below(pid: i32) -> Vec<Stat> {
+    let mut found = Vec::new();
+    let mut open = vec![pid];
+    while let Some(parent) = open.pop() {
+        for child in children(parent) {
+            open.push(child);
+            // Gone meanwhile, which is no failure.
+            found.extend(stat(child).ok().flatten());
+        }
+    }
+    found
+}
+
+fn children(pid: i32) -> Vec<i32> {
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let lists = tasks.flatten().filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+    let pids =
+        |list: String| list.split_ascii_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<_>>();
+    lists.flat_map(pids).collect()
+}
+
 /// The environment that a process was started with. `None` if it is gone, or not ours to look into.
-pub(super) fn environment(pid: i32) -> Option<Vec<u8>> {
+pub(crate) fn environment(pid: i32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
 
 /// Which boot of this host it is; start times mean nothing across boots.
-pub(super) fn boot() -> io::Result<String> {
+pub(crate) fn boot() -> io::Result<String> {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
 }
 
@@ -59,8 +85,10 @@ fn parse(text: &str) -> Option<Stat> {
     Some(Stat {
         pid,
         group: fields.get(2)?.parse().ok()?,
+        session: fields.get(3)?.parse().ok()?,
         zombie: matches!(*fields.first()?, "Z" | "X"),
         used: number(11)? + number(12)?,
+        reaped: number(13)? + number(14)?,
         start: number(19)?,
     })
 }
@@ -71,8 +99,10 @@ mod tests {
 
     #[test]
     fn a_name_with_brackets_and_spaces_is_passed_over() {
-        let text = "42 (a) b (c)) S 1 40 40 0 -1 4194304 1 2 3 4 50 7 0 0 20 0 1 0 123456 1000 2 18446744073709551615";
-        assert_eq!(parse(text), Some(Stat { pid: 42, group: 40, zombie: false, used: 57, start: 123_456 }));
+        let text = "42 (a) b (c)) S 1 40 39 0 -1 4194304 1 2 3 4 50 7 5 6 20 0 1 0 123456 1000 2 18446744073709551615";
+        let stat =
+            Stat { pid: 42, group: 40, session: 39, zombie: false, used: 57, reaped: 11, start: 123_456 };
+        assert_eq!(parse(text), Some(stat));
         assert_eq!(parse("42 (x"), None);
         assert_eq!(parse("42 (x) S 1"), None);
     }

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! One inotify for all files: a user may have few of those, often 128 over all programs, but watches by the thousand. A
-//! file is watched only while somebody listens.
+//! file is watched only while somebody listens. To listen to a folder is to listen to the files in it, new ones too.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,11 +20,11 @@ use tokio::io::unix::AsyncFd;
 use tokio::sync::watch::{Receiver, Sender};
 use tokio::task::JoinSet;
 
-use super::watch;
+use super::wait;
 
 /// Where one can listen to files. Opened by the first who does.
 #[derive(Default)]
-pub(super) struct Ear {
+pub(crate) struct Ear {
     open: Mutex<Option<Open>>,
 }
 
@@ -41,7 +41,7 @@ struct Watched {
 }
 
 /// Somebody who listens to one file.
-pub(super) struct Listening {
+pub(crate) struct Listening {
     watched: Arc<Watched>,
     file: i32,
     heard: Receiver<()>,
@@ -49,7 +49,7 @@ pub(super) struct Listening {
 
 impl Ear {
     /// Listens to a file from now on. What is written after this has returned is heard.
-    pub(super) fn listen(&self, path: &Path) -> io::Result<Listening> {
+    pub(crate) fn listen(&self, path: &Path) -> io::Result<Listening> {
         let mut open = self.open.lock().expect("nobody panics while opening it");
         if open.as_mut().is_some_and(|open| open.task.try_join_next().is_some()) {
             *open = None;
@@ -61,7 +61,11 @@ impl Ear {
         let watched = open.watched.clone();
         let mut files = watched.files.lock().expect("nobody panics while counting");
         // The same number again for a file that is watched already.
-        let file = inotify::add_watch(&watched.inotify, path, WatchFlags::MODIFY)?;
+        let file = inotify::add_watch(
+            &watched.inotify,
+            path,
+            WatchFlags::MODIFY | WatchFlags::CREATE | WatchFlags::MOVED_TO,
+        )?;
         let heard = files.entry(file).or_default().subscribe();
         drop(files);
         Ok(Listening { watched, file, heard })
@@ -71,7 +75,7 @@ impl Ear {
 impl Listening {
     /// Returns when the file has been written to since the last time. Cancel-safe. An error means that nothing will be
     /// heard any more.
-    pub(super) async fn heard(&mut self) -> io::Result<()> {
+    pub(crate) async fn heard(&mut self) -> io::Result<()> {
         self.heard.changed().await.map_err(io::Error::other)
     }
 }
@@ -90,7 +94,7 @@ impl Drop for Listening {
 
 impl Open {
     fn new() -> io::Result<Open> {
-        let inotify = watch::readable(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
+        let inotify = wait::readable(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
         let watched = Arc::new(Watched { inotify, files: Mutex::default() });
         let mut task = JoinSet::new();
         task.spawn(hear(watched.clone()));

@@ -1,0 +1,113 @@
+//! What a shim and those who talk to it say to each other, over a private socket.
+//!
+//! ```text
+//!  length of all that follows (4 bytes) │ length of the head (4 bytes) │ head, as JSON │ bytes
+//! ```
+//!
+//! JSON, because a shim outlives the daemon that started it: the next one may be older or newer, and what one side does not
+//! know of a head is passed over. Terminal output and typing are the bytes behind it, as they are.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use ao_core::Timestamp;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::place::Exit;
+use crate::host::Record;
+
+/// The most that one message may be. What comes from the other side is checked against it before it is believed.
+const MOST: usize = 32 << 20;
+
+/// What a shim is asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Ask {
+    /// Tell me who you are and, from now on, of the end and of typing.
+    Subscribe,
+    /// Tell me, once, when there is output behind this offset.
+    Beyond {
+        offset: u64,
+    },
+    /// The bytes are for the program. The same number again is the same write.
+    Write {
+        number: u64,
+    },
+    Screen,
+    /// Show me the terminal, and what comes.
+    Attach {
+        size: Option<(u16, u16)>,
+        control: bool,
+        history: u64,
+    },
+    /// A viewer's typing.
+    Type,
+    Resize {
+        size: (u16, u16),
+    },
+    TakeControl,
+    /// End the whole tree.
+    End {
+        grace_ms: u64,
+    },
+}
+
+/// What a shim says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Say {
+    Here { record: Record, exit: Option<Exit> },
+    Offset { offset: u64 },
+    Exited { exit: Exit },
+    Typed { at: Timestamp },
+    Written { again: bool },
+    Screen { screen: ao_ports::Screen },
+    Keyframe { size: (u16, u16), from: u64 },
+    Output { from: u64 },
+    Control { yours: bool },
+    Ended { exit: Exit },
+    Done,
+    Failed { why: String },
+}
+
+/// Adds a message to what is to be sent.
+pub(super) fn push(head: &impl Serialize, bytes: &[u8], onto: &mut Vec<u8>) {
+    let head = serde_json::to_vec(head).expect("plain data can be written");
+    let all = u32::try_from(4 + head.len() + bytes.len()).expect("messages are bounded");
+    onto.reserve(4 + all as usize);
+    onto.extend_from_slice(&all.to_le_bytes());
+    onto.extend_from_slice(&(head.len() as u32).to_le_bytes());
+    onto.extend_from_slice(&head);
+    onto.extend_from_slice(bytes);
+}
+
+/// Takes the first whole message out of what has been received. Its head is absent if it means nothing to us.
+pub(super) fn pop<T: DeserializeOwned>(from: &mut Vec<u8>) -> io::Result<Option<(Option<T>, Vec<u8>)>> {
+    let bad = |why: String| io::Error::new(io::ErrorKind::InvalidData, why);
+    let Some((all, rest)) = from.split_first_chunk::<4>() else { return Ok(None) };
+    let all = u32::from_le_bytes(*all) as usize;
+    if all > MOST {
+        return Err(bad(format!("a message of {all} bytes")));
+    }
+    let Some(message) = rest.get(..all) else { return Ok(None) };
+    let (head, rest) =
+        message.split_first_chunk::<4>().ok_or_else(|| bad("a message without a head".into()))?;
+    let head = u32::from_le_bytes(*head) as usize;
+    let (head, bytes) =
+        rest.split_at_checked(head).ok_or_else(|| bad("a head longer than its message".into()))?;
+    let message = (serde_json::from_slice(head).ok(), bytes.to_vec());
+    from.drain(..4 + all);
+    Ok(Some(message))
+}
+
+/// A short path to a socket in a folder whose own path may be long: the address of a socket has only 108 bytes. The handle
+/// is to be held while the path is used.
+pub(super) fn socket(dir: &Path) -> io::Result<(OwnedFd, PathBuf)> {
+    use std::os::fd::AsRawFd;
+    let dir = openat(CWD, dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    let path = format!("/proc/self/fd/{}/socket", dir.as_raw_fd());
+    Ok((dir, path.into()))
+}

@@ -1,0 +1,223 @@
+//! The program that a shim holds, on a terminal or on pipes.
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, ExitCode, Stdio};
+
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::io::Errno;
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr, tcsetwinsize};
+
+use super::terminal::Size;
+use super::{EXEC, Spec};
+use crate::process::place::Place;
+
+/// How much of what a program on pipes complains about is kept: this, and then as much again.
+const ERRORS: u64 = 512 * 1024;
+
+/// A running program.
+pub(super) struct Program {
+    pid: i32,
+    io: Io,
+}
+
+enum Io {
+    Terminal {
+        master: OwnedFd,
+        /// Held so that the terminal stays when the program closes it for a moment.
+        _slave: OwnedFd,
+    },
+    Pipes {
+        stdin: OwnedFd,
+        stdout: OwnedFd,
+        stderr: OwnedFd,
+        errors: Errors,
+    },
+}
+
+pub(super) enum StartError {
+    NoProgram,
+    NoFolder,
+    Failed(io::Error),
+}
+
+impl From<io::Error> for StartError {
+    fn from(err: io::Error) -> StartError {
+        StartError::Failed(err)
+    }
+}
+
+impl From<Errno> for StartError {
+    fn from(err: Errno) -> StartError {
+        StartError::Failed(err.into())
+    }
+}
+
+impl Program {
+    pub(super) fn start(spec: &Spec, place: &Place) -> Result<Program, StartError> {
+        if !Path::new(&spec.path).is_dir() {
+            return Err(StartError::NoFolder);
+        }
+        match spec.terminal {
+            Some(size) => on_terminal(spec, Size(size.0, size.1).sane()),
+            None => on_pipes(spec, place),
+        }
+    }
+
+    pub(super) fn pid(&self) -> i32 {
+        self.pid
+    }
+
+    /// What the program puts out.
+    pub(super) fn output(&self) -> BorrowedFd<'_> {
+        match &self.io {
+            Io::Terminal { master, .. } => master.as_fd(),
+            Io::Pipes { stdout, .. } => stdout.as_fd(),
+        }
+    }
+
+    /// What the program reads.
+    pub(super) fn input(&self) -> BorrowedFd<'_> {
+        match &self.io {
+            Io::Terminal { master, .. } => master.as_fd(),
+            Io::Pipes { stdin, .. } => stdin.as_fd(),
+        }
+    }
+
+    /// What the program complains about, if that is apart.
+    pub(super) fn errors(&self) -> Option<BorrowedFd<'_>> {
+        match &self.io {
+            Io::Terminal { .. } => None,
+            Io::Pipes { stderr, .. } => Some(stderr.as_fd()),
+        }
+    }
+
+    pub(super) fn keep_errors(&mut self, bytes: &[u8]) {
+        if let Io::Pipes { errors, .. } = &mut self.io {
+            errors.keep(bytes);
+        }
+    }
+
+    pub(super) fn resize(&self, size: Size) -> io::Result<()> {
+        Ok(tcsetwinsize(self.output(), winsize(size))?)
+    }
+}
+
+fn winsize(Size(columns, rows): Size) -> Winsize {
+    Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 }
+}
+
+fn command(spec: &Spec, program: impl AsRef<std::ffi::OsStr>) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(&spec.path).env_clear().envs(spec.env.iter().map(|(name, value)| (name, value)));
+    command
+}
+
+fn on_pipes(spec: &Spec, place: &Place) -> Result<Program, StartError> {
+    let errors = Errors::new(&place.errors())?;
+    let mut child = command(spec, &spec.program)
+        .args(&spec.args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|err| if err.kind() == ErrorKind::NotFound { StartError::NoProgram } else { err.into() })?;
+    let pipe = |end: Option<OwnedFd>| {
+        let end = end.expect("a pipe was asked for");
+        fcntl_setfl(&end, OFlags::NONBLOCK).map(|()| end)
+    };
+    let io = Io::Pipes {
+        stdin: pipe(child.stdin.take().map(OwnedFd::from))?,
+        stdout: pipe(child.stdout.take().map(OwnedFd::from))?,
+        stderr: pipe(child.stderr.take().map(OwnedFd::from))?,
+        errors,
+    };
+    // Whoever holds a `Child` may wait for it; here all ends are waited for in one place.
+    Ok(Program { pid: child.id() as i32, io })
+}
+
+/// A terminal becomes a program's own by a few steps between fork and exec. Here they are made by this same program, started
+/// again as [`exec`], because nothing else could make them without unsafe code.
+fn on_terminal(spec: &Spec, size: Size) -> Result<Program, StartError> {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    let slave = ioctl_tiocgptpeer(&master, OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)?;
+    let mut attributes = tcgetattr(&slave)?;
+    attributes.input_modes |= InputModes::IUTF8;
+    tcsetattr(&slave, OptionalActions::Now, &attributes)?;
+    tcsetwinsize(&master, winsize(size))?;
+    fcntl_setfl(&master, OFlags::NONBLOCK)?;
+    let (mut told, tell) = io::pipe()?;
+    let own: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let child = command(spec, "/proc/self/exe")
+        .args(own)
+        .arg(EXEC)
+        .arg(&spec.program)
+        .args(&spec.args)
+        .env("TERM", "xterm-256color")
+        .env("COLORTERM", "truecolor")
+        .stdin(slave.try_clone()?)
+        .stdout(slave.try_clone()?)
+        .stderr(tell)
+        .spawn()?;
+    // Ends when the program runs, as the pipe is closed by that.
+    let mut failure = String::new();
+    told.read_to_string(&mut failure)?;
+    match failure.parse().map(io::Error::from_raw_os_error) {
+        Err(_) => Ok(Program { pid: child.id() as i32, io: Io::Terminal { master, _slave: slave } }),
+        Ok(err) if err.kind() == ErrorKind::NotFound => Err(StartError::NoProgram),
+        Ok(err) => Err(err.into()),
+    }
+}
+
+/// The last step before the program: makes stdin its terminal, and becomes the program. On failure the number of the error
+/// goes to where stderr leads.
+pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
+    let (stdin, stdout, stderr) = (rustix::stdio::stdin(), rustix::stdio::stdout(), rustix::stdio::stderr());
+    let Ok(tell) = rustix::io::fcntl_dupfd_cloexec(stderr, 3) else { return ExitCode::FAILURE };
+    let prepared = rustix::process::setsid()
+        .and_then(|_| rustix::process::ioctl_tiocsctty(stdin))
+        .and_then(|()| rustix::stdio::dup2_stderr(stdout));
+    let err = match (prepared, args.next()) {
+        (Ok(()), Some(program)) => Command::new(program).args(args).exec(),
+        (Ok(()), None) => Errno::INVAL.into(),
+        (Err(err), _) => err.into(),
+    };
+    let number = err.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error());
+    let _ = File::from(tell).write_all(number.to_string().as_bytes());
+    ExitCode::FAILURE
+}
+
+/// What a program complains about: the newest of it.
+struct Errors {
+    path: std::path::PathBuf,
+    file: File,
+    size: u64,
+}
+
+impl Errors {
+    fn new(path: &Path) -> io::Result<Errors> {
+        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
+        Ok(Errors { path: path.to_owned(), file, size: 0 })
+    }
+
+    /// What cannot be kept is let go: nobody is worse off than without it.
+    fn keep(&mut self, bytes: &[u8]) {
+        if self.size > ERRORS {
+            let _ = std::fs::rename(&self.path, self.path.with_extension("old.log"));
+            if let Ok(next) = Errors::new(&self.path) {
+                *self = next;
+            }
+        }
+        self.size += bytes.len() as u64;
+        let _ = self.file.write_all(bytes);
+    }
+}

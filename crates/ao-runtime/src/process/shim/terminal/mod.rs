@@ -1,0 +1,316 @@
+//! What the terminal of a program shows, by an emulator that nobody has to look at.
+//!
+//! It has no scrollback: what has scrolled away is in the kept output. So its whole state is what a screen shows, and a
+//! keyframe can say all of it.
+
+mod handler;
+mod keyframe;
+mod pen;
+mod whole;
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::Duration;
+
+use alacritty_terminal::event::{Event, EventListener, WindowSize};
+use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::index::{Column, Line};
+use alacritty_terminal::term::cell::Flags;
+use alacritty_terminal::term::{Config, Term, TermMode};
+use alacritty_terminal::vte::ansi::{Processor, Rgb, Timeout};
+
+use self::handler::Watched;
+use self::whole::Waiting;
+
+/// Columns and rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u16, pub(crate) u16);
+
+impl Size {
+    /// Within what a terminal can sensibly be. The upper bound also bounds the memory of the emulator.
+    pub(crate) fn sane(self) -> Size {
+        Size(self.0.clamp(2, 1000), self.1.clamp(2, 500))
+    }
+}
+
+impl Dimensions for Size {
+    fn total_lines(&self) -> usize {
+        self.screen_lines()
+    }
+
+    fn screen_lines(&self) -> usize {
+        self.1.into()
+    }
+
+    fn columns(&self) -> usize {
+        self.0.into()
+    }
+}
+
+/// The terminal of a program.
+pub(crate) struct Terminal {
+    screen: Watched<Replies>,
+    parser: Processor<AtOnce>,
+    waiting: Waiting,
+    replies: Replies,
+}
+
+/// What is seen of a terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Seen {
+    pub(crate) lines: Vec<String>,
+    /// Row and column.
+    pub(crate) cursor: (u16, u16),
+    pub(crate) bracketed_paste: bool,
+    pub(crate) alternate: bool,
+}
+
+impl Terminal {
+    pub(crate) fn new(size: Size) -> Terminal {
+        let replies = Replies { bytes: Rc::default(), size: Rc::new(RefCell::new(size)) };
+        let config = Config { scrolling_history: 0, ..Config::default() };
+        Terminal {
+            screen: Watched::new(Term::new(config, &size, replies.clone())),
+            parser: Processor::new(),
+            waiting: Waiting::default(),
+            replies,
+        }
+    }
+
+    /// Takes what the program has put out.
+    pub(crate) fn feed(&mut self, bytes: &[u8]) {
+        let Terminal { screen, parser, waiting, .. } = self;
+        waiting.take(bytes, |whole| parser.advance(screen, whole));
+    }
+
+    /// What the terminal answers to the program's questions, once.
+    pub(crate) fn answers(&mut self) -> Vec<u8> {
+        std::mem::take(&mut *self.replies.bytes.borrow_mut())
+    }
+
+    pub(crate) fn size(&self) -> Size {
+        *self.replies.size.borrow()
+    }
+
+    pub(crate) fn resize(&mut self, size: Size) {
+        *self.replies.size.borrow_mut() = size;
+        self.screen.resize(size);
+    }
+
+    /// The exact state, as output that brings any terminal of this size into it.
+    pub(crate) fn keyframe(&self) -> Vec<u8> {
+        let mut bytes = keyframe::of(&self.screen);
+        bytes.extend_from_slice(self.waiting.bytes());
+        bytes
+    }
+
+    pub(crate) fn see(&self) -> Seen {
+        let term = &self.screen.term;
+        let (grid, mode) = (term.grid(), term.mode());
+        let line = |line: i32| {
+            let row = &grid[Line(line)];
+            let mut text = String::new();
+            for cell in (0..term.columns()).map(|column| &row[Column(column)]) {
+                if cell.flags.intersects(Flags::WIDE_CHAR_SPACER | Flags::LEADING_WIDE_CHAR_SPACER) {
+                    continue;
+                }
+                text.push(if cell.flags.contains(Flags::HIDDEN) || cell.c == '\t' { ' ' } else { cell.c });
+                text.extend(cell.zerowidth().into_iter().flatten());
+            }
+            text.truncate(text.trim_end().len());
+            text
+        };
+        let point = grid.cursor.point;
+        Seen {
+            lines: (0..term.screen_lines() as i32).map(line).collect(),
+            cursor: (point.line.0 as u16, point.column.0 as u16),
+            bracketed_paste: mode.contains(TermMode::BRACKETED_PASTE),
+            alternate: mode.contains(TermMode::ALT_SCREEN),
+        }
+    }
+}
+
+/// Collects what the emulator wants to say to the program.
+#[derive(Clone)]
+struct Replies {
+    bytes: Rc<RefCell<Vec<u8>>>,
+    size: Rc<RefCell<Size>>,
+}
+
+impl EventListener for Replies {
+    fn send_event(&self, event: Event) {
+        let text = match event {
+            Event::PtyWrite(text) => text,
+            // Programs ask for these to choose colours that can be read. Most terminals that agents run in are dark.
+            Event::ColorRequest(256 | 258, answer) => answer(Rgb { r: 0xe5, g: 0xe5, b: 0xe5 }),
+            Event::ColorRequest(257, answer) => answer(Rgb { r: 0, g: 0, b: 0 }),
+            Event::TextAreaSizeRequest(answer) => {
+                let Size(num_cols, num_lines) = *self.size.borrow();
+                answer(WindowSize { num_lines, num_cols, cell_width: 8, cell_height: 16 })
+            }
+            _ => return,
+        };
+        let mut bytes = self.bytes.borrow_mut();
+        // Bounded: a program that asks and never reads gets no more answers.
+        if bytes.len() < 64 * 1024 {
+            bytes.extend_from_slice(text.as_bytes());
+        }
+    }
+}
+
+/// Synchronised updates are shown as they come. Holding them back is for eyes; here it would hide state from keyframes.
+#[derive(Default)]
+struct AtOnce;
+
+impl Timeout for AtOnce {
+    fn set_timeout(&mut self, _: Duration) {}
+
+    fn clear_timeout(&mut self) {}
+
+    fn pending_timeout(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use alacritty_terminal::grid::Grid;
+    use alacritty_terminal::term::cell::Cell;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SIZE: Size = Size(20, 6);
+
+    /// All that can be asked of a terminal, as text.
+    fn state(terminal: &Terminal) -> impl PartialEq + Debug + use<> {
+        let screen = &terminal.screen;
+        let text = |grid: &Grid<Cell>| {
+            let cells = grid.display_iter().map(|cell| {
+                let mut cell = cell.cell.clone();
+                // A tab is kept as such, to be copied; it looks like a space.
+                cell.c = if cell.c == '\t' { ' ' } else { cell.c };
+                cell
+            });
+            let cells: Vec<_> = cells.collect();
+            (cells, grid.cursor.clone(), grid.saved_cursor.clone())
+        };
+        let rest =
+            (screen.region.clone(), screen.tabs.clone(), screen.charset, screen.alternate_saved.clone());
+        let term = &screen.term;
+        let colors: Vec<_> = (0..=258).map(|index| term.colors()[index]).collect();
+        (text(term.grid()), screen.main.as_ref().map(text), *term.mode(), term.cursor_style(), colors, rest)
+    }
+
+    fn fed(pieces: &[&[u8]]) -> Terminal {
+        let mut terminal = Terminal::new(SIZE);
+        pieces.iter().for_each(|piece| terminal.feed(piece));
+        terminal
+    }
+
+    /// Whatever a newcomer's terminal showed, after the keyframe and the rest of the output it shows the same as ours.
+    fn check(before: &[u8], after: &[u8], dirt: &[u8]) {
+        let ours = fed(&[before]);
+        let frame = ours.keyframe();
+        for theirs in [fed(&[&frame]), fed(&[dirt, b"\x1b\\", &frame])] {
+            let told = || format!("{}\n{}", before.escape_ascii(), frame.escape_ascii());
+            assert_eq!(format!("{:#?}", state(&theirs)), format!("{:#?}", state(&ours)), "{}", told());
+        }
+        let whole = fed(&[before, after]);
+        let newcomer = fed(&[&frame, after]);
+        assert_eq!(
+            format!("{:#?}", state(&newcomer)),
+            format!("{:#?}", state(&whole)),
+            "{}",
+            before.escape_ascii()
+        );
+    }
+
+    #[test]
+    fn a_keyframe_says_it_all() {
+        let cases: [&[u8]; 12] = [
+            b"",
+            b"plain\r\n\x1b[1;31mred\x1b[0m and \x1b[48;5;7mgrey",
+            b"\x1b[4:3;58;2;1;2;3mwavy\x1b]8;id=a;http://x\x1b\\link",
+            b"a long line that is wrapped around the edge twice or so",
+            b"exactly twenty wide!",
+            "wide 世界世界世界世界世界世界世界".as_bytes(),
+            b"\x1b[2;4r\x1b[?6hin the region\n\n\n\nhere\x1b7\x1b[Hthere",
+            b"main\x1b7\x1b[?1049h\x1b[2J\x1b[3;3Halternate\x1b[?25l\x1b[?2004h\x1b[?1003h\x1b[?1006h",
+            b"\x1b(0lqqk\x1b)0\x0e\x1b[5 q\x1b[?1h\x1b=\x1b[4h",
+            b"\x1b[3g\x1b[5G\x1bH\x1b]4;1;rgb:11/22/33\x1b\\\x1b]11;rgb:00/00/01\x1b\\",
+            b"half a sequence \x1b[3",
+            b"wrapped into the next line\x1b[H\x1bM\x1bM\x1bM\x1bM\x1bM",
+        ];
+        for before in cases {
+            check(
+                before,
+                b"1mnext\tone\r\n\x1b8two",
+                b"\x1b[?1049h\x1b[?6h\x1b[2;3r\x1b[7mdirt\x1b(0\x1b[?7l\x1b[3g",
+            );
+        }
+    }
+
+    #[test]
+    fn questions_are_answered_with_nobody_there() {
+        let mut terminal = Terminal::new(SIZE);
+        terminal.feed(b"ab\x1b[6n\x1b[c\x1b]11;?\x1b\\\x1b[18t");
+        let answers = String::from_utf8(terminal.answers()).unwrap();
+        assert!(answers.starts_with("\x1b[1;3R\x1b[?6c\x1b]11;rgb:0000/0000/0000\x1b\\"), "{answers:?}");
+        assert!(answers.ends_with("\x1b[8;6;20t"), "{answers:?}");
+        assert!(terminal.answers().is_empty());
+    }
+
+    /// Pieces that programs write. Wide characters come apart from what could cut them in halves, as a keyframe does not
+    /// keep halves.
+    fn pieces() -> impl Strategy<Value = Vec<String>> {
+        let wide = prop_oneof![
+            "[a-z]{1,7}",
+            "[\u{4e16}\u{754c}]{1,9}",
+            Just("\r\n".to_owned()),
+            Just("\x1b[32m".to_owned())
+        ];
+        prop_oneof![4 => prop::collection::vec(piece(), 0..40), 1 => prop::collection::vec(wide, 0..40)]
+    }
+
+    fn piece() -> impl Strategy<Value = String> {
+        prop_oneof![
+            4 => "[a-z ]{1,30}",
+            1 => "e\u{301}",
+            2 => prop::sample::select(vec!["\r\n", "\n", "\r", "\t", "\x08", "\x0e", "\x0f"]).prop_map(str::to_owned),
+            4 => (prop::sample::select(vec!['A', 'B', 'C', 'D', 'G', 'd', 'J', 'K', 'S', 'T', 'I', 'X']), 0..9u8)
+                .prop_map(|(what, number)| format!("\x1b[{number}{what}")),
+            3 => (1..8u8, 1..22u8).prop_map(|(line, column)| format!("\x1b[{line};{column}H")),
+            3 => prop::sample::select(vec![
+                "0", "1", "2", "3", "4", "4:3", "7", "8", "9", "22", "27", "31", "44", "97", "105", "38;5;200", "48;2;1;2;3",
+                "58;5;9", "39", "49",
+            ])
+            .prop_map(|what| format!("\x1b[{what}m")),
+            2 => (1..4u8, 3..7u8).prop_map(|(top, bottom)| format!("\x1b[{top};{bottom}r")),
+            3 => prop::sample::select(vec![
+                "\x1b7", "\x1b8", "\x1bM", "\x1bD", "\x1bE", "\x1bH", "\x1b[g", "\x1b[3g", "\x1b(0", "\x1b(B", "\x1b)0", "\x1bc",
+                "\x1b[?1049h", "\x1b[?1049l", "\x1b[?25l", "\x1b[?25h", "\x1b[?1h", "\x1b[?7l", "\x1b[?7h", "\x1b[?2004h",
+                "\x1b[?1000h", "\x1b[?1002h", "\x1b[?1006h", "\x1b[4h", "\x1b[4l", "\x1b=", "\x1b>", "\x1b[3 q", "\x1b#8",
+                "\x1b]2;title\x07", "\x1b]4;3;rgb:01/02/03\x07", "\x1b]104\x07", "\x1b]8;id=a;http://x\x07", "\x1b]8;;\x07",
+            ])
+            .prop_map(str::to_owned),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn a_newcomer_sees_exactly_what_those_see_who_were_there_from_the_beginning(
+            pieces in pieces(),
+            cut in 0.0..1.0f64,
+            dirt in prop::collection::vec(piece(), 0..10),
+        ) {
+            let all = pieces.concat().into_bytes();
+            let (before, after) = all.split_at((all.len() as f64 * cut) as usize);
+            check(before, after, dirt.concat().as_bytes());
+        }
+    }
+}
