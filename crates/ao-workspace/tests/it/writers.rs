@@ -104,6 +104,12 @@ async fn fails_cleanly() -> bool {
 /// As a daemon leaves it that ended while git was deleting files.
 #[tokio::test]
 async fn a_removal_that_was_cut_off_is_taken_back_and_done_again() {
+    for wanted_again in [false, true] {
+        cut_off(wanted_again).await;
+    }
+}
+
+async fn cut_off(wanted_again: bool) {
     let repo = Repo::new();
     let tree = repo.merged().await;
     let git_dir = repo.path().join(".git/worktrees/fix");
@@ -113,6 +119,9 @@ async fn a_removal_that_was_cut_off_is_taken_back_and_done_again() {
     fs::write(aside.join("ao-name"), "fix").unwrap();
     fs::remove_file(tree.path.join("README.md")).unwrap();
     tree.write("since.txt", "written by somebody since");
+    if wanted_again {
+        assert_eq!(repo.create("fix").await.unwrap().path, tree.path.display().to_string());
+    }
     assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
     assert_eq!(tree.git(&["status", "--porcelain"]), "?? since.txt", "what was deleted is there again");
     fs::remove_file(tree.path.join("since.txt")).unwrap();
