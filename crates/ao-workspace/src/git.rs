@@ -41,7 +41,7 @@ pub(crate) type Settings = Arc<Vec<(String, String)>>;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
-    #[error("the program `git` was not found; install git 2.38 or newer")]
+    #[error("the program `git` was not found; install git 2.36 or newer")]
     NoGit,
     #[error("`git {command}` could not be run in `{}`", .dir.display())]
     NotRun {

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use tokio::sync::OnceCell;
+
 use crate::error::TreeError;
 use crate::git::{Git, GitError, Settings};
 use crate::refs::{self, Head};
@@ -24,8 +26,11 @@ pub(crate) struct Repository {
 pub(crate) struct Repositories {
     settings: Settings,
     /// Held only to look one up. Grows with the number of repositories, which a person sets up one by one.
-    known: Mutex<HashMap<PathBuf, Arc<Repository>>>,
+    known: Mutex<HashMap<PathBuf, Arc<Known>>>,
 }
+
+/// Opened by whoever comes first; the others of a burst wait for that.
+type Known = OnceCell<Arc<Repository>>;
 
 impl Repositories {
     pub(crate) fn new(settings: Settings) -> Repositories {
@@ -34,14 +39,16 @@ impl Repositories {
 
     /// Opens the repository that a folder belongs to.
     pub(crate) async fn open(&self, folder: &Path) -> Result<Arc<Repository>, TreeError> {
-        let known = self.known.lock().expect("nobody panics while looking one up").get(folder).cloned();
-        if let Some(known) = known.filter(|known| known.is_there()) {
-            return Ok(known);
-        }
-        let opened = Arc::new(Repository::open(folder, &self.settings).await?);
-        let mut known = self.known.lock().expect("nobody panics while looking one up");
-        known.insert(folder.to_owned(), opened.clone());
-        Ok(opened)
+        let known = {
+            let mut known = self.known.lock().expect("nobody panics while looking one up");
+            let known = known.entry(folder.to_owned()).or_default();
+            if known.get().is_some_and(|repository| !repository.is_there()) {
+                *known = Arc::default();
+            }
+            known.clone()
+        };
+        let open = async || Repository::open(folder, &self.settings).await.map(Arc::new);
+        known.get_or_try_init(open).await.cloned()
     }
 }
 
@@ -108,8 +115,13 @@ impl Repository {
 
     /// The same list from git's files; `None` where they do not tell.
     fn listed_by_files(&self) -> Option<Vec<Listed>> {
+        // The project's folder may be a worktree itself; the main one is where the shared git directory is.
+        let main = match self.common_dir.file_name().is_some_and(|name| name == ".git") {
+            true => self.common_dir.parent().unwrap_or(&self.root),
+            false => &self.root,
+        };
         let main = Listed {
-            path: self.root.clone(),
+            path: main.to_owned(),
             head: Some(refs::head(&self.common_dir, &self.common_dir)?),
             locked: false,
         };

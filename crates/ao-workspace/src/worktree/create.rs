@@ -14,6 +14,7 @@ use ao_core::effect::WorkspacePlan;
 use ao_ports::Made;
 
 use super::place::{self, FOLDER};
+use super::removing;
 use crate::error::TreeError;
 use crate::git::GitError;
 use crate::marker::{Intent, Marker};
@@ -31,6 +32,11 @@ pub(super) async fn create(
     session: SessionId,
     plan: &WorkspacePlan,
 ) -> Result<Made, TreeError> {
+    if removing::is_under_way(repository, session) {
+        // A removal that was cut off. The session is wanted after all, so what is left of its tree is made whole.
+        let _turn = shop.queues.turn(&repository.common_dir).await;
+        removing::take_back(repository, session).await?;
+    }
     let intent = match found(repository, path, session, plan)? {
         Found::Whole(marker) => {
             // An agent that is started again must not be put into whatever has taken the tree's place.

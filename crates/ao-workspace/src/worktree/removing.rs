@@ -34,6 +34,11 @@ pub(super) fn done(repository: &Repository, session: SessionId) -> Result<(), Tr
     discard(&aside).map_err(TreeError::file("remove", &aside))
 }
 
+/// Whether a removal was begun and not ended.
+pub(super) fn is_under_way(repository: &Repository, session: SessionId) -> bool {
+    aside(repository, session).exists()
+}
+
 /// Puts a worktree back that a removal has left half-way, whole but for what git ignores. Does nothing if there is none.
 pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);

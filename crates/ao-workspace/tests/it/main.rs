@@ -1,4 +1,4 @@
-//! Worktrees on real repositories with the real `git`.
+//! Worktrees and clones of real repositories, with the real `git`.
 
 mod adopt;
 mod base;
