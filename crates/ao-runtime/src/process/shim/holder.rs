@@ -39,6 +39,8 @@ pub(super) struct Holder {
     pub(super) program: Program,
     pub(super) terminal: Option<Terminal>,
     pub(super) kept: Writer,
+    /// How far the terminal has taken the output. It catches up when somebody wants to see it, and when there is time.
+    pub(super) fed: u64,
     pub(super) input: Input,
     pub(super) peers: Vec<Peer>,
     pub(super) exit: Option<Exit>,
@@ -100,6 +102,7 @@ impl Holder {
             program,
             terminal,
             kept,
+            fed: 0,
             input: Input::default(),
             peers: Vec::new(),
             exit: None,
@@ -125,6 +128,9 @@ impl Holder {
         self.reap();
         while !self.has_left() {
             let ready = self.wait()?;
+            if ready.nothing {
+                self.catch_up();
+            }
             if ready.output {
                 self.read_output(TURN);
             }
@@ -192,10 +198,14 @@ impl Holder {
             let flags = if peer.is_behind() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
             fds.push(PollFd::from_borrowed_fd(peer.stream.as_fd(), flags));
         }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
+        // While there is something to do for others, the terminal is let wait.
+        let at_once = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let timeout = if self.is_behind() { Some(&at_once) } else { timeout.as_ref() };
+        let count = match poll(&mut fds, timeout) {
+            Ok(count) => count,
+            Err(Errno::INTR) => 0,
             Err(err) => return Err(err.into()),
-        }
+        };
         let is_ready = |index: usize| !fds[index].revents().is_empty();
         let peers = self.peers.iter().enumerate().filter(|(index, _)| is_ready(first_peer + index));
         Ok(Ready {
@@ -204,6 +214,7 @@ impl Holder {
             output: output.is_some_and(is_ready),
             errors: errors.is_some_and(is_ready),
             peers: peers.map(|(_, peer)| peer.id).collect(),
+            nothing: count == 0,
         })
     }
 
@@ -240,15 +251,35 @@ impl Holder {
         if self.kept.is_full() {
             self.cut();
         }
-        // A full disk must not stop the program. What is lost is seen by its offset.
-        let _ = self.kept.append(bytes);
-        if let Some(terminal) = &mut self.terminal {
-            terminal.feed(bytes);
-            self.input.add(terminal.answers());
+        // A full disk must not stop the program. What is lost to readers is seen by its offset.
+        if self.kept.append(bytes).is_err() {
+            self.catch_up();
         }
     }
 
+    /// Lets the terminal take what it has not taken yet. It is done in large pieces, because of those that scroll away only
+    /// the end counts.
+    pub(super) fn catch_up(&mut self) {
+        let (Some(terminal), offset) = (&mut self.terminal, self.kept.offset()) else { return };
+        while self.fed < offset {
+            match self.kept.read(self.fed, &mut self.space) {
+                Some(count) => {
+                    terminal.feed(&self.space[..count]);
+                    self.fed += count as u64;
+                }
+                // It could not be kept.
+                None => self.fed = offset,
+            }
+        }
+        self.input.add(terminal.answers());
+    }
+
+    fn is_behind(&self) -> bool {
+        self.terminal.is_some() && self.fed < self.kept.offset()
+    }
+
     fn cut(&mut self) {
+        self.catch_up();
         let keyframe = match &self.terminal {
             Some(terminal) => {
                 let size = terminal.size();
@@ -261,6 +292,7 @@ impl Holder {
 
     pub(super) fn resize(&mut self, size: Size) {
         let size = size.sane();
+        self.catch_up();
         let Some(terminal) = &mut self.terminal else { return };
         if terminal.size() != size && self.program.resize(size).is_ok() {
             terminal.resize(size);
@@ -359,7 +391,8 @@ impl Holder {
 
     /// Sends everybody what there is for them, and forgets who is gone.
     fn show(&mut self) {
-        let show = Show { kept: &self.kept, terminal: self.terminal.as_ref(), exit: self.exit };
+        let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
+        let show = Show { kept: &self.kept, terminal, exit: self.exit };
         let offset = self.kept.offset();
         for peer in &mut self.peers {
             match &mut peer.role {
@@ -390,6 +423,7 @@ struct Ready {
     output: bool,
     errors: bool,
     peers: Vec<u64>,
+    nothing: bool,
 }
 
 pub(super) fn now() -> Timestamp {

@@ -3,6 +3,7 @@
 //! It has no scrollback: what has scrolled away is in the kept output. So its whole state is what a screen shows, and a
 //! keyframe can say all of it.
 
+mod flood;
 mod handler;
 mod keyframe;
 mod pen;
@@ -82,7 +83,11 @@ impl Terminal {
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let Terminal { screen, parser, waiting, .. } = self;
         let fed = std::panic::catch_unwind(AssertUnwindSafe(|| {
-            waiting.take(bytes, |whole| parser.advance(screen, whole));
+            waiting.take(bytes, |whole| {
+                let rows = screen.term.screen_lines();
+                let scrolls = screen.region == (0..rows);
+                parser.advance(screen, if scrolls { flood::visible(whole, rows) } else { whole });
+            });
         }));
         // A fault of the emulator's costs the picture until the next repaint, and not the program.
         if fed.is_err() {
@@ -259,6 +264,30 @@ mod tests {
                 b"1mnext\tone\r\n\x1b8two",
                 b"\x1b[?1049h\x1b[?6h\x1b[2;3r\x1b[7mdirt\x1b(0\x1b[?7l\x1b[3g",
             );
+        }
+    }
+
+    #[test]
+    fn a_flood_of_lines_ends_in_the_same_state_as_line_by_line() {
+        let starts = [
+            "",
+            "\x1b[3;3Hx",
+            "\x1b[31m\x1b[?7l",
+            "\x1b[4h",
+            "\x1b[?1049h",
+            "\x1b[2;4r",
+            "\x1b(0\x1b[44m",
+            "full line to the edge!",
+        ];
+        for start in starts {
+            let lines: String =
+                (0..3000).map(|line| format!("line {line} that is\twrapped or not\r\n")).collect();
+            let all = format!("{start}{lines}and a rest");
+            let at_once = fed(&[start.as_bytes(), &all.as_bytes()[start.len()..]]);
+            let pieces: Vec<&[u8]> = all.as_bytes()[start.len()..].chunks(1000).collect();
+            let mut slowly = fed(&[start.as_bytes()]);
+            pieces.iter().for_each(|piece| slowly.feed(piece));
+            assert_eq!(format!("{:?}", state(&at_once)), format!("{:?}", state(&slowly)), "{start:?}");
         }
     }
 
