@@ -133,7 +133,7 @@ impl Writer {
                 }
                 written
             }
-            _ => Ok(()),
+            _ => Err(ErrorKind::NotFound.into()),
         };
         self.offset += bytes.len() as u64;
         if written.is_err() {

@@ -43,6 +43,10 @@ impl Holder {
         // A full disk must not stop the program. What is lost to readers is seen by its offset.
         if self.kept.append(bytes).is_err() {
             self.catch_up();
+            if let Some(terminal) = &mut self.terminal {
+                terminal.feed(bytes);
+                self.input.add(terminal.answers());
+            }
         }
     }
 
