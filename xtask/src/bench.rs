@@ -19,8 +19,13 @@ pub(crate) struct Args {
 }
 
 /// All benches: package and bench target.
-const BENCHES: &[(&str, &str)] =
-    &[("ao-store", "store"), ("ao-core", "core"), ("ao-testkit", "simulation"), ("ao-runtime", "shim")];
+const BENCHES: &[(&str, &str)] = &[
+    ("ao-store", "store"),
+    ("ao-core", "core"),
+    ("ao-testkit", "simulation"),
+    ("ao-workspace", "create"),
+    ("ao-runtime", "shim"),
+];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut results = Vec::new();

@@ -34,6 +34,12 @@ pub(crate) const NEXTEST: Tool = cargo("cargo-nextest", "0.9.143");
 pub(crate) const DENY: Tool = cargo("cargo-deny", "0.20.2");
 pub(crate) const FUZZ: Tool = cargo("cargo-fuzz", "0.13.2");
 pub(crate) const GIT: Tool = apt("git", "git");
+/// Processes that make themselves daemons are tried with it.
+pub(crate) const PYTHON: Tool = apt("python3", "python3");
+/// The bus on which a stand-in for logind is asked to keep the machine awake.
+pub(crate) const DBUS: Tool = apt("dbus-daemon", "dbus-daemon");
+/// A runtime of ours; its tests need the real one.
+pub(crate) const TMUX: Tool = apt("tmux", "tmux");
 /// SQLite is built from its C source.
 pub(crate) const CC: Tool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.

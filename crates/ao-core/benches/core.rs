@@ -60,7 +60,10 @@ impl Fleet {
             max_live: None,
             ..ProjectConfig::default()
         };
-        fleet.take(Input::Project { project: project.clone(), input: ProjectInput::Configure(config) });
+        fleet.take(Input::Project {
+            project: project.clone(),
+            input: ProjectInput::Configure(Box::new(config)),
+        });
         for n in 0..size {
             fleet.start(&project, n);
         }
@@ -88,7 +91,10 @@ impl Fleet {
         let session = SessionId(self.seed);
         let attempt = self.state.sessions[&session].attempt;
         let path = format!("~/app/.worktrees/{session}");
-        self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "c0".into() });
+        self.tell(
+            session,
+            SessionInput::WorkspaceReady { attempt, path, base: "c0".into(), as_found: false },
+        );
         let process = ProcessRef(session.to_string());
         self.tell(session, SessionInput::Launched { attempt, process, conversation: None });
         self.see(session, Reading::Idle);

@@ -113,10 +113,17 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),
-        Input::Schedule => Ok(schedule::admit(state)
-            .into_iter()
-            .flat_map(|session| session_events(session.id, session::admit(session, moment)))
-            .collect()),
+        Input::Schedule => {
+            let mut leases = session::Leases::new(state);
+            Ok(schedule::admit(state)
+                .into_iter()
+                // Whoever finds the last port taken by one before it waits for the next time.
+                .filter_map(|session| Some((session, leases.take(session)?)))
+                .flat_map(|(session, ports)| {
+                    session_events(session.id, session::admit(session, moment, ports))
+                })
+                .collect())
+        }
         // Taken apart by `step`, which knows what is due.
         Input::Tick => Ok(vec![]),
     }
@@ -148,12 +155,12 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         return Err(Refusal::Invalid { what: format!("the id {id} is taken; try again") });
     }
     let name = free_name(state, &request.project, &wished_name(&request));
-    let branch = match request.branch {
-        Some(branch) => match state.owner_of_branch(&request.project, &branch) {
-            Some(session) => return Err(Refusal::BranchTaken { branch, session }),
-            None => branch,
+    let branch = match &request.branch {
+        Some(branch) => match state.owner_of_branch(&request.project, branch) {
+            Some(session) => return Err(Refusal::BranchTaken { branch: branch.clone(), session }),
+            None => branch.clone(),
         },
-        None => format!("agent/{name}"),
+        None => tracked_branch(state, &request).unwrap_or_else(|| format!("agent/{name}")),
     };
     let spec = SessionSpec {
         name,
@@ -179,6 +186,12 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             SessionEvent::MessageQueued { message: task, replaces: None },
         ],
     ))
+}
+
+/// The tracker's own name for the branch, if it has one and nobody uses it.
+fn tracked_branch(state: &State, request: &SpawnRequest) -> Option<String> {
+    let branch = state.tasks.get(request.task.as_ref()?)?.branch.clone()?;
+    state.owner_of_branch(&request.project, &branch).is_none().then_some(branch)
 }
 
 fn wished_name(request: &SpawnRequest) -> String {
@@ -340,6 +353,10 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         };
         if let Ok(seen) = session::decide(state, session, moment, SessionInput::Signal(signal)) {
             events.extend(session_events(session.id, seen));
+        }
+        // Each is looked at by itself: if they are gone indeed, as after a reboot, they are soon brought back.
+        if doubted && !session.look {
+            events.push(Event::Session(session.id, SessionEvent::LookWanted {}));
         }
     }
     let strays = census.seen.iter().filter(|seen| {

@@ -23,11 +23,35 @@ pub enum Effect {
         tries: u32,
         plan: WorkspacePlan,
     },
+    SetUp {
+        session: SessionId,
+        attempt: Attempt,
+        tries: u32,
+        plan: SetUpPlan,
+    },
     Launch {
         session: SessionId,
         attempt: Attempt,
         tries: u32,
         plan: LaunchPlan,
+    },
+    /// Reads along with an agent for as long as its process may live.
+    Follow {
+        session: SessionId,
+        attempt: Attempt,
+        process: ProcessRef,
+        conversation: Option<ConversationId>,
+        agent: AgentChoice,
+        with_launch: Option<String>,
+    },
+    Answer {
+        session: SessionId,
+        attempt: Attempt,
+        process: ProcessRef,
+        agent: AgentChoice,
+        number: u32,
+        question: String,
+        text: String,
     },
     Deliver {
         session: SessionId,
@@ -48,6 +72,7 @@ pub enum Effect {
         agent: AgentChoice,
         conversation: Option<ConversationId>,
         runtime: String,
+        place: Place,
     },
     End {
         session: SessionId,
@@ -105,7 +130,10 @@ pub enum Effect {
 #[serde(rename_all = "snake_case")]
 pub enum EffectKey {
     CreateWorkspace { session: SessionId, attempt: Attempt, tries: u32 },
+    SetUp { session: SessionId, attempt: Attempt, tries: u32 },
     Launch { session: SessionId, attempt: Attempt, tries: u32 },
+    Follow { session: SessionId, attempt: Attempt },
+    Answer { session: SessionId, attempt: Attempt, number: u32 },
     Deliver { session: SessionId, attempt: Attempt, delivery: u32, tries: u32 },
     Look { session: SessionId, attempt: Attempt },
     End { session: SessionId, attempt: Attempt, tries: u32 },
@@ -130,6 +158,17 @@ pub struct WorkspacePlan {
     pub origin: Origin,
     /// The last state of an earlier workspace of this session, to be brought back.
     pub rescue: Option<String>,
+}
+
+/// The workspace that an agent should be in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    pub project: ProjectId,
+    /// The repository's own folder.
+    pub repository: String,
+    pub kind: String,
+    pub tree: Option<Tree>,
+    pub branch: String,
 }
 
 /// How an agent is to be started.
@@ -170,6 +209,15 @@ impl Effect {
             Effect::CreateWorkspace { session, attempt, tries, .. } => {
                 EffectKey::CreateWorkspace { session: *session, attempt: *attempt, tries: *tries }
             }
+            Effect::SetUp { session, attempt, tries, .. } => {
+                EffectKey::SetUp { session: *session, attempt: *attempt, tries: *tries }
+            }
+            Effect::Follow { session, attempt, .. } => {
+                EffectKey::Follow { session: *session, attempt: *attempt }
+            }
+            Effect::Answer { session, attempt, number, .. } => {
+                EffectKey::Answer { session: *session, attempt: *attempt, number: *number }
+            }
             Effect::Launch { session, attempt, tries, .. } => {
                 EffectKey::Launch { session: *session, attempt: *attempt, tries: *tries }
             }
@@ -209,11 +257,25 @@ impl EffectKey {
     pub fn session(&self) -> Option<SessionId> {
         match self {
             EffectKey::CreateWorkspace { session, .. }
+            | EffectKey::SetUp { session, .. }
+            | EffectKey::Answer { session, .. }
             | EffectKey::Launch { session, .. }
             | EffectKey::Deliver { session, .. }
             | EffectKey::Look { session, .. }
             | EffectKey::End { session, .. }
             | EffectKey::RemoveWorkspace { session, .. } => Some(*session),
+            _ => None,
+        }
+    }
+}
+
+impl EffectKey {
+    /// The session of an effect that lasts, and is broken off once it is no longer wanted.
+    ///
+    /// The others are seen through: what came of them is worth knowing, whoever still wants it.
+    pub fn lasts_for(&self) -> Option<SessionId> {
+        match self {
+            EffectKey::SetUp { session, .. } | EffectKey::Follow { session, .. } => Some(*session),
             _ => None,
         }
     }
@@ -225,6 +287,11 @@ impl fmt::Display for EffectKey {
             EffectKey::CreateWorkspace { session, attempt, tries } => {
                 write!(f, "create workspace of {session} (attempt {attempt}, try {tries})")
             }
+            EffectKey::SetUp { session, attempt, tries } => {
+                write!(f, "set up workspace of {session} (attempt {attempt}, try {tries})")
+            }
+            EffectKey::Follow { session, attempt } => write!(f, "follow {session} (attempt {attempt})"),
+            EffectKey::Answer { session, number, .. } => write!(f, "answer {number} to {session}"),
             EffectKey::Launch { session, attempt, tries } => {
                 write!(f, "launch {session} (attempt {attempt}, try {tries})")
             }

@@ -115,6 +115,9 @@ fn session(
         }
         E::SignalSeen { signal } => {
             tell(SessionInput::Flush);
+            if session.activity_since == at && session.judgement.activity == Activity::Idle {
+                tell(SessionInput::TurnOver);
+            }
             if let Reading::Limited { until: Some(until) } = &signal.reading {
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
@@ -170,7 +173,21 @@ fn session(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        E::WorkspaceFailed { again_at: None, .. } => {
+        // The port that it gave back may do for another.
+        E::PortsLeased { .. } => then.push_back(Input::Schedule),
+        E::WentAstray { what } => then.push_back(Input::Tell {
+            level: Level::Warning,
+            subject: Subject::Session(id),
+            key: format!("{id} astray {what}"),
+            text: format!("`{}` has left its place: {what}", session.spec.name),
+        }),
+        E::NotAnswered { number, why } => then.push_back(Input::Tell {
+            level: Level::Action,
+            subject: Subject::Session(id),
+            key: format!("{id} answer {number}"),
+            text: format!("the answer to `{}` was not given: {why}", session.spec.name),
+        }),
+        E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }

@@ -53,7 +53,7 @@ pub struct Project {
 /// What can come in for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
-    Configure(ProjectConfig),
+    Configure(Box<ProjectConfig>),
     Remove,
     /// The policy as the base branch has it.
     PolicySeen(Box<Policy>),
@@ -66,7 +66,7 @@ pub enum ProjectInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
-    Configured { config: ProjectConfig },
+    Configured { config: Box<ProjectConfig> },
     PolicyChanged { policy: Box<Policy> },
     Capped { until: Timestamp, why: String },
     Uncapped {},
@@ -91,8 +91,25 @@ pub(crate) fn decide(
             if config.path.is_empty() {
                 return Err(Refusal::Invalid { what: format!("the project `{id}` has no path") });
             }
+            if let Some(ports) = &config.ports {
+                let room = usize::from(ports.end().saturating_sub(ports.first)) + 1;
+                if ports.names.is_empty()
+                    || ports.first == 0
+                    || ports.end() < ports.first
+                    || room < ports.names.len()
+                {
+                    return Err(Refusal::Invalid {
+                        what: format!(
+                            "the ports of `{id}` make no sense: {} names, ports {} to {}",
+                            ports.names.len(),
+                            ports.first,
+                            ports.end()
+                        ),
+                    });
+                }
+            }
             Ok(match known {
-                Some(known) if known.config() == config => vec![],
+                Some(known) if known.config() == *config => vec![],
                 _ => vec![ProjectEvent::Configured { config }],
             })
         }

@@ -2,27 +2,36 @@
 
 use std::collections::BTreeMap;
 
-use crate::session::{Phase, Session};
+use crate::session::{Phase, Session, room};
 use crate::state::State;
 use crate::{ProjectId, TaskId};
 
 /// Why a session waits in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
-    Cap { max: u32 },
-    ProjectCap { max: u32 },
+    Cap {
+        max: u32,
+    },
+    ProjectCap {
+        max: u32,
+    },
     ProjectBudget,
-    Memory { free_mb: u64 },
+    Memory {
+        free_mb: u64,
+    },
     BlockedBy(TaskId),
     Held(String),
     Account(String),
+    /// All ports of its project are in use.
+    Ports,
 }
 
 /// The sessions that get a slot now, in order.
 pub(crate) fn admit(state: &State) -> Vec<&Session> {
     let mut admitted: Vec<&Session> = Vec::new();
     let mut taken_in: BTreeMap<&ProjectId, u32> = BTreeMap::new();
-    let mut lines: Vec<(&ProjectId, Vec<&Session>)> = Vec::new();
+    // Each project with the number of slots that it may have, and who waits.
+    let mut lines: Vec<(&ProjectId, u32, Vec<&Session>)> = Vec::new();
     if state.scarce_mb.is_some() {
         return admitted;
     }
@@ -34,21 +43,20 @@ pub(crate) fn admit(state: &State) -> Vec<&Session> {
             .filter(|session| own_obstacle(state, session).is_none())
             .collect();
         if !ready.is_empty() {
-            taken_in.insert(project, state.slots_taken_in(project));
-            lines.push((project, ready));
+            let taken = state.slots_taken_in(project);
+            let cap = state.projects.get(project).and_then(|known| known.max_live).unwrap_or(u32::MAX);
+            taken_in.insert(project, taken);
+            lines.push((project, cap.min(taken.saturating_add(room(state, project))), ready));
         }
     }
     while state.slots_taken() + (admitted.len() as u32) < state.settings.max_live {
         let fairest = lines
             .iter_mut()
-            .filter(|(project, line)| {
-                let cap = state.projects.get(*project).and_then(|known| known.max_live).unwrap_or(u32::MAX);
-                !line.is_empty() && taken_in[*project] < cap
-            })
-            .min_by_key(|(project, line)| {
+            .filter(|(project, cap, line)| !line.is_empty() && taken_in[*project] < *cap)
+            .min_by_key(|(project, _, line)| {
                 (taken_in[*project], line.last().map(|next| std::cmp::Reverse(next.spec.priority)))
             });
-        let Some((project, line)) = fairest else { break };
+        let Some((project, _, line)) = fairest else { break };
         *taken_in.get_mut(*project).expect("every line has its count") += 1;
         admitted.push(line.pop().expect("empty lines were left out"));
     }
@@ -68,6 +76,7 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
                 .filter(|max| state.slots_taken_in(&session.spec.project) >= *max)
                 .map(|max| Obstacle::ProjectCap { max })
         })
+        .or_else(|| (room(state, &session.spec.project) == 0).then_some(Obstacle::Ports))
         .or_else(|| {
             let max = state.settings.max_live;
             (state.slots_taken() >= max).then_some(Obstacle::Cap { max })

@@ -37,6 +37,8 @@ pub struct Settings {
     pub notice_tries: u32,
     /// How long an ended session stays in memory.
     pub keep_ended: Duration,
+    /// How long the last state of a removed workspace can be brought back.
+    pub keep_rescues: Duration,
     /// Whether the workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
     /// What is done about each kind of problem; kinds that are not named have their default.
@@ -59,6 +61,7 @@ impl Default for Settings {
             stable_clear: Duration::from_secs(300),
             notice_tries: 5,
             keep_ended: Duration::from_secs(24 * 3600),
+            keep_rescues: Duration::from_secs(30 * 24 * 3600),
             remove_merged: true,
             reactions: BTreeMap::new(),
         }

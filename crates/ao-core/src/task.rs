@@ -19,6 +19,9 @@ pub struct TaskFacts {
     pub closed: bool,
     /// The author may set agents to work.
     pub trusted: bool,
+    /// What the tracker itself would call a branch for it.
+    #[serde(default)]
+    pub branch: Option<String>,
 }
 
 /// A task as it was last seen.

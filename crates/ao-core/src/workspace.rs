@@ -15,6 +15,12 @@ pub struct Workspace {
     /// The ref that brings the last state of a removed one back. Kept until there is a new one, however often making
     /// that fails.
     pub rescue: Option<String>,
+    /// When it was removed, if it is gone.
+    #[serde(default)]
+    pub removed: Option<Timestamp>,
+    /// Whether it is ready for an agent: its files are there, and the project's commands have run.
+    #[serde(default = "yes")]
+    pub set_up: bool,
     /// Failed tries at what is being done now.
     pub tries: u32,
     /// When to try again.
@@ -47,15 +53,20 @@ pub struct Tree {
 }
 
 impl Workspace {
-    pub(crate) fn ready(path: &str, base: &str) -> Workspace {
+    pub(crate) fn ready(path: &str, base: &str, set_up: bool) -> Workspace {
         let tree = Tree { path: path.to_owned(), base: base.to_owned() };
-        Workspace { state: WorkspaceState::Ready, tree: Some(tree), ..Workspace::default() }
+        Workspace { state: WorkspaceState::Ready, tree: Some(tree), set_up, ..Workspace::default() }
     }
 
     /// Goes over into another state; what was tried on the way to the present one no longer counts.
     pub(crate) fn becomes(&mut self, state: WorkspaceState) {
-        let (tree, rescue) = (self.tree.take(), self.rescue.take());
-        *self = Workspace { state, tree, rescue, ..Workspace::default() };
+        let (tree, rescue, set_up) = (self.tree.take(), self.rescue.take(), self.set_up);
+        *self = Workspace { state, tree, rescue, set_up, ..Workspace::default() };
+    }
+
+    /// Whether an agent can be started in it.
+    pub fn is_set_up(&self) -> bool {
+        self.set_up && self.path().is_some()
     }
 
     /// Whether something may be on disk.
@@ -67,6 +78,11 @@ impl Workspace {
     pub fn path(&self) -> Option<&str> {
         self.tree.as_ref().filter(|_| self.may_exist()).map(|tree| tree.path.as_str())
     }
+}
+
+/// What was written before there were set-ups had none to wait for.
+fn yes() -> bool {
+    true
 }
 
 /// What was found out about a workspace. `None` means that it could not be found out.

@@ -1,8 +1,10 @@
 //! Effects, each brought to its port, and what came of it brought back as inputs.
 
+use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::effect::Effect;
+use ao_core::effect::{Effect, Place};
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{QueueInput, TestResult};
@@ -10,8 +12,9 @@ use ao_core::session::SessionInput;
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    DeliverOrder, Delivered, EndOrder, LookOrder, MergeOrder, MergeOutcome, NotifyError, Prepared, Removal,
-    RemoveOrder, StartSpec, Strategy, TestOrder, TestOutcome,
+    AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Made, MergeOrder,
+    MergeOutcome, NotifyError, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
+    Strategy, TestOrder, TestOutcome, WorkspaceError,
 };
 use futures::future::join_all;
 
@@ -24,9 +27,14 @@ const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 type Failure = String;
 
 /// Does it, and says what came of it.
-pub(crate) async fn run(effect: Effect, slots: &Slots, now: Timestamp) -> Vec<Input> {
+pub(crate) async fn run(
+    effect: Effect,
+    slots: &Slots,
+    now: Timestamp,
+    reporter: Arc<dyn Reporter>,
+) -> Vec<Input> {
     let key = effect.key();
-    match perform(effect, slots, now).await {
+    match perform(effect, slots, now, reporter).await {
         Ok(inputs) => inputs,
         Err(why) => failed(key, why),
     }
@@ -53,12 +61,31 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
     }
 }
 
-async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<Input>, Failure> {
+async fn perform(
+    effect: Effect,
+    slots: &Slots,
+    now: Timestamp,
+    reporter: Arc<dyn Reporter>,
+) -> Result<Vec<Input>, Failure> {
     match effect {
         Effect::CreateWorkspace { session, attempt, plan, .. } => {
             let workspace = slots.workspace(&plan.kind).map_err(text)?;
             let made = workspace.create(session, attempt, &plan).await.map_err(text)?;
-            Ok(tell(session, SessionInput::WorkspaceReady { attempt, path: made.path, base: made.base }))
+            let Made { path, base, as_found } = made;
+            Ok(tell(session, SessionInput::WorkspaceReady { attempt, path, base, as_found }))
+        }
+        Effect::SetUp { session, attempt, plan, .. } => {
+            let workspace = slots.workspace(&plan.kind).map_err(text)?;
+            Ok(tell(
+                session,
+                match workspace.set_up(session, attempt, &plan).await {
+                    Ok(()) => SessionInput::SetUp { attempt },
+                    Err(err @ WorkspaceError::SetupFailed { .. }) => {
+                        SessionInput::SetupFailed { attempt, why: err.to_string() }
+                    }
+                    Err(err) => return Err(text(err)),
+                },
+            ))
         }
         Effect::Launch { session, attempt, plan, .. } => {
             let agent = slots.agent(&plan.agent.name).map_err(text)?;
@@ -76,8 +103,16 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
                     let ports = plan.ports.into_values().collect();
                     let spec =
                         StartSpec { session, attempt, name: plan.name, path: plan.path, command, ports };
-                    let process = runtime.start(&spec).await.map_err(text)?;
-                    Ok(tell(session, SessionInput::Launched { attempt, process, conversation }))
+                    Ok(tell(
+                        session,
+                        match runtime.start(&spec).await {
+                            Ok(process) => SessionInput::Launched { attempt, process, conversation },
+                            Err(RuntimeError::PortTaken { port }) => {
+                                SessionInput::PortTaken { attempt, port }
+                            }
+                            Err(err) => return Err(text(err)),
+                        },
+                    ))
                 }
             }
         }
@@ -121,11 +156,32 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
                 }
             })
         }
-        Effect::Look { session, attempt, process, agent, conversation, .. } => {
+        Effect::Follow { session, attempt, process, conversation, agent, with_launch } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
+            agent
+                .follow(&FollowOrder { session, attempt, process, conversation, with_launch }, reporter)
+                .await;
+            Ok(vec![])
+        }
+        Effect::Answer { session, attempt, process, agent, number, question, text: body } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let order = AnswerOrder { session, attempt, process, number, question, text: body };
+            Ok(tell(
+                session,
+                match agent.answer(&order).await.map_err(text)? {
+                    Answered::Given => SessionInput::Answered { attempt, number },
+                    Answered::NotAsked { why } => SessionInput::NotAnswered { attempt, number, why },
+                },
+            ))
+        }
+        Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
+            let agent = slots.agent(&agent.name).map_err(text)?;
+            let astray = astray(slots, &runtime, session, process.as_ref(), place).await;
             let order = LookOrder { session, attempt, process, conversation };
             let signals = agent.look(&order).await.map_err(text)?;
-            Ok(tell(session, SessionInput::Looked { attempt, signals }))
+            let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
+            inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
+            Ok(inputs)
         }
         Effect::End { session, attempt, process, runtime, .. } => {
             slots
@@ -206,6 +262,28 @@ async fn perform(effect: Effect, slots: &Slots, now: Timestamp) -> Result<Vec<In
             Ok(vec![Input::Census(Census { runtime, began: now, seen })])
         }
     }
+}
+
+/// How the agent has left its place, if it has. What cannot be told is not held against it.
+async fn astray(
+    slots: &Slots,
+    runtime: &str,
+    session: SessionId,
+    process: Option<&ProcessRef>,
+    place: Place,
+) -> Option<String> {
+    let Place { project, repository, kind, tree, branch } = place;
+    let path = tree.as_ref()?.path.clone();
+    let order =
+        RemoveOrder { session, project, repository, tree, branch, teardown: vec![], timeout: Duration::ZERO };
+    let mut wrong = slots.workspace(&kind).ok()?.whereabouts(&order).await.wrong;
+    if let Some(process) = process
+        && let Some(folder) = slots.runtime(runtime).ok()?.folder(process).await
+        && !Path::new(&folder).starts_with(&path)
+    {
+        wrong.push(format!("it works in `{folder}`"));
+    }
+    (!wrong.is_empty()).then(|| wrong.join("; "))
 }
 
 fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {

@@ -1,22 +1,22 @@
 //! The loop. Whoever wants to know what the daemon does reads [`Engine::run`] and [`Engine::take`].
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::{Effect, EffectKey, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
+use ao_core::{Effect, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
 use ao_ports::{Clock, EventStore, NewRecord, Seq, Snapshot, StoreError};
 use tokio::sync::mpsc;
-use tokio::task::{Id, JoinError, JoinSet};
+use tokio::task::JoinSet;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-use crate::act;
 use crate::error::{AskError, EngineError};
 use crate::feed::Feed;
 use crate::handle::{Answer, Handle, Letter, Receipt};
 use crate::load::load;
 use crate::rules::Rules;
+use crate::running::{Done, Running};
 use crate::slots::Slots;
 use crate::timekeeper::Timekeeper;
 
@@ -38,7 +38,8 @@ pub struct Options {
     pub effect_timeout: Duration,
     /// The same for a look, a census and a notice: what is told after that is not worth waiting for.
     pub look_timeout: Duration,
-    /// The same for making a workspace and for testing a merge, which run other people's scripts.
+    /// The same for making, setting up and removing a workspace and for testing a merge, which run other people's
+    /// scripts.
     pub script_timeout: Duration,
     /// How long to wait after the log could not be written.
     pub store_retry: Duration,
@@ -62,13 +63,17 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::CreateWorkspace { .. }
+            | Effect::SetUp { .. }
+            | Effect::RemoveWorkspace { .. }
+            | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::Follow { .. } => Duration::MAX,
             Effect::Look { .. } | Effect::Census { .. } | Effect::Notify { .. } => self.look_timeout,
             Effect::Launch { .. }
+            | Effect::Answer { .. }
             | Effect::Deliver { .. }
             | Effect::End { .. }
             | Effect::EndStray { .. }
-            | Effect::RemoveWorkspace { .. }
             | Effect::Merge { .. } => self.effect_timeout,
         }
     }
@@ -87,10 +92,9 @@ pub struct Engine {
     time: Timekeeper,
     inbox: mpsc::Receiver<Letter>,
     feed: Feed,
-    effects: JoinSet<Vec<Input>>,
-    /// What is under way, so that nothing is done twice at a time.
-    under_way: HashMap<EffectKey, Id>,
-    running: HashMap<Id, EffectKey>,
+    running: Running,
+    /// To whom lasting effects report what they see.
+    handle: Handle,
     /// Set while what is due is put off, because nothing came of it.
     not_before: Option<Instant>,
     /// Snapshots on their way to disk.
@@ -126,9 +130,8 @@ impl Engine {
             time,
             inbox,
             feed,
-            effects: JoinSet::new(),
-            under_way: HashMap::new(),
-            running: HashMap::new(),
+            running: Running::default(),
+            handle: handle.clone(),
             not_before: None,
             chores: JoinSet::new(),
             stop,
@@ -150,7 +153,7 @@ impl Engine {
                 // the others waiting.
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => vec![wish(Input::Tick)],
                 _ = reconcile.tick() => self.reconcile(),
-                Some(done) = self.effects.join_next_with_id() => self.finished(done),
+                Some(done) = self.running.next() => self.finished(done),
                 Some(letter) = self.inbox.recv() => vec![letter],
             };
             let turn = self.gather(first);
@@ -160,7 +163,7 @@ impl Engine {
             self.not_before = (was_due && self.seq == before).then(|| Instant::now() + SPIN_PAUSE);
             while self.chores.try_join_next().is_some() {}
         }
-        self.effects.shutdown().await;
+        self.running.shutdown().await;
         self.chores.shutdown().await;
         self.save_snapshot().await;
         Ok(())
@@ -169,7 +172,7 @@ impl Engine {
     /// Adds whatever else is ready, so that one commit covers it all.
     fn gather(&mut self, mut turn: Turn) -> Turn {
         while turn.len() < self.options.turn {
-            if let Some(done) = self.effects.try_join_next_with_id() {
+            if let Some(done) = self.running.try_next() {
                 let results = self.finished(done);
                 turn.extend(results);
             } else if let Ok(letter) = self.inbox.try_recv() {
@@ -287,52 +290,23 @@ impl Engine {
 
     /// Begins what a scope wants and is not under way.
     fn act(&mut self, scope: &Scope) {
-        for effect in self.rules.wants(&self.state, scope) {
+        let wanted = self.rules.wants(&self.state, scope);
+        if let Scope::Session(session) = scope {
+            self.running.break_off(*session, &wanted);
+        }
+        for effect in wanted {
             self.begin(effect);
         }
     }
 
     fn begin(&mut self, effect: Effect) {
-        let key = effect.key();
-        if self.under_way.contains_key(&key) {
-            return;
-        }
-        tracing::debug!(effect = %key, "effect begins");
-        let (slots, now, timeout) = (self.slots.clone(), self.time.now(), self.options.timeout(&effect));
-        let timed_out = key.clone();
-        let task = self.effects.spawn(async move {
-            match tokio::time::timeout(timeout, act::run(effect, &slots, now)).await {
-                Ok(inputs) => inputs,
-                Err(_) => act::failed(timed_out, format!("it took longer than {} s", timeout.as_secs())),
-            }
-        });
-        self.running.insert(task.id(), key.clone());
-        self.under_way.insert(key, task.id());
+        let timeout = self.options.timeout(&effect);
+        let reporter = Arc::new(self.handle.clone());
+        self.running.begin(effect, self.slots.clone(), self.time.now(), timeout, reporter);
     }
 
-    /// The result of an effect as inputs. A panic is a failure like any other.
-    fn finished(&mut self, done: Result<(Id, Vec<Input>), JoinError>) -> Turn {
-        let id = match &done {
-            Ok((id, _)) => *id,
-            Err(err) => err.id(),
-        };
-        let key = self.running.remove(&id);
-        if let Some(key) = &key {
-            self.under_way.remove(key);
-        }
-        let inputs = match (done, key) {
-            (Ok((_, inputs)), _) => inputs,
-            (Err(err), Some(key)) if err.is_panic() => {
-                let panic = err.into_panic();
-                let why = panic
-                    .downcast_ref::<&str>()
-                    .map(|why| (*why).to_owned())
-                    .or_else(|| panic.downcast_ref::<String>().cloned());
-                act::failed(key, format!("it panicked: {}", why.unwrap_or_else(|| "no message".into())))
-            }
-            (Err(_), _) => vec![],
-        };
-        inputs.into_iter().map(wish).collect()
+    fn finished(&mut self, done: Done) -> Turn {
+        self.running.finished(done).into_iter().map(wish).collect()
     }
 
     /// Compares what should be with what is. The same at the first turn after a crash as at any other.

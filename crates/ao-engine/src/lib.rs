@@ -17,6 +17,7 @@ mod feed;
 mod handle;
 mod load;
 mod rules;
+mod running;
 mod slots;
 mod timekeeper;
 

@@ -126,7 +126,10 @@ pub trait Workspace: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceError {
-    #[error("the branch `{branch}` is checked out in `{other}`; choose another branch, or free that one")]
+    #[error(
+        "the branch `{branch}` is checked out in `{other}`; work in that worktree as it is, choose another branch, or \
+         free this one with `git -C {other} switch --detach`"
+    )]
     BranchInUse { branch: String, other: String },
     /// The agent is not to be started.
     #[error("setting it up failed: {why}; the log is `{log}`\n{tail}")]

@@ -1,9 +1,13 @@
 //! Where agents run.
 //!
 //! [`Processes`] runs them on this host, on terminals or on pipes, each held by a shim of its own. They go on when the
-//! daemon ends, and the next daemon finds them again. Containers and pods have their own modules later.
+//! daemon ends, and the next daemon finds them again. [`Tmux`](tmux::Tmux) runs them in the panes of a tmux server.
+//! Containers and pods have their own modules later.
 
 mod host;
 pub mod process;
+mod runtimes;
+pub mod tmux;
 
 pub use process::{AttachOptions, Attachment, Frame, Keep, Options, Processes, Shim};
+pub use runtimes::Runtimes;

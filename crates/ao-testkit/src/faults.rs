@@ -8,10 +8,12 @@ use fastrand::Rng;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Call {
     Create,
+    SetUp,
     Remove,
     Prepare,
     Start,
     Deliver,
+    Answer,
     Look,
     End,
     Census,
@@ -44,12 +46,14 @@ pub enum Fault {
 }
 
 impl Call {
-    pub const ALL: [Call; 14] = [
+    pub const ALL: [Call; 16] = [
         Call::Create,
+        Call::SetUp,
         Call::Remove,
         Call::Prepare,
         Call::Start,
         Call::Deliver,
+        Call::Answer,
         Call::Look,
         Call::End,
         Call::Census,
@@ -153,10 +157,12 @@ impl fmt::Display for Call {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Call::Create => "workspace.create",
+            Call::SetUp => "workspace.set_up",
             Call::Remove => "workspace.remove",
             Call::Prepare => "agent.prepare",
             Call::Start => "runtime.start",
             Call::Deliver => "agent.deliver",
+            Call::Answer => "agent.answer",
             Call::Look => "agent.look",
             Call::End => "runtime.end",
             Call::Census => "runtime.census",

@@ -10,13 +10,18 @@
 //!
 //! The engine is the one that ships; so are the rules, unless a test puts a mutant in their place. Time is tokio's paused
 //! clock, chance is one seeded generator, and a world runs on one thread: the same seed is the same world to the byte.
+//!
+//! Apart from that world stands [`contract`]: the promises of the ports, run against the adapters that ship.
 
+pub mod contract;
 mod fakes;
 mod faults;
 mod log;
 mod mutant;
 mod outside;
+pub mod pty;
 mod script;
+pub mod scripted;
 mod sim;
 mod simulate;
 mod trace;

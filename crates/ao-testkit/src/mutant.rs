@@ -43,6 +43,10 @@ pub enum Mutant {
     Hushes,
     /// Falls over at the first crash of an agent.
     FallsOver,
+    /// Gives every session the same port.
+    SharesPorts,
+    /// Takes a workspace that was just made for one that is ready.
+    SkipsSetUp,
     /// Changes what it remembers without writing that down.
     RemembersWrongly,
 }
@@ -80,7 +84,20 @@ impl Rules for Mutant {
                 }
                 Core.step(state, moment, input)
             }
-            Mutant::SharesConversations | Mutant::SaysNothing | Mutant::Hushes => {
+            Mutant::SkipsSetUp => {
+                let hasty = match input {
+                    Input::Session {
+                        session,
+                        input: SessionInput::WorkspaceReady { attempt, path, base, .. },
+                    } => {
+                        let input = SessionInput::WorkspaceReady { attempt, path, base, as_found: true };
+                        Input::Session { session, input }
+                    }
+                    other => other,
+                };
+                Core.step(state, moment, hasty)
+            }
+            Mutant::SharesConversations | Mutant::SaysNothing | Mutant::Hushes | Mutant::SharesPorts => {
                 self.rewrites(state, moment, input)
             }
             _ => {
@@ -165,6 +182,9 @@ impl Mutant {
                             Event::Session(_, SessionEvent::Launching { conversation, .. }),
                         ) => {
                             *conversation = ConversationId::new("the-one-conversation");
+                        }
+                        (Mutant::SharesPorts, Event::Session(_, SessionEvent::Admitted { ports, .. })) => {
+                            ports.values_mut().for_each(|port| *port = 4000);
                         }
                         (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
                             why.clear();

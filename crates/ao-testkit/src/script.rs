@@ -6,6 +6,7 @@ use ao_core::budget::Limits;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullInput;
 use ao_core::session::{AgentAbilities, Role, SessionInput};
+use ao_core::setup::{PortRange, Setup};
 use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, SessionId, Settings, TaskId};
 use ao_ports::Report;
@@ -88,6 +89,17 @@ fn choose(inner: &mut Inner) -> Deed {
         }
         91 => Deed::Crash,
         92 => Deed::Restart,
+        93..=95 => some.map_or(Deed::Say(vec![]), |session| {
+            say(session, SessionInput::Answer { by: "ann".into(), text: "yes".into() })
+        }),
+        96 => {
+            // Somebody's own server is started, or ended.
+            let port = inner.rng.u16(4000..4003);
+            if !inner.outside.squatted.remove(&port) {
+                inner.outside.squatted.insert(port);
+            }
+            Deed::Say(vec![])
+        }
         _ => Deed::Say(vec![]),
     }
 }
@@ -102,6 +114,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         stable_clear: Duration::from_secs(60),
         stuck_after: Duration::from_secs(120),
         keep_ended: Duration::from_secs(240),
+        keep_rescues: Duration::from_secs(300),
         ..Settings::default()
     };
     use ao_core::incident::IncidentKind::*;
@@ -113,6 +126,17 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         settings.reactions.insert(kind, reaction);
     }
     settings
+}
+
+pub(crate) fn setup() -> Setup {
+    Setup { post_create: vec!["make deps".into()], ..Setup::default() }
+}
+
+/// Hardly enough of them, so that sessions wait for one; and one project that can be told no other.
+pub(crate) fn ports(project: &str) -> PortRange {
+    let exclusive = project == "lib";
+    let (first, last) = if exclusive { (3000, 3000) } else { (4000, 4003) };
+    PortRange { names: vec!["PORT".into()], first, last, exclusive }
 }
 
 pub(crate) fn input_of(report: Report) -> Input {
@@ -218,6 +242,7 @@ fn task(inner: &mut Inner) -> Input {
         blocked_by,
         closed: rng.u8(..4) == 0,
         trusted: true,
+        branch: None,
     };
     Input::Task { task, facts: Box::new(facts) }
 }

@@ -121,10 +121,12 @@ fn set_up(sim: &mut Sim) {
             default_branch: "main".into(),
             max_live,
             daily: Limits { turns: Some(turns), ..Limits::default() },
+            setup: script::setup(),
+            ports: Some(script::ports(project)),
             ..ProjectConfig::default()
         };
         let project = ao_core::ProjectId::new(project);
-        sim.post(Input::Project { project, input: ProjectInput::Configure(config) });
+        sim.post(Input::Project { project, input: ProjectInput::Configure(Box::new(config)) });
     }
 }
 

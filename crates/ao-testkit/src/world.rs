@@ -79,9 +79,14 @@ impl World {
 
     fn configure(&mut self, project: &ProjectId, max_live: Option<u32>) {
         let path = format!("/src/{project}");
-        let config =
-            ProjectConfig { path, default_branch: "main".into(), max_live, ..ProjectConfig::default() };
-        let input = ProjectInput::Configure(config);
+        let config = ProjectConfig {
+            path,
+            default_branch: "main".into(),
+            max_live,
+            setup: crate::script::setup(),
+            ..ProjectConfig::default()
+        };
+        let input = ProjectInput::Configure(Box::new(config));
         self.ask(Input::Project { project: project.clone(), input }).expect("a project is taken");
     }
 
@@ -98,6 +103,18 @@ impl World {
 
     pub fn crash(&mut self) {
         self.sim.universe.kill();
+        let World { runtime, sim } = self;
+        runtime.block_on(sim.revive());
+    }
+
+    /// The daemon and every process are gone at once; then the daemon is started.
+    pub fn reboot(&mut self) {
+        self.sim.universe.kill();
+        {
+            let mut inner = self.sim.universe.lock();
+            let living: Vec<_> = inner.outside.living().map(|(key, _)| *key).collect();
+            living.into_iter().for_each(|key| crate::outside::kill(&mut inner, key, None));
+        }
         let World { runtime, sim } = self;
         runtime.block_on(sim.revive());
     }

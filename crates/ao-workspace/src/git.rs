@@ -1,10 +1,13 @@
 //! The `git` program: how it is called, and what its failures mean.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Output, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
 
+use tokio::io::AsyncWriteExt;
 use tokio::process::Command;
 
 /// What would point git at another repository than the folder it is called in, if we were started by a hook.
@@ -24,11 +27,21 @@ pub const MISLEADING: [&str; 9] = [
 #[derive(Debug, Clone)]
 pub(crate) struct Git {
     dir: PathBuf,
+    settings: Settings,
+    variables: Vec<(&'static str, OsString)>,
+    /// Whether it may change something. In a tree where agents work only [`crate::own::OwnTree`] may.
+    writes: bool,
+    /// Whether it runs in a process group of its own, which is ended as a whole if nobody waits for it any more: git's
+    /// helpers for the network outlive it otherwise.
+    apart: bool,
 }
+
+/// Settings that hold for every call, as `git -c` would give them.
+pub(crate) type Settings = Arc<Vec<(String, String)>>;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum GitError {
-    #[error("the program `git` was not found; install git 2.36 or newer")]
+    #[error("the program `git` was not found; install git 2.38 or newer")]
     NoGit,
     #[error("`git {command}` could not be run in `{}`", .dir.display())]
     NotRun {
@@ -39,11 +52,51 @@ pub(crate) enum GitError {
     },
     #[error("`git {command}` failed in `{}`: {stderr}", .dir.display())]
     Failed { command: String, dir: PathBuf, stderr: String },
+    #[error("`git {command}` was not done after {} s in `{}`, and was ended", .after.as_secs(), .dir.display())]
+    TooSlow { command: String, dir: PathBuf, after: Duration },
+    #[error("`git {command}` would change `{}`, which nobody has shown to be ours", .dir.display())]
+    NotShownOurs { command: String, dir: PathBuf },
+}
+
+impl GitError {
+    /// What git itself said, if it said something.
+    pub(crate) fn stderr(&self) -> &str {
+        match self {
+            GitError::Failed { stderr, .. } => stderr,
+            _ => "",
+        }
+    }
 }
 
 impl Git {
-    pub(crate) fn at(dir: &Path) -> Git {
-        Git { dir: dir.to_owned() }
+    /// In the user's repository.
+    pub(crate) fn at(dir: &Path, settings: &Settings) -> Git {
+        Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, apart: false }
+    }
+
+    /// With no settings but the user's own. In a tree of ours only once the caller has shown that it is.
+    pub(crate) fn plain(dir: &Path) -> Git {
+        Git::at(dir, &Settings::default())
+    }
+
+    /// In a folder that should be a tree of its own, to read only. Without this ceiling, git would answer for the
+    /// repository around the folder if the folder is not what it was.
+    pub(crate) fn in_tree(dir: &Path, settings: &Settings) -> Git {
+        let ceiling = dir.parent().unwrap_or(dir).as_os_str().to_owned();
+        let variables = vec![("GIT_CEILING_DIRECTORIES", ceiling)];
+        Git { dir: dir.to_owned(), settings: settings.clone(), variables, writes: false, apart: false }
+    }
+
+    /// The same, allowed to write. For [`crate::own::OwnTree`] alone, which looks first.
+    pub(crate) fn shown_to_be_ours(&self) -> Git {
+        Git { writes: true, ..self.clone() }
+    }
+
+    /// The same, with a variable set.
+    pub(crate) fn with(&self, name: &'static str, value: impl Into<OsString>) -> Git {
+        let mut git = self.clone();
+        git.variables.push((name, value.into()));
+        git
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -52,37 +105,83 @@ impl Git {
 
     /// Asks for something, and takes no lock that somebody else's git could stumble over.
     pub(crate) async fn read<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
-        let output = self.run(true, args).await?;
+        let output = self.run(true, args, None).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
-    /// Changes something. The caller holds the repository's queue.
-    pub(crate) async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<(), GitError> {
-        let output = self.run(false, args).await?;
-        self.succeeded(args, &output)
+    /// Asks for something, with more to say than fits into arguments.
+    pub(crate) async fn read_with<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &str,
+    ) -> Result<String, GitError> {
+        let output = self.run(true, args, Some(input)).await?;
+        self.succeeded(args, &output)?;
+        Ok(text(&output.stdout))
+    }
+
+    /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
+    pub(crate) async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
+        self.write_with(args, None).await
+    }
+
+    pub(crate) async fn write_with<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: Option<&str>,
+    ) -> Result<String, GitError> {
+        if !self.writes {
+            return Err(GitError::NotShownOurs { command: told(args), dir: self.dir.clone() });
+        }
+        let output = self.run(false, args, input).await?;
+        self.succeeded(args, &output)?;
+        Ok(text(&output.stdout))
+    }
+
+    /// Changes something that another machine has a part in, which may never answer.
+    pub(crate) async fn write_within<S: AsRef<OsStr>>(
+        &self,
+        limit: Duration,
+        args: &[S],
+    ) -> Result<(), GitError> {
+        let apart = Git { apart: true, ..self.clone() };
+        tokio::time::timeout(limit, apart.write(args)).await.unwrap_or_else(|_| {
+            Err(GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit })
+        })?;
+        Ok(())
     }
 
     /// Asks a question that git answers with its exit code: 0 is yes, 1 is no, anything else is no answer.
     pub(crate) async fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
-        let output = self.run(true, args).await?;
+        Ok(self.answer(args).await?.is_some())
+    }
+
+    /// Asks for something that need not be there: exit code 1 means that it is not.
+    pub(crate) async fn answer<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<String>, GitError> {
+        let output = self.run(true, args, None).await?;
         match output.status.code() {
-            Some(1) => Ok(false),
-            _ => self.succeeded(args, &output).map(|()| true),
+            Some(1) => Ok(None),
+            _ => self.succeeded(args, &output).map(|()| Some(text(&output.stdout))),
         }
     }
 
     /// The commit behind a name, if there is one.
     pub(crate) async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
-        let args = ["rev-parse", "--verify", "--quiet", "--end-of-options", &format!("{name}^{{commit}}")];
-        let output = self.run(true, &args).await?;
-        match output.status.code() {
-            Some(1) => Ok(None),
-            _ => self.succeeded(&args, &output).map(|()| Some(text(&output.stdout))),
-        }
+        let commit = format!("{name}^{{commit}}");
+        self.answer(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).await
     }
 
-    async fn run<S: AsRef<OsStr>>(&self, reads: bool, args: &[S]) -> Result<Output, GitError> {
+    async fn run<S: AsRef<OsStr>>(
+        &self,
+        reads: bool,
+        args: &[S],
+        input: Option<&str>,
+    ) -> Result<Output, GitError> {
+        let not_run = |err: io::Error| match err.kind() {
+            io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
+            _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
+        };
         let mut command = Command::new("git");
         for name in MISLEADING {
             command.env_remove(name);
@@ -96,11 +195,38 @@ impl Git {
             // We read what git says, so it has to say it in one language, and has nobody to ask.
             .env("LC_ALL", "C")
             .env("GIT_TERMINAL_PROMPT", "0")
-            .stdin(Stdio::null());
-        command.output().await.map_err(|err| match err.kind() {
-            io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
-            _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
-        })
+            .env("GIT_LFS_SKIP_SMUDGE", "1")
+            .envs(self.settings_variables())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
+            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        if self.apart {
+            command.process_group(0);
+        }
+        let mut child = command.spawn().map_err(not_run)?;
+        let mut group = Group(child.id().filter(|_| self.apart));
+        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+            // What git did not want to read shows in how it ends.
+            stdin.write_all(input.as_bytes()).await.ok();
+        }
+        let output = child.wait_with_output().await.map_err(not_run);
+        group.0 = None;
+        output
+    }
+
+    /// The settings, behind those that the environment has already.
+    fn settings_variables(&self) -> Vec<(String, String)> {
+        if self.settings.is_empty() {
+            return vec![];
+        }
+        let first = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
+        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (first + self.settings.len()).to_string())];
+        for (number, (key, value)) in (first..).zip(self.settings.iter()) {
+            variables.push((format!("GIT_CONFIG_KEY_{number}"), key.clone()));
+            variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.clone()));
+        }
+        variables
     }
 
     fn succeeded<S: AsRef<OsStr>>(&self, args: &[S], output: &Output) -> Result<(), GitError> {
@@ -115,10 +241,24 @@ impl Git {
     }
 }
 
+/// Ends a process group when it is dropped, unless the group was waited for.
+struct Group(Option<u32>);
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let pid = self.0.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
+        if let Some(pid) = pid {
+            // By a signal that git can clear up after: killed, it would leave its locks behind. It may have ended just
+            // now, which is what is wanted.
+            rustix::process::kill_process_group(pid, rustix::process::Signal::TERM).ok();
+        }
+    }
+}
+
 fn told<S: AsRef<OsStr>>(args: &[S]) -> String {
     args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
 }
 
 fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).trim_end().to_owned()
+    String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r', ' ']).to_owned()
 }

@@ -1,18 +1,40 @@
 //! Where agents work, through the `git` program.
 //!
-//! [`Worktrees`] gives each session a folder and a branch of its own in the user's repository, and takes them away again
-//! only through the one gate of [`ao_core::workspace::reasons_to_keep`].
+//! [`Worktrees`] gives each session a folder and a branch of its own in the user's repository, [`Clones`] a repository of
+//! its own; both take them away again only through the one gate of [`ao_core::workspace::reasons_to_keep`].
 //!
 //! ```text
 //!  create, remove ──► one queue per repository ──► git (argv, no shell)
-//!  inspect ─────────────────────────────────────► git --no-optional-locks
+//!        files of new trees ──► beside each other ──► git, in a tree that is shown to be ours
+//!  inspect, survey ─────────────────────────────► git --no-optional-locks
+//!  whereabouts ─────────────────────────────────► git's files
 //! ```
 //!
-//! Not here: clones, setup scripts and copied files, and anything that talks to a remote.
+//! A new workspace is filled and set up by [`provision`], whatever its kind.
 
+mod checkout;
+mod clean;
+pub mod clone;
+mod config;
+mod error;
+mod fetch;
+mod gate;
 mod git;
+mod marker;
+mod options;
+mod own;
+pub mod provision;
 mod queue;
+mod refs;
+mod repository;
+mod rescue;
+mod shop;
+mod size;
+mod start;
+mod whereabouts;
 pub mod worktree;
 
+pub use clone::Clones;
 pub use git::MISLEADING;
+pub use options::Options;
 pub use worktree::Worktrees;

@@ -1,4 +1,4 @@
-//! One change at a time in each repository. Git's own locks make the second one fail; here it waits.
+//! One change at a time in each repository, and in each tree. Git's own locks make the second one fail; here it waits.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,22 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 
-/// A queue for each repository, by its common git directory, so that all its worktrees share it.
+/// A queue for each repository, by its common git directory, so that all its worktrees share it; and one for each tree,
+/// by its place.
 #[derive(Debug, Default)]
 pub(crate) struct Queues {
-    /// Held only to look one up. Grows with the number of repositories, which a person sets up one by one.
+    /// Held only to look one up.
     queues: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Queues {
     /// Waits for one's turn; the turn ends when the guard is dropped.
-    pub(crate) async fn turn(&self, common_dir: &Path) -> OwnedMutexGuard<()> {
+    pub(crate) async fn turn(&self, place: &Path) -> OwnedMutexGuard<()> {
         let queue = {
             let mut queues = self.queues.lock().expect("nobody panics while looking one up");
-            queues.entry(common_dir.to_owned()).or_default().clone()
+            // Trees come and go, so those that nobody stands in are forgotten.
+            queues.retain(|_, queue| Arc::strong_count(queue) > 1);
+            queues.entry(place.to_owned()).or_default().clone()
         };
         queue.lock_owned().await
     }

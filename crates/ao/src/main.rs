@@ -1,22 +1,7 @@
 //! `ao`: many AI coding agents at once, steered from one program.
 
-mod cli;
-mod clock;
-mod commands;
-mod daemon;
-mod error;
-mod paths;
-mod ui;
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // Before anything else is set up: there is one of these for every session, and it is to stay small.
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == daemon::SHIM) {
-        return ao_runtime::process::shim::run();
-    }
-    match cli::run() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(err) => err.show(),
-    }
+    ao::main()
 }

@@ -8,7 +8,7 @@ use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId};
 use ao_ports::{Agent, AgentError, Prepared};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, agent};
+use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent};
 
 fn plan(prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
@@ -32,7 +32,7 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
 }
 
 async fn args(prompt: Prompt, args: &[&str], task: Option<&str>) -> Result<Vec<String>, AgentError> {
-    let (agent, _) = agent(&Arc::new(Buffers::default()), prompt, args);
+    let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), prompt, args);
     match agent.prepare(SESSION, ATTEMPT, &plan(task)).await? {
         Prepared::Run { command, .. } => Ok(command.args),
         Prepared::NothingToResume => panic!("nothing was to be resumed"),
@@ -53,7 +53,7 @@ async fn the_task_is_placed_where_the_arguments_say() {
 
 #[tokio::test]
 async fn it_remembers_nothing_of_an_earlier_conversation() {
-    let (agent, _) = agent(&Arc::new(Buffers::default()), Prompt::Lines, &[]);
+    let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), Prompt::Lines, &[]);
     assert!(!agent.abilities().resume);
     let plan = LaunchPlan { resume: true, ..plan(None) };
     assert_eq!(agent.prepare(SESSION, ATTEMPT, &plan).await, Ok(Prepared::NothingToResume));

@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use super::due::due;
 use super::launch::{launch, may_go_on, restore, wake};
+use super::lease::Leases;
 use super::outbox::backoff;
 use super::say::{flush, is_writing, proven, send, task_message};
-use super::{AfterStop, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
+use super::{AfterStop, Answer, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
@@ -30,9 +31,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
     let now = moment.at;
     match (&session.phase, input) {
         // ── making the workspace ──
-        (Phase::Preparing { attempt, then_stop }, I::WorkspaceReady { attempt: of, path, base })
-            if of == *attempt =>
-        {
+        (
+            Phase::Preparing { attempt, then_stop },
+            I::WorkspaceReady { attempt: of, path, base, as_found },
+        ) if of == *attempt => {
             if let Some(owner) = state.owner_of_path(&path)
                 && owner != session.id
             {
@@ -41,16 +43,26 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     again_at: None,
                 }]);
             }
-            let mut events = vec![E::WorkspaceReady { path, base }];
+            let set_up = as_found || setup_is_empty(state, session);
+            let mut events = vec![E::WorkspaceReady { path, base, set_up }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),
-                // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
-                None if !session.holds.is_empty() => {
-                    events.push(E::Requeued { why: "held while its workspace was made".into() });
-                }
-                None => events.extend(launch(session, moment, *attempt)),
+                None if set_up => events.extend(prepared(session, moment)),
+                None => {}
             }
             Ok(events)
+        }
+        (Phase::Preparing { attempt, .. }, I::SetUp { attempt: of })
+            if of == *attempt && session.is_setting_up() =>
+        {
+            let mut events = vec![E::WorkspaceSetUp {}];
+            events.extend(prepared(session, moment));
+            Ok(events)
+        }
+        (Phase::Preparing { attempt, .. }, I::SetupFailed { attempt: of, why })
+            if of == *attempt && session.is_setting_up() =>
+        {
+            Ok(vec![E::SetupFailed { why }])
         }
         (Phase::Preparing { then_stop: Some(outcome), .. }, I::Failed { effect, why })
             if is_creation(session, &effect) =>
@@ -63,7 +75,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }
             Ok(events)
         }
-        (Phase::Preparing { .. }, I::Failed { effect, why }) if is_creation(session, &effect) => {
+        (Phase::Preparing { .. }, I::Failed { effect, why })
+            if is_creation(session, &effect) || is_set_up(session, &effect) =>
+        {
             let tries = session.workspace.tries + 1;
             let again_at = (tries < settings.setup_tries).then(|| now + backoff(tries));
             Ok(vec![E::WorkspaceFailed { why, again_at }])
@@ -122,6 +136,26 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }])
         }
 
+        (Phase::Starting { attempt, then_stop: None, .. }, I::PortTaken { attempt: of, port })
+            if of == *attempt =>
+        {
+            let mut wiser = session.clone();
+            wiser.ports_refused.insert(port);
+            Ok(match Leases::new(state).take(&wiser) {
+                Some(ports) => vec![E::PortsLeased { ports, refused: port }],
+                None => {
+                    let why =
+                        format!("the port {port} is in use by another program, and no other is free for it");
+                    vec![E::Stopping { then: AfterStop::Rest { code: None, why } }]
+                }
+            })
+        }
+        (Phase::Starting { attempt, then_stop: Some(outcome), .. }, I::PortTaken { attempt: of, .. })
+            if of == *attempt =>
+        {
+            Ok(vec![E::Stopping { then: AfterStop::End { outcome: outcome.clone() } }])
+        }
+
         // ── seeing what it does ──
         (Phase::Running { attempt, .. } | Phase::Starting { attempt, .. }, I::Signal(signal)) => {
             if signal.attempt != *attempt {
@@ -158,6 +192,34 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let mut events = see(state, session, now, blind);
             events.push(E::LookFailed { why });
             Ok(events)
+        }
+
+        (Phase::Running { attempt, .. }, I::Place { attempt: of, astray }) if of == *attempt => {
+            Ok(match astray {
+                Some(what) if session.astray.as_ref() != Some(&what) => vec![E::WentAstray { what }],
+                None if session.astray.is_some() => vec![E::BackInPlace {}],
+                _ => vec![],
+            })
+        }
+
+        // ── answers ──
+        (Phase::Running { .. }, I::Answer { by, text }) => answer(session, now, by, text),
+        (Phase::Running { attempt, .. }, I::Answered { attempt: of, number })
+            if of == *attempt && is_answering(session, number) =>
+        {
+            // Nothing may tell that the dialog has closed.
+            let look = (!session.look).then_some(E::LookWanted {});
+            Ok([E::Answered { number }].into_iter().chain(look).collect())
+        }
+        (Phase::Running { attempt, .. }, I::NotAnswered { attempt: of, number, why })
+            if of == *attempt && is_answering(session, number) =>
+        {
+            Ok(vec![E::NotAnswered { number, why }])
+        }
+        (Phase::Running { .. }, I::Failed { effect: EffectKey::Answer { number, attempt: of, .. }, why })
+            if of == session.attempt && is_answering(session, number) =>
+        {
+            Ok(vec![E::NotAnswered { number, why }])
         }
 
         // ── messages ──
@@ -197,6 +259,11 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             } else {
                 E::DeliveryFailed { delivery, why: format!("not accepted: {why}") }
             }])
+        }
+        (Phase::Running { .. }, I::TurnOver)
+            if !session.look && now.since(session.placed) >= settings.look_after =>
+        {
+            Ok(vec![E::LookWanted {}])
         }
         (Phase::Running { .. }, I::Flush) => Ok(flush(state, session, now)),
         (Phase::Exited { .. }, I::Flush) => Ok(wake(state, session)),
@@ -276,6 +343,12 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (
             _,
             I::WorkspaceReady { .. }
+            | I::SetUp { .. }
+            | I::SetupFailed { .. }
+            | I::PortTaken { .. }
+            | I::Place { .. }
+            | I::Answered { .. }
+            | I::NotAnswered { .. }
             | I::Launched { .. }
             | I::ConversationGone { .. }
             | I::Written { .. }
@@ -288,10 +361,12 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Spent { .. }
             | I::PullLinked { .. }
             | I::Flush
+            | I::TurnOver
             | I::Count,
         ) => NOTHING,
         (_, I::Signal(signal)) => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),
         (_, I::Retry | I::Restore) => Err(Refusal::not_now(session, now, "restored", "it is not at rest")),
+        (_, I::Answer { .. }) => Err(Refusal::not_now(session, now, "answered", "it has no process")),
         (_, I::Cleanup) => Err(Refusal::not_now(session, now, "cleaned up", "stop it first")),
         (_, I::Pause { .. }) => Err(Refusal::not_now(session, now, "paused", "it has ended")),
     }
@@ -306,6 +381,30 @@ fn is_creation(session: &Session, effect: &EffectKey) -> bool {
             attempt: session.attempt,
             tries: session.workspace.tries,
         }
+}
+
+fn is_set_up(session: &Session, effect: &EffectKey) -> bool {
+    session.is_setting_up()
+        && *effect
+            == EffectKey::SetUp {
+                session: session.id,
+                attempt: session.attempt,
+                tries: session.workspace.tries,
+            }
+}
+
+fn setup_is_empty(state: &State, session: &Session) -> bool {
+    state.projects.get(&session.spec.project).is_none_or(|project| project.setup.is_empty())
+}
+
+/// What comes after its workspace is ready.
+fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
+    if session.holds.is_empty() {
+        launch(session, moment, session.attempt)
+    } else {
+        // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
+        vec![SessionEvent::Requeued { why: "held while its workspace was made".into() }]
+    }
 }
 
 fn is_removing(session: &Session, tries: u32) -> bool {
@@ -375,12 +474,34 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     AfterStop::Retry { restarts: restarts + 1, at: now + backoff(restarts), why: how }
 }
 
+// ── answers ──
+
+fn answer(session: &Session, now: Timestamp, by: String, text: String) -> Events {
+    if session.answer.is_some() {
+        return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
+    }
+    if session.judgement.activity != Activity::NeedsInput {
+        return Err(Refusal::not_now(session, now, "answered", "it asks nothing"));
+    }
+    let question = session.judgement.detail.clone();
+    let answer = Answer { number: session.answers.saturating_add(1), by, question, text };
+    Ok(vec![SessionEvent::Answering { answer }])
+}
+
+fn is_answering(session: &Session, number: u32) -> bool {
+    session.answer.as_ref().is_some_and(|answer| answer.number == number)
+}
+
 // ── ending ──
 
 fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is under way while a try waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
+        // Commands of the project's own may run for long; they are ended like an agent.
+        Phase::Preparing { .. } if session.is_setting_up() => {
+            vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
+        }
         Phase::Preparing { .. } => vec![SessionEvent::StopWanted { outcome }],
         Phase::Starting { again_at: None, .. } if session.holds.is_empty() => {
             vec![SessionEvent::StopWanted { outcome }]

@@ -45,7 +45,7 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             events
         }
         Phase::Ended { at, .. }
-            if *at + state.settings.keep_ended <= now && !session.workspace.may_exist() =>
+            if session.forgotten_at(*at, &state.settings) <= now && !session.workspace.may_exist() =>
         {
             vec![E::Archived { pulls: session.pulls.clone() }]
         }
@@ -67,9 +67,16 @@ impl Session {
                 let changes = next_change(&self.evidence, self.judged, &self.judgement);
                 [outbox, self.look_at(settings), changes, self.time_is_up()].into_iter().flatten().min()
             }
-            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(*at + settings.keep_ended),
+            Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         }
+    }
+
+    /// When it leaves the memory after its end: not while there is something to restore.
+    fn forgotten_at(&self, ended: Timestamp, settings: &Settings) -> Timestamp {
+        let rescued = self.workspace.removed.filter(|_| self.workspace.rescue.is_some());
+        let restorable = rescued.map(|removed| removed + settings.keep_rescues);
+        (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
     }
 
     /// When a try that failed is made again.

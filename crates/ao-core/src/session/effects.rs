@@ -1,13 +1,24 @@
 //! What a session wants done in the world, read off its state. The same after a restart as before it.
 
 use super::{Phase, Session, Stage};
-use crate::effect::{Effect, LaunchPlan, WorkspacePlan};
+use crate::Attempt;
+use crate::effect::{Effect, LaunchPlan, Place, SetUpPlan, WorkspacePlan};
 use crate::setup::{Environment, Setup};
 use crate::state::State;
 use crate::workspace::WorkspaceState;
 
 pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) {
     match &session.phase {
+        Phase::Preparing { attempt, .. }
+            if session.is_setting_up() && session.workspace.again_at.is_none() =>
+        {
+            wanted.push(Effect::SetUp {
+                session: session.id,
+                attempt: *attempt,
+                tries: session.workspace.tries,
+                plan: set_up_plan(state, session),
+            });
+        }
         Phase::Preparing { attempt, .. } if session.workspace.again_at.is_none() => {
             wanted.push(Effect::CreateWorkspace {
                 session: session.id,
@@ -26,6 +37,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             }));
         }
         Phase::Running { attempt, .. } => {
+            wanted.extend(follow(session, *attempt));
             if session.look {
                 wanted.push(Effect::Look {
                     session: session.id,
@@ -34,6 +46,20 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                     agent: session.spec.agent.clone(),
                     conversation: session.conversation.clone(),
                     runtime: session.spec.runtime.clone(),
+                    place: place(state, session),
+                });
+            }
+            if let Some(answer) = &session.answer
+                && let Some(process) = &session.process
+            {
+                wanted.push(Effect::Answer {
+                    session: session.id,
+                    attempt: *attempt,
+                    process: process.clone(),
+                    agent: session.spec.agent.clone(),
+                    number: answer.number,
+                    question: answer.question.clone(),
+                    text: answer.text.clone(),
                 });
             }
             if let Some(delivery) = &session.outbox.current
@@ -67,6 +93,10 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
         }
         _ => {}
     }
+    // Its last words come out while it is being ended.
+    if let Phase::Stopping { attempt, .. } = session.phase {
+        wanted.extend(follow(session, attempt));
+    }
     let workspace = &session.workspace;
     if workspace.state == WorkspaceState::Removing && workspace.again_at.is_none() {
         let setup = setup(state, session);
@@ -86,6 +116,41 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
 
 fn repository(state: &State, session: &Session) -> String {
     state.projects.get(&session.spec.project).map(|project| project.path.clone()).unwrap_or_default()
+}
+
+fn follow(session: &Session, attempt: Attempt) -> Option<Effect> {
+    let unproven = session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(attempt));
+    Some(Effect::Follow {
+        session: session.id,
+        attempt,
+        process: session.process.clone()?,
+        conversation: session.conversation.clone(),
+        agent: session.spec.agent.clone(),
+        with_launch: unproven.map(|delivery| delivery.text.clone()),
+    })
+}
+
+fn place(state: &State, session: &Session) -> Place {
+    Place {
+        project: session.spec.project.clone(),
+        repository: repository(state, session),
+        kind: session.spec.workspace.clone(),
+        tree: session.workspace.tree.clone(),
+        branch: session.spec.branch.clone(),
+    }
+}
+
+fn set_up_plan(state: &State, session: &Session) -> SetUpPlan {
+    SetUpPlan {
+        project: session.spec.project.clone(),
+        repository: repository(state, session),
+        kind: session.spec.workspace.clone(),
+        name: session.spec.name.clone(),
+        path: session.workspace.path().unwrap_or_default().to_owned(),
+        setup: setup(state, session),
+        environment: environment(state, session),
+        ports: session.ports.clone(),
+    }
 }
 
 fn setup(state: &State, session: &Session) -> Setup {

@@ -1,10 +1,10 @@
 //! What can come in for a session, and what can happen to it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AfterStop, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec};
+use super::{AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec};
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::Signal;
@@ -20,6 +20,21 @@ pub enum SessionInput {
         attempt: Attempt,
         path: String,
         base: String,
+        /// It was there before, and is used as it is.
+        as_found: bool,
+    },
+    SetUp {
+        attempt: Attempt,
+    },
+    /// One of the project's own commands failed. Trying again by itself would only fail again.
+    SetupFailed {
+        attempt: Attempt,
+        why: String,
+    },
+    /// Nothing was started, because somebody else listens on one of its ports.
+    PortTaken {
+        attempt: Attempt,
+        port: u16,
     },
     Launched {
         attempt: Attempt,
@@ -45,6 +60,20 @@ pub enum SessionInput {
     Looked {
         attempt: Attempt,
         signals: Vec<Signal>,
+    },
+    /// Where it is not what it was made as, if anywhere.
+    Place {
+        attempt: Attempt,
+        astray: Option<String>,
+    },
+    Answered {
+        attempt: Attempt,
+        number: u32,
+    },
+    NotAnswered {
+        attempt: Attempt,
+        number: u32,
+        why: String,
     },
     ProcessEnded {
         attempt: Attempt,
@@ -83,6 +112,11 @@ pub enum SessionInput {
     },
     // What people and other parts want.
     Send(NewMessage),
+    /// An answer to the dialog that is open.
+    Answer {
+        by: String,
+        text: String,
+    },
     /// The news of this incident is no longer true; what has not been written yet is taken back.
     Withdraw {
         incident: IncidentKey,
@@ -109,6 +143,8 @@ pub enum SessionInput {
     },
     // What follows from other things.
     Flush,
+    /// A turn is over: a good time to see whether the agent is still where it should be.
+    TurnOver,
     /// Compare what we counted ourselves with the limits.
     Count,
     Due,
@@ -123,10 +159,20 @@ pub enum SessionEvent {
     },
     Admitted {
         attempt: Attempt,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        ports: BTreeMap<String, u16>,
     },
+    /// It is there. If it still has to be set up, the agent waits for that.
     WorkspaceReady {
         path: String,
         base: String,
+        #[serde(default = "yes")]
+        set_up: bool,
+    },
+    WorkspaceSetUp {},
+    /// A command of the project's own failed; a person has to look.
+    SetupFailed {
+        why: String,
     },
     WorkspaceFailed {
         why: String,
@@ -142,6 +188,11 @@ pub enum SessionEvent {
     LaunchFailed {
         why: String,
         again_at: Timestamp,
+    },
+    /// Somebody else listens on a port that it was given; it gets others.
+    PortsLeased {
+        ports: BTreeMap<String, u16>,
+        refused: u16,
     },
     Launched {
         process: ProcessRef,
@@ -161,6 +212,22 @@ pub enum SessionEvent {
     /// Somebody has looked; what was seen stands before this.
     Looked {},
     LookFailed {
+        why: String,
+    },
+    /// The agent works in another folder or on another branch than its own.
+    WentAstray {
+        what: String,
+    },
+    BackInPlace {},
+    Answering {
+        answer: Answer,
+    },
+    Answered {
+        number: u32,
+    },
+    /// The dialog was another one by then, or could not be reached. Nothing was typed.
+    NotAnswered {
+        number: u32,
         why: String,
     },
     Stopping {
@@ -267,4 +334,9 @@ pub enum SessionEvent {
     Archived {
         pulls: BTreeSet<PullId>,
     },
+}
+
+/// What was written before there were set-ups had none to wait for.
+fn yes() -> bool {
+    true
 }

@@ -11,8 +11,9 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Queued { .. } | E::Archived { .. } => {}
 
         // ── from the queue to a running process ──
-        E::Admitted { attempt } => {
+        E::Admitted { attempt, ports } => {
             session.attempt = *attempt;
+            session.ports = ports.clone();
             session.phase = Phase::Preparing { attempt: *attempt, then_stop: None };
             // A tree that was to be removed and was kept is as good as new for its own session.
             if let WorkspaceState::Kept { .. } = session.workspace.state
@@ -21,13 +22,29 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 session.workspace.becomes(WorkspaceState::Ready);
             }
         }
-        E::WorkspaceReady { path, base } => session.workspace = Workspace::ready(path, base),
+        E::WorkspaceReady { path, base, set_up } => {
+            session.workspace = Workspace::ready(path, base, *set_up);
+        }
+        E::WorkspaceSetUp {} => {
+            session.workspace.set_up = true;
+            session.workspace.tries = 0;
+        }
+        E::SetupFailed { why } => {
+            session.workspace.tries = 0;
+            session.workspace.again_at = None;
+            give_ports_back(session);
+            session.phase = Phase::SetupFailed { why: why.clone() };
+        }
         E::WorkspaceFailed { why, again_at } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = *again_at;
-            session.workspace.state = WorkspaceState::Doubtful;
+            // A tree that is there stays there, however its set-up goes.
+            if session.workspace.state != WorkspaceState::Ready {
+                session.workspace.state = WorkspaceState::Doubtful;
+            }
             if again_at.is_none() {
                 session.workspace.tries = 0;
+                give_ports_back(session);
                 session.phase = Phase::SetupFailed { why: why.clone() };
             }
         }
@@ -42,6 +59,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.evidence = Evidence::of(*attempt, at);
             session.look = false;
             session.looked = at;
+            session.answer = None;
+            session.astray = None;
             match delivery {
                 Some(delivery) => session.outbox.start(delivery),
                 // Whether the earlier attempt took it is for the adapter to find out, from the conversation.
@@ -54,6 +73,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 *tries = tries.saturating_add(1);
                 *again_at = Some(*next);
             }
+        }
+        E::PortsLeased { ports, refused } => {
+            session.ports = ports.clone();
+            session.ports_refused.insert(*refused);
         }
         E::Launched { process } => {
             session.phase = Phase::Running { attempt: session.attempt, since: at };
@@ -81,9 +104,18 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::LookWanted {} => session.look = true,
         E::Looked {} | E::LookFailed { .. } => {
             session.look = false;
+            session.placed = at;
             session.looked = at;
             rejudge(session, at);
         }
+
+        E::WentAstray { what } => session.astray = Some(what.clone()),
+        E::BackInPlace {} => session.astray = None,
+        E::Answering { answer } => {
+            session.answers = answer.number;
+            session.answer = Some(answer.clone());
+        }
+        E::Answered { .. } | E::NotAnswered { .. } => session.answer = None,
 
         // ── the end of a process ──
         E::StopWanted { outcome } => match &mut session.phase {
@@ -94,6 +126,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         },
         E::Stopping { then } => {
             session.look = false;
+            session.answer = None;
             session.stopped = at;
             if let Phase::Running { since, .. } = session.phase {
                 session.ran = session.ran.saturating_add(at.since(since).as_secs());
@@ -130,14 +163,17 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::Exited { code, why } => {
             session.process = None;
+            give_ports_back(session);
             session.phase = Phase::Exited { at, code: *code, why: why.clone() };
         }
         E::Ended { outcome } => {
             session.process = None;
+            give_ports_back(session);
             session.phase = Phase::Ended { outcome: outcome.clone(), at };
         }
         E::Requeued { .. } => {
             session.restarts = 0;
+            give_ports_back(session);
             session.phase = Phase::Queued { since: at };
         }
 
@@ -205,12 +241,19 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
         E::WorkspaceRemoved { rescue } => {
             session.workspace.becomes(WorkspaceState::Removed);
+            session.workspace.removed = Some(at);
             session.workspace.rescue = rescue.clone().or(session.workspace.rescue.take());
         }
         E::WorkspaceKept { reasons } => {
             session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
+}
+
+/// Its ports are free for others, and what was wrong with some of them may be so no longer.
+fn give_ports_back(session: &mut Session) {
+    session.ports.clear();
+    session.ports_refused.clear();
 }
 
 fn rejudge(session: &mut Session, at: Timestamp) {

@@ -1,6 +1,7 @@
 //! How a session gets its next process: a slot, a conversation, perhaps a first message; and whether it should.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use super::say::task_message;
 use super::{Delivery, Outcome, Phase, Session, SessionEvent, Stage};
@@ -48,10 +49,10 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
 }
 
 /// The events that give a queued session its slot.
-pub(crate) fn admit(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
+pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, u16>) -> Vec<SessionEvent> {
     let attempt = session.attempt.next();
-    let mut events = vec![SessionEvent::Admitted { attempt }];
-    if session.workspace.path().is_some() {
+    let mut events = vec![SessionEvent::Admitted { attempt, ports }];
+    if session.workspace.is_set_up() {
         events.extend(launch(session, moment, attempt));
     }
     events

@@ -16,6 +16,7 @@ mod effects;
 mod events;
 mod evolve;
 mod launch;
+mod lease;
 mod outbox;
 mod say;
 mod status;
@@ -27,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{Limits, Spend};
 use crate::evidence::{Evidence, Judgement};
 use crate::setup::Origin;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use decide::decide;
@@ -35,6 +36,7 @@ pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
 pub(crate) use launch::admit;
+pub(crate) use lease::{Leases, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, carries};
 pub(crate) use say::task_message;
@@ -205,6 +207,16 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
+/// What a person answers to a dialog.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answer {
+    pub number: u32,
+    pub by: String,
+    /// What was asked. An answer to one question must not reach the next.
+    pub question: String,
+    pub text: String,
+}
+
 /// Where a running process can be found again. Opaque to us: a pid, a pane, a container, a pod.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -237,6 +249,9 @@ pub struct Session {
     /// The ports that are its own while it has a slot, by the variables that carry them.
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
+    /// Ports that somebody else was found to listen on.
+    #[serde(default)]
+    pub ports_refused: BTreeSet<u16>,
     pub evidence: Evidence,
     /// The evidence as judged when the last signal came in.
     pub judgement: Judgement,
@@ -249,6 +264,18 @@ pub struct Session {
     /// When it was last looked at.
     pub looked: Timestamp,
     pub outbox: Outbox,
+    /// The answer that is being given to the open dialog.
+    #[serde(default)]
+    pub answer: Option<Answer>,
+    /// The number of the last answer.
+    #[serde(default)]
+    pub answers: u32,
+    /// When it was last seen whether the agent is in its place.
+    #[serde(default)]
+    pub placed: Timestamp,
+    /// How the agent has left its place, if it has.
+    #[serde(default)]
+    pub astray: Option<String>,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
     /// What the attempts before the present one used up: the agent counts from nought each time.
@@ -280,6 +307,7 @@ impl Session {
             in_vain: 0,
             workspace: Workspace::default(),
             ports: BTreeMap::new(),
+            ports_refused: BTreeSet::new(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,
             activity_since: at,
@@ -287,6 +315,10 @@ impl Session {
             look: false,
             looked: at,
             outbox: Outbox::default(),
+            answer: None,
+            answers: 0,
+            placed: at,
+            astray: None,
             holds: BTreeMap::new(),
             spend: Spend::default(),
             spent_before: Spend::default(),
@@ -314,6 +346,13 @@ impl Session {
                 | Phase::Retrying { .. }
                 | Phase::Stopping { .. }
         )
+    }
+
+    /// Whether its workspace is there and is being made ready.
+    pub fn is_setting_up(&self) -> bool {
+        matches!(self.phase, Phase::Preparing { .. })
+            && self.workspace.state == WorkspaceState::Ready
+            && !self.workspace.set_up
     }
 
     /// The attempt whose process may be alive.

@@ -73,6 +73,9 @@ impl Session {
                 say(word, hold.why.clone(), hold.since)
             }
             Phase::Queued { since } => say(StatusWord::Queued, "waits for a free slot".into(), *since),
+            Phase::Preparing { .. } if self.is_setting_up() => {
+                say(StatusWord::SettingUp, "its set-up commands run".into(), self.activity_since)
+            }
             Phase::Preparing { .. } => {
                 say(StatusWord::SettingUp, "its workspace is being made".into(), self.activity_since)
             }
@@ -105,6 +108,10 @@ impl Session {
                 let reason = match judgement.detail.as_str() {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
+                };
+                let reason = match &self.astray {
+                    Some(what) => format!("{reason}; {what}"),
+                    None => reason,
                 };
                 say(word, reason, self.activity_since)
             }

@@ -48,7 +48,7 @@ impl Desk {
             max_live: None,
             ..ProjectConfig::default()
         };
-        desk.take(Input::Project { project: app(), input: ProjectInput::Configure(config) });
+        desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
         desk
     }
 
@@ -124,7 +124,10 @@ impl Desk {
     pub(crate) fn make_ready(&mut self, session: SessionId) {
         let attempt = self.session(session).attempt;
         let path = format!("~/app/.worktrees/{session}");
-        self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "c0".into() });
+        self.tell(
+            session,
+            SessionInput::WorkspaceReady { attempt, path, base: "c0".into(), as_found: false },
+        );
     }
 
     pub(crate) fn launch(&mut self, session: SessionId) {
@@ -174,16 +177,25 @@ impl Desk {
     }
 
     pub(crate) fn task(&mut self, key: &str, blocked_by: &[&str], closed: bool) {
+        self.task_with(key, |facts| {
+            facts.blocked_by = blocked_by.iter().map(|key| task(key)).collect();
+            facts.closed = closed;
+        });
+    }
+
+    pub(crate) fn task_with(&mut self, key: &str, change: impl FnOnce(&mut TaskFacts)) {
         self.now = self.now + Duration::from_secs(1);
-        let facts = TaskFacts {
+        let mut facts = TaskFacts {
             observed: self.now,
             title: key.into(),
             labels: BTreeSet::new(),
             priority: 0,
-            blocked_by: blocked_by.iter().map(|key| task(key)).collect(),
-            closed,
+            blocked_by: BTreeSet::new(),
+            closed: false,
             trusted: true,
+            branch: None,
         };
+        change(&mut facts);
         self.take(Input::Task { task: task(key), facts: Box::new(facts) });
     }
 
@@ -199,13 +211,15 @@ impl Desk {
         format!("{}: {}", serde_json::to_value(status.word).unwrap().as_str().unwrap(), status.reason)
     }
 
-    /// The effects that a session wants, by name.
+    /// The effects that a session wants, by name. That its agent is read along with goes without saying.
     pub(crate) fn wants(&self, session: SessionId) -> Vec<String> {
-        wants(&self.state, &Scope::Session(session)).iter().map(|effect| effect.key().to_string()).collect()
+        self.wanted(session).iter().map(|effect| effect.key().to_string()).collect()
     }
 
     pub(crate) fn wanted(&self, session: SessionId) -> Vec<Effect> {
-        wants(&self.state, &Scope::Session(session))
+        let mut wanted = wants(&self.state, &Scope::Session(session));
+        wanted.retain(|effect| !matches!(effect, Effect::Follow { .. }));
+        wanted
     }
 
     /// What people have been told, in order.

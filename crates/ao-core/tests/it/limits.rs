@@ -142,7 +142,7 @@ fn a_projects_daily_budget_holds_all_its_sessions_until_midnight() {
         daily: Limits { micros: Some(2_000_000), ..Limits::default() },
         ..Default::default()
     };
-    let configure = ao_core::project::ProjectInput::Configure(config);
+    let configure = ao_core::project::ProjectInput::Configure(Box::new(config));
     desk.take(Input::Project { project: crate::desk::app(), input: configure });
     let (first, second) = (desk.idle("1"), desk.idle("2"));
     desk.spends(first, dollars(1_500_000));

@@ -7,4 +7,5 @@ mod limits;
 mod outbox;
 mod regressions;
 mod sessions;
+mod setups;
 mod stored;

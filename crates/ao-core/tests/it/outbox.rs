@@ -106,11 +106,12 @@ fn after_a_crash_between_written_and_accepted_the_same_delivery_goes_on() {
     let mut desk = Desk::new();
     let session = desk.idle("1");
     desk.send(session, "hello");
-    let before = desk.wanted(session);
+    let wanted = |state| ao_core::wants(state, &ao_core::Scope::Session(session));
+    let before = wanted(&desk.state);
     // The daemon dies before it hears that it was written: the very same delivery is wanted again.
     let restarted = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
     assert_eq!(restarted, desk.state);
-    assert_eq!(ao_core::wants(&restarted, &ao_core::Scope::Session(session)), before);
+    assert_eq!(wanted(&restarted), before);
     desk.write(session);
     // It dies again; the proof arrives afterwards, twice.
     desk.state = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();

@@ -72,7 +72,12 @@ fn a_workspace_of_another_session_is_not_taken_over() {
     let path = desk.session(first).workspace.path().unwrap().to_owned();
     desk.tell(
         second,
-        SessionInput::WorkspaceReady { attempt: attempt(1), path: path.clone(), base: "c0".into() },
+        SessionInput::WorkspaceReady {
+            attempt: attempt(1),
+            path: path.clone(),
+            base: "c0".into(),
+            as_found: false,
+        },
     );
     assert_eq!(desk.status(second), format!("setup_failed: the workspace `{path}` belongs to {first}"));
     assert_eq!(desk.state.owner_of_path(&path), Some(first));
@@ -273,7 +278,9 @@ fn a_tree_goes_only_through_the_gate_and_is_kept_with_its_reasons() {
     assert!(desk.session(session).workspace.path().is_some(), "a tree that was kept is not forgotten");
     desk.tell(session, SessionInput::Cleanup);
     desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: Some("refs/ao/rescue/1".into()) });
-    desk.wait(10 * 24 * 3600);
+    desk.wait(29 * 24 * 3600);
+    assert!(desk.state.sessions.contains_key(&session), "what can be restored is remembered");
+    desk.wait(2 * 24 * 3600);
     assert!(!desk.state.sessions.contains_key(&session), "what is over leaves the memory");
 }
 
@@ -321,6 +328,7 @@ fn a_blocked_task_waits_for_its_blocker() {
     assert!(desk.session(session).takes_slot());
 }
 
+/// acceptance: S5
 #[test]
 fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     let mut desk = Desk::new();
@@ -341,6 +349,7 @@ fn a_mass_death_is_a_broken_look_and_a_single_one_a_death() {
     desk.take(none);
     for session in &sessions {
         assert!(desk.status(*session).starts_with("unknown: the last look at the process failed"));
+        assert_eq!(desk.wants(*session), [format!("look at {session}")], "each is looked at by itself");
     }
     desk.wait(20);
     let all_but_one = census(&desk, &sessions[1..]);

@@ -17,6 +17,7 @@ fn task(n: usize) -> Input {
         blocked_by: Default::default(),
         closed: false,
         trusted: true,
+        branch: None,
     };
     Input::Task { task: TaskId { project: app(), key: n.to_string() }, facts: Box::new(facts) }
 }

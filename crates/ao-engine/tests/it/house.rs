@@ -1,7 +1,7 @@
 //! A daemon in a temporary folder.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,13 +16,14 @@ use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Cleaned, Clock, Command, DeliverOrder, Delivered, EndOrder,
-    EventStore, FollowOrder, Io, LookOrder, Made, Output, Prepared, Removal, RemoveOrder, Reporter, Runtime,
-    RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace, WorkspaceError,
-    WriteOrder, WriteOutcome,
+    EventStore, FollowOrder, Io, LookOrder, Made, Output, Prepared, Removal, RemoveOrder, Report, Reporter,
+    Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace,
+    WorkspaceError, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -35,7 +36,48 @@ pub(crate) struct World {
     /// How many launches panic before one works.
     pub(crate) panics: AtomicU32,
     /// Workspaces hang for ever while this is set.
-    pub(crate) hangs: std::sync::atomic::AtomicBool,
+    pub(crate) hangs: AtomicBool,
+    /// Followers see the end of everything at once.
+    pub(crate) short_sighted: AtomicBool,
+    pub(crate) followed: Followers,
+}
+
+/// Who reads along.
+pub(crate) struct Followers(watch::Sender<Followed>);
+
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Followed {
+    pub(crate) begun: u32,
+    pub(crate) now: u32,
+}
+
+impl Followers {
+    pub(crate) async fn wait_for(&self, wanted: impl FnMut(&Followed) -> bool) {
+        self.0.subscribe().wait_for(wanted).await.expect("the world stands");
+    }
+
+    pub(crate) fn begun(&self) -> u32 {
+        self.0.borrow().begun
+    }
+
+    fn begin(&self) -> impl Drop + '_ {
+        struct Leaves<'a>(&'a watch::Sender<Followed>);
+        impl Drop for Leaves<'_> {
+            fn drop(&mut self) {
+                self.0.send_modify(|followed| followed.now -= 1);
+            }
+        }
+        self.0.send_modify(|followed| {
+            *followed = Followed { begun: followed.begun + 1, now: followed.now + 1 }
+        });
+        Leaves(&self.0)
+    }
+}
+
+impl Default for Followers {
+    fn default() -> Followers {
+        Followers(watch::Sender::new(Followed::default()))
+    }
 }
 
 pub(crate) struct House {
@@ -86,7 +128,7 @@ impl House {
             max_live: None,
             ..ProjectConfig::default()
         };
-        let input = ProjectInput::Configure(config);
+        let input = ProjectInput::Configure(Box::new(config));
         self.handle.ask(Input::Project { project: app(), input }).await.expect("the project is added");
     }
 
@@ -265,7 +307,21 @@ impl Agent for World {
         Ok(Delivered::Taken { turn: order.delivery.to_string(), text: order.text.clone() })
     }
 
-    async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
+    async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
+        let _leaves = self.followed.begin();
+        if self.short_sighted.load(Ordering::Relaxed) {
+            return;
+        }
+        let signal = Signal {
+            attempt: order.attempt,
+            source: Source::Protocol,
+            at: now(),
+            confidence: Confidence::High,
+            reading: Reading::Working { doing: "what a follower saw".into() },
+        };
+        reporter.report(Report::Signal { session: order.session, signal }).await;
+        std::future::pending().await
+    }
 
     async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
         Ok(Answered::Given)

@@ -3,4 +3,5 @@
 mod failures;
 mod feed;
 mod house;
+mod lasting;
 mod restart;

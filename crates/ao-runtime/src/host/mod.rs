@@ -2,6 +2,7 @@
 //! for their ends, and ending them all.
 
 pub(crate) mod end;
+pub(crate) mod listen;
 pub(crate) mod members;
 pub(crate) mod procfs;
 pub(crate) mod wait;

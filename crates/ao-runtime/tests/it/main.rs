@@ -1,5 +1,6 @@
 //! Real processes.
 
+mod contract;
 mod end;
 mod kept;
 mod killed;
@@ -9,5 +10,6 @@ mod start;
 mod support;
 mod talk;
 mod terminal;
+mod tmux;
 mod view;
 mod wait;

@@ -48,8 +48,14 @@ impl Agent for Fake {
 
     async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
 
-    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
-        Ok(Answered::Given)
+    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+        let passed = self.universe.before(self.life, Call::Answer).await.map_err(AgentError::Failed)?;
+        let mut answered = answer(&mut self.universe.lock(), order);
+        if passed.times() > 1 {
+            answered = answer(&mut self.universe.lock(), order);
+        }
+        self.universe.after(passed).await.map_err(AgentError::Failed)?;
+        Ok(answered)
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
@@ -143,6 +149,24 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     outside::take_turn(inner, key, Some(order.delivery), &order.text);
     let sure = inner.rng.u8(..4) == 0;
     Ok(taken(inner).filter(|_| sure).unwrap_or(Delivered::Written))
+}
+
+fn answer(inner: &mut Inner, order: &AnswerOrder) -> Answered {
+    let key = (order.session, order.attempt);
+    let asked =
+        inner.log.shadow.sessions.get(&order.session).is_some_and(|known| known.answers >= order.number);
+    inner.must(asked, Invariant::CommitFirst, || {
+        format!("answer {} to {} is typed before it was in the log", order.number, order.session)
+    });
+    match inner.outside.processes.get_mut(&key) {
+        Some(process) if process.answered >= order.number => Answered::Given,
+        Some(process) if process.mind == Mind::Asking => {
+            process.answered = order.number;
+            outside::answer(inner, key);
+            Answered::Given
+        }
+        _ => Answered::NotAsked { why: "no dialog is open".into() },
+    }
 }
 
 fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {

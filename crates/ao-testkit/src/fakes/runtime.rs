@@ -25,6 +25,13 @@ impl Runtime for Fake {
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
         let passed = self.universe.before(self.life, Call::Start).await.map_err(RuntimeError::Failed)?;
+        let squatted = {
+            let inner = self.universe.lock();
+            spec.ports.iter().copied().find(|port| inner.outside.squatted.contains(port))
+        };
+        if let Some(port) = squatted {
+            return Err(RuntimeError::PortTaken { port });
+        }
         for _ in 0..passed.times() {
             start(&mut self.universe.lock(), spec);
         }
@@ -97,6 +104,16 @@ fn start(inner: &mut Inner, spec: &StartSpec) {
     inner.must(ready, Invariant::CommitFirst, || {
         format!("{} is started in `{}`, which is no workspace of its own", spec.session, spec.path)
     });
+    let set_up = inner.outside.trees.get(&spec.path).is_some_and(|tree| tree.set_up);
+    inner.must(set_up, Invariant::SetUpFirst, || {
+        format!("{} is started in `{}`, which has not been set up", spec.session, spec.path)
+    });
+    let shared =
+        inner.outside.living().find(|(_, other)| other.ports.iter().any(|port| spec.ports.contains(port)));
+    if let Some(((other, _), _)) = shared {
+        let what = format!("{} is started with ports of {other}: {:?}", spec.session, spec.ports);
+        inner.broken(Invariant::PortsApart, what);
+    }
     let twin = inner
         .outside
         .living()

@@ -26,8 +26,10 @@ impl Workspace for Fake {
         Ok(made)
     }
 
-    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn set_up(&self, session: SessionId, _: Attempt, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
+        let passed = self.universe.before(self.life, Call::SetUp).await.map_err(WorkspaceError::Failed)?;
+        set_up(&mut self.universe.lock(), session, plan)?;
+        self.universe.after(passed).await.map_err(WorkspaceError::Failed)
     }
 
     async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
@@ -75,9 +77,6 @@ fn create(
     let one_turn =
         inner.log.shadow.sessions.get(&session).is_some_and(|session| session.spec.agent.abilities.one_turn);
     inner.outside.meet(session, one_turn);
-    if inner.outside.temper(session).setup_fails {
-        return Err(WorkspaceError::Failed("the setup script failed".into()));
-    }
     let path = format!("/trees/{}/{}", plan.project, plan.name);
     let base = inner.outside.base(&plan.project).to_string();
     let taken =
@@ -100,6 +99,21 @@ fn create(
         }
     }
     Ok(Made { path, base, as_found: false })
+}
+
+fn set_up(inner: &mut Inner, session: SessionId, plan: &SetUpPlan) -> Result<(), WorkspaceError> {
+    if inner.outside.temper(session).setup_fails {
+        let (why, log, tail) = ("`make deps` failed".into(), "/logs/setup.log".into(), "no rule".into());
+        return Err(WorkspaceError::SetupFailed { why, log, tail });
+    }
+    let tree = inner.outside.trees.get_mut(&plan.path).filter(|tree| tree.session == session);
+    let Some(tree) = tree else {
+        let what = format!("`{}` is set up for {session}, and is no workspace of its own", plan.path);
+        inner.broken(Invariant::CommitFirst, what);
+        return Err(WorkspaceError::Failed("there is no such tree".into()));
+    };
+    tree.set_up = true;
+    Ok(())
 }
 
 fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {

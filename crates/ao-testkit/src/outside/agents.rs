@@ -31,6 +31,8 @@ pub(crate) fn start(inner: &mut Inner, spec: &StartSpec, name: ProcessRef) {
         draft: None,
         person_at_keyboard: false,
         swallows: inner.outside.temper(spec.session).swallows,
+        ports: spec.ports.clone(),
+        answered: 0,
         turns: 0,
     };
     inner.outside.processes.insert(key, process);

@@ -37,6 +37,8 @@ pub(crate) struct Outside {
     pub(crate) told: BTreeMap<String, u32>,
     /// A census shows nothing before this time.
     pub(crate) blind_until: u64,
+    /// Ports on which somebody listens who is none of ours.
+    pub(crate) squatted: BTreeSet<u16>,
     tempers: BTreeMap<SessionId, Temper>,
     /// How those behave that were given no temper of their own.
     pub(crate) usual: Temper,
@@ -84,6 +86,9 @@ pub(crate) struct Process {
     pub(crate) person_at_keyboard: bool,
     /// How many more Enters come to nothing.
     pub(crate) swallows: u8,
+    pub(crate) ports: Vec<u16>,
+    /// The last answer that was typed into a dialog.
+    pub(crate) answered: u32,
     pub(crate) turns: u64,
 }
 
@@ -118,7 +123,7 @@ pub struct Temper {
     /// Millionths of a dollar a turn; nobody knows if absent.
     pub cost: Option<u64>,
     pub one_turn: bool,
-    /// Its workspace cannot be made.
+    /// The commands that set its workspace up fail.
     pub setup_fails: bool,
     /// Nobody answers its dialogs.
     pub unanswered: bool,
@@ -134,11 +139,12 @@ pub(crate) struct Tree {
     pub(crate) branch: String,
     pub(crate) uncommitted: bool,
     pub(crate) unpushed: bool,
+    pub(crate) set_up: bool,
 }
 
 impl Tree {
     pub(crate) fn clean(session: SessionId, project: ProjectId, branch: String) -> Tree {
-        Tree { session, project, branch, uncommitted: false, unpushed: false }
+        Tree { session, project, branch, uncommitted: false, unpushed: false, set_up: false }
     }
 }
 
@@ -183,6 +189,7 @@ impl Outside {
         for process in self.processes.values_mut() {
             process.swallows = 0;
         }
+        self.squatted.clear();
         self.bad_line = 0;
         self.blind_until = 0;
     }

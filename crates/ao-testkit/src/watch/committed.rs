@@ -62,7 +62,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     let held = !session.holds.is_empty();
     let patience = inner.log.ledger.patience.entry(id).or_default();
     match event {
-        E::Admitted { attempt } => {
+        E::Admitted { attempt, .. } => {
             let shadow = &inner.log.shadow;
             let project = shadow.projects.get(&session.spec.project).and_then(|known| known.max_live);
             let slots = |of: &dyn Fn(&Session) -> bool| {

@@ -17,6 +17,8 @@ pub enum Invariant {
     LogReplays,
     Understandable,
     NoRudeTyping,
+    PortsApart,
+    SetUpFirst,
     BudgetHolds,
     CommitFirst,
     TimeMoves,
@@ -25,7 +27,7 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 17] = [
+    pub const ALL: [Invariant; 19] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -38,6 +40,8 @@ impl Invariant {
         Invariant::LogReplays,
         Invariant::Understandable,
         Invariant::NoRudeTyping,
+        Invariant::PortsApart,
+        Invariant::SetUpFirst,
         Invariant::BudgetHolds,
         Invariant::CommitFirst,
         Invariant::TimeMoves,
@@ -59,6 +63,8 @@ impl Invariant {
             Invariant::LogReplays => "the log replays to the state, from its start and from a snapshot",
             Invariant::Understandable => "every session says why it is where it is, and is not stuck there",
             Invariant::NoRudeTyping => "nothing is typed into a turn, a dialog or a person's draft",
+            Invariant::PortsApart => "no two live processes have the same port",
+            Invariant::SetUpFirst => "no agent is started in a workspace that is not set up",
             Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent or a session is held",
             Invariant::CommitFirst => "nothing is done that is not in the log first",
             Invariant::TimeMoves => "what is due makes progress, and nothing spins",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::session::{SessionInput, StatusWord};
+use ao_core::session::{AgentAbilities, SessionInput, StatusWord};
 use ao_core::{Input, Refusal, Settings};
 use ao_testkit::{Spawn, Temper, World};
 
@@ -83,6 +83,32 @@ fn agents_outlive_the_daemon_and_nothing_is_sent_again() {
     let after: Vec<_> = sessions.iter().map(|session| world.session(*session).process).collect();
     assert_eq!((before, world.living()), (after, 5));
     assert_eq!(world.turns_with("do the work"), 5);
+    world.expect_at_rest();
+}
+
+/// acceptance: L1
+#[test]
+fn after_a_reboot_with_ten_sessions_all_come_back_with_their_conversations() {
+    let mut world = World::with(Settings { max_live: 10, ..Settings::default() });
+    let sessions: Vec<_> = (0..10)
+        .map(|_| {
+            let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
+            world.spawn(Spawn { abilities, ..Spawn::default() }).unwrap()
+        })
+        .collect();
+    world.run_for(120);
+    let conversations = |world: &World| {
+        let of = |id: &_| world.state(|state| state.sessions[id].conversation.clone());
+        sessions.iter().map(of).collect::<Vec<_>>()
+    };
+    let before = conversations(&world);
+    world.reboot();
+    world.run_for(120);
+    assert_eq!(world.living(), 10);
+    assert_eq!(conversations(&world), before);
+    for session in &sessions {
+        assert_eq!(world.status(*session).0, StatusWord::Idle);
+    }
     world.expect_at_rest();
 }
 

@@ -57,6 +57,8 @@ caught! {
     a_change_that_is_not_written_down_is_noticed: LogReplays, rules(Mutant::RemembersWrongly);
     an_end_without_a_reason_is_noticed: Understandable, rules(Mutant::SaysNothing);
     a_session_that_is_stuck_is_noticed: Understandable, rules(Mutant::DeafToEnds);
+    a_shared_port_is_noticed: PortsApart, rules(Mutant::SharesPorts);
+    a_skipped_set_up_is_noticed: SetUpFirst, rules(Mutant::SkipsSetUp);
     typing_over_a_person_is_noticed: NoRudeTyping, rules(Mutant::TypesOverPeople);
     a_turn_beyond_the_budget_is_noticed: BudgetHolds, rules(Mutant::IgnoresHolds);
     an_act_without_a_decision_is_noticed: CommitFirst, rules(Mutant::TidiesUp);

@@ -1,40 +1,86 @@
 //! Removing a worktree: only through the gate, and never by force.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use ao_core::SessionId;
-use ao_core::workspace::reasons_to_keep;
+use ao_core::workspace::{KeepReason, reasons_to_keep};
 use ao_ports::{Removal, RemoveOrder};
 
-use super::error::WorktreeError;
-use super::marker::{Intent, Marker};
-use super::repository::{Repository, same};
-use super::{create, facts, place};
-use crate::git::Git;
+use super::{adopt, create, place, removing, subject};
+use crate::error::TreeError;
+use crate::gate::{self, Elsewhere};
+use crate::marker::{Intent, Marker};
+use crate::own::OwnTree;
+use crate::repository::{Repository, at};
+use crate::shop::Shop;
+use crate::{fetch, rescue, start};
 
-/// Removes the worktree if nothing is lost by it. The caller holds the repository's queue.
-pub(super) async fn remove(repository: &Repository, order: &RemoveOrder) -> Result<Removal, WorktreeError> {
-    clear_up(repository, order.session).await?;
+/// Removes the worktree if nothing is lost by it. The caller holds the queue of its place.
+pub(super) async fn remove(
+    shop: &Shop,
+    repository: &Repository,
+    order: &RemoveOrder,
+) -> Result<Removal, TreeError> {
+    {
+        let _turn = shop.queues.turn(&repository.common_dir).await;
+        removing::take_back(repository, order.session).await?;
+    }
+    clear_up(shop, repository, order).await?;
+    // The facts are gathered in the same turn, so that no other removal of ours can make them untrue.
+    let _turn = shop.queues.turn(&repository.common_dir).await;
     let path = match place::of(repository, order)? {
         // Not `exists`: a link that leads nowhere is still somebody's.
         Some(path) if path.symlink_metadata().is_ok() => path,
         Some(gone) => return already_gone(repository, order, &gone).await,
-        None => return Ok(Removal::Removed { rescue: known_rescue(repository, order.session).await? }),
+        None => return Ok(Removal::Removed { rescue: rescue::known(&repository.git, order.session).await? }),
     };
-    let reasons = reasons_to_keep(&facts::gather(&path, order).await);
+    let reasons = judged(repository, &path, order).await;
     if !reasons.is_empty() {
+        adopt::release(repository, order.session, &path)?;
         return Ok(Removal::Kept { reasons });
     }
-    let head = Git::at(&path).read(&["rev-parse", "HEAD"]).await?;
-    let rescue = leave_rescue(repository, order.session, &head).await?;
-    repository.git.write(&["worktree", "remove", &path.to_string_lossy()]).await?;
+    let tree = OwnTree::worktree(repository, &path, order.session)?;
+    // The gate found nothing that is not committed. What came in since is kept by this, and not lost.
+    let last = rescue::last_state(&tree, order.session).await?;
+    let rescue = rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
+    take_away(repository, order, &tree).await?;
     drop_branch(repository, order, &rescue).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
+async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
+    let process_inside = gate::processes::any_inside(path).await;
+    reasons_to_keep(&subject::facts(repository, path, order, process_inside).await)
+}
+
+/// Lets git remove the worktree; if it cannot, it is as if nobody had tried.
+async fn take_away(repository: &Repository, order: &RemoveOrder, tree: &OwnTree) -> Result<(), TreeError> {
+    let path = tree.path.to_string_lossy();
+    // Git refuses a worktree with submodules, however clean, unless it is forced to; the gate has looked into them.
+    let forced: &[&str] = if has_submodules(tree).await? { &["--force"] } else { &[] };
+    removing::begin(repository, order.session, &tree.git_dir)?;
+    let removed = repository.git.write(&[&["worktree", "remove"], forced, &[&path]].concat()).await;
+    if tree.path.symlink_metadata().is_ok() {
+        let untouched = tree.git_dir.join("gitdir").exists();
+        removing::take_back(repository, order.session).await?;
+        return Err(match removed {
+            Err(err) if untouched => TreeError::tried(format!("remove the worktree `{path}`"))(err),
+            removed => TreeError::StillWritten { path: tree.path.clone(), err: removed.err() },
+        });
+    }
+    removing::done(repository, order.session)?;
+    removed.map_err(TreeError::tried(format!("remove the worktree `{path}`")))?;
+    Ok(())
+}
+
+async fn has_submodules(tree: &OwnTree) -> Result<bool, TreeError> {
+    let told = tree.git().read(&["ls-files", "--stage", "-z"]).await?;
+    Ok(tree.git_dir.join("modules").exists() || told.split('\0').any(|entry| entry.starts_with("160000 ")))
+}
+
 /// Brings what a creation of ours has left half-way into a state that the gate can judge, or takes back the little there is.
-async fn clear_up(repository: &Repository, session: SessionId) -> Result<(), WorktreeError> {
+async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> Result<(), TreeError> {
+    let session = order.session;
     let Some(intent) = Intent::read(&repository.common_dir, session)? else { return Ok(()) };
     let whole = match repository.git_dir_of(&intent.path) {
         Some(git_dir) => Marker::read(&git_dir)?.is_some(),
@@ -43,25 +89,23 @@ async fn clear_up(repository: &Repository, session: SessionId) -> Result<(), Wor
     if whole {
         return Intent::clear(&repository.common_dir, session);
     }
+    let turn = shop.queues.turn(&repository.common_dir).await;
     let listed = repository.worktrees().await?;
-    match listed.iter().find(|listed| same(&listed.path, &intent.path)) {
+    match at(&listed, &intent.path) {
         Some(half_made) if intent.path.exists() => {
-            return create::finish(repository, half_made, session, &intent.branch, &intent.base).await;
+            create::resume(repository, half_made, &intent).await?;
+            drop(turn);
+            return create::finish(shop, repository, session, &intent).await;
         }
-        Some(entry) => {
-            if entry.locked {
-                repository.git.write(&["worktree", "unlock", &intent.path.to_string_lossy()]).await?;
-            }
-            repository.git.write(&["worktree", "remove", &intent.path.to_string_lossy()]).await?;
-        }
+        Some(entry) => create::forget_entry(repository, entry).await?,
         // Git had made no more than the folder. Only an empty one can be taken away like this.
-        None if create::is_empty_folder(&intent.path) => {
-            fs::remove_dir(&intent.path).map_err(WorktreeError::file("remove", &intent.path))?;
+        None if place::is_empty_folder(&intent.path) => {
+            fs::remove_dir(&intent.path).map_err(TreeError::file("remove", &intent.path))?;
         }
         None => {}
     }
-    let branch = format!("refs/heads/{}", intent.branch);
-    if intent.new_branch && repository.git.commit(&branch).await?.as_deref() == Some(intent.base.as_str()) {
+    let branch = start::local(&intent.branch);
+    if intent.new_branch && repository.commit(&branch).await?.as_deref() == Some(intent.base.as_str()) {
         repository.git.write(&["update-ref", "-d", &branch, &intent.base]).await?;
     }
     Intent::clear(&repository.common_dir, session)
@@ -72,71 +116,60 @@ async fn already_gone(
     repository: &Repository,
     order: &RemoveOrder,
     path: &Path,
-) -> Result<Removal, WorktreeError> {
+) -> Result<Removal, TreeError> {
     let listed = repository.worktrees().await?;
-    if let Some(entry) = listed.iter().find(|listed| same(&listed.path, path))
+    if let Some(entry) = at(&listed, path)
         && let Some(git_dir) = repository.git_dir_of(path)
         && Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
     {
         // Its head may be on no branch; then this entry is all that keeps it.
-        if let Some(head) = &entry.head {
-            leave_rescue(repository, order.session, head).await?;
+        if let Some(head) = repository.head_of(entry).await? {
+            rescue::leave(&repository.git, order.session, &order.branch, &head).await?;
         }
-        repository.git.write(&["worktree", "remove", &path.to_string_lossy()]).await?;
+        create::forget_entry(repository, entry).await?;
     }
-    let Some(rescue) = known_rescue(repository, order.session).await? else {
+    let Some(rescue) = rescue::known(&repository.git, order.session).await? else {
         return Ok(Removal::Removed { rescue: None });
     };
     // Nobody could look into the folder, so the branch goes only if its commits are kept by others as well.
-    let branch = format!("refs/heads/{}", order.branch);
-    if repository.git.commit(&branch).await?.is_some()
-        && !facts::has_commits_beyond(&repository.git, &[branch], std::slice::from_ref(&order.branch)).await?
+    let branch = [start::local(&order.branch)];
+    let left_out = std::slice::from_ref(&order.branch);
+    if repository.commit(&branch[0]).await?.is_some()
+        && !gate::beyond(&repository.git, &branch, left_out, true, &Elsewhere::default()).await?
     {
         drop_branch(repository, order, &rescue).await?;
     }
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
-fn rescue_ref(session: SessionId) -> String {
-    format!("refs/ao/rescue/{session}")
-}
-
-/// The rescue ref, if an earlier removal has left one.
-async fn known_rescue(repository: &Repository, session: SessionId) -> Result<Option<String>, WorktreeError> {
-    let rescue = rescue_ref(session);
-    Ok(repository.git.commit(&rescue).await?.map(|_| rescue))
-}
-
-/// Points the rescue ref at the last state. With a log, so that a second removal does not hide the first one's state.
-async fn leave_rescue(
-    repository: &Repository,
-    session: SessionId,
-    commit: &str,
-) -> Result<String, WorktreeError> {
-    let rescue = rescue_ref(session);
-    let why = format!("ao: worktree of {session} removed");
-    repository.git.write(&["update-ref", "--create-reflog", "-m", &why, &rescue, commit]).await?;
-    Ok(rescue)
-}
-
-/// Deletes the branch if the rescue ref keeps all of it, and nobody has it checked out.
-async fn drop_branch(
-    repository: &Repository,
-    order: &RemoveOrder,
-    rescue: &str,
-) -> Result<(), WorktreeError> {
+/// Deletes the branch if the rescue ref keeps all of it, and nobody has it checked out; and what was kept to judge it.
+async fn drop_branch(repository: &Repository, order: &RemoveOrder, rescue: &str) -> Result<(), TreeError> {
     let git = &repository.git;
-    let branch = format!("refs/heads/{}", order.branch);
-    let Some(tip) = git.commit(&branch).await? else { return Ok(()) };
-    let kept = git.asks(&["merge-base", "--is-ancestor", &tip, rescue]).await?;
-    let in_use = repository
-        .worktrees()
-        .await?
-        .iter()
-        .any(|listed| listed.branch.as_deref() == Some(order.branch.as_str()));
-    if kept && !in_use {
-        // With the tip that was looked at: a commit that came in between keeps the branch.
-        git.write(&["update-ref", "-d", &branch, &tip]).await?;
+    let pull = fetch::pull_ref(order.session);
+    let mut deletions = String::new();
+    if let Some(head) = repository.commit(&pull).await? {
+        deletions += &format!("delete {pull} {head}\n");
+    }
+    let branch = start::local(&order.branch);
+    if let Some(tip) = repository.commit(&branch).await? {
+        let kept = git.asks(&["merge-base", "--is-ancestor", &tip, rescue]).await?;
+        let in_use = repository.worktrees().await?.iter().any(|listed| listed.is_on(&order.branch));
+        if kept && !in_use {
+            // With the tip that was looked at: a commit that came in between keeps the branch.
+            deletions += &format!("delete {branch} {tip}\n");
+        }
+    }
+    if !deletions.is_empty() {
+        let what = TreeError::tried(format!("delete the branch `{}`", order.branch));
+        git.write_with(&["update-ref", "--stdin"], Some(&deletions)).await.map_err(what)?;
     }
     Ok(())
+}
+
+/// The place of an order, for its queue. Two orders for one session have the same.
+pub(super) fn queue_of(repository: &Repository, order: &RemoveOrder) -> PathBuf {
+    match place::of(repository, order) {
+        Ok(Some(path)) => path,
+        _ => repository.common_dir.join("ao").join(order.session.to_string()),
+    }
 }

@@ -1,27 +1,49 @@
 //! The workspace slot, filled with worktrees.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::workspace::TreeFacts;
+use ao_core::setup::Origin;
+use ao_core::workspace::{TreeFacts, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
 use async_trait::async_trait;
 
-use super::error::WorktreeError;
-use super::repository::Repository;
-use super::{create, facts, place, remove};
-use crate::queue::Queues;
+use super::{adopt, create, place, remove, subject, survey};
+use crate::error::TreeError;
+use crate::gate::processes;
+use crate::options::Options;
+use crate::own::{Kind, OwnTree};
+use crate::repository::Repository;
+use crate::shop::Shop;
+use crate::{clean, rescue, whereabouts};
 
 /// Makes, looks at and removes worktrees.
 #[derive(Debug, Default)]
 pub struct Worktrees {
-    queues: Queues,
+    shop: Shop,
 }
 
 impl Worktrees {
     pub fn new() -> Worktrees {
         Worktrees::default()
+    }
+
+    pub fn with(options: Options) -> Worktrees {
+        Worktrees { shop: Shop::new(options) }
+    }
+
+    /// The repository that a worktree is in, or was: the project may have moved since.
+    async fn repository_of(&self, order: &RemoveOrder) -> Result<Arc<Repository>, TreeError> {
+        let by_place = order.tree.as_ref().and_then(|tree| place::repository_around(Path::new(&tree.path)));
+        self.shop.repository(by_place.unwrap_or(Path::new(&order.repository))).await
+    }
+
+    /// Where the worktree is that an order is about.
+    async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+        let repository = self.repository_of(order).await?;
+        Ok(place::of(&repository, order)?.map(|path| (repository, path)))
     }
 }
 
@@ -33,49 +55,81 @@ impl Workspace for Worktrees {
         _attempt: Attempt,
         plan: &WorkspacePlan,
     ) -> Result<Made, WorkspaceError> {
-        let repository = Repository::open(Path::new(&plan.repository)).await?;
-        let _turn = self.queues.turn(&repository.common_dir).await;
-        Ok(create::create(&repository, session, plan).await?)
+        let repository = self.shop.repository(Path::new(&plan.repository)).await?;
+        if let Origin::Tree { path } = &plan.origin {
+            let _turn = self.shop.queues.turn(&repository.common_dir).await;
+            return Ok(adopt::adopt(&repository, session, path).await?);
+        }
+        let path = place::for_name(&repository, &plan.name)?;
+        let _here = self.shop.queues.turn(&path).await;
+        Ok(create::create(&self.shop, &repository, &path, session, plan).await?)
     }
 
-    async fn set_up(&self, _: SessionId, _: Attempt, _: &SetUpPlan) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError> {
+        let repository = self.shop.repository(Path::new(&plan.repository)).await?;
+        let path = PathBuf::from(&plan.path);
+        let _here = self.shop.queues.turn(&path).await;
+        OwnTree::worktree(&repository, &path, session)?;
+        self.shop.set_up(session, attempt, plan).await
     }
 
-    async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
-        Whereabouts::default()
+    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
+        let (repository, path) = match self.found(order).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Whereabouts { branch: None, wrong: vec!["its folder is gone".into()] },
+            Err(err) => {
+                return Whereabouts { branch: None, wrong: vec![WorkspaceError::from(err).to_string()] };
+            }
+        };
+        let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
+        whereabouts::look(&kind, &path, order.session, &order.branch, &repository.settings).await
     }
 
-    async fn survey(&self, _: &str, _: &[RemoveOrder]) -> Result<Vec<Surveyed>, WorkspaceError> {
-        Ok(vec![])
+    async fn survey(
+        &self,
+        repository: &str,
+        orders: &[RemoveOrder],
+    ) -> Result<Vec<Surveyed>, WorkspaceError> {
+        let repository = self.shop.repository(Path::new(repository)).await?;
+        Ok(survey::survey(&repository, orders).await?)
     }
 
-    async fn clean(&self, _: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
-        Ok(Cleaned { bytes: 0, paths: 0 })
+    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+        let Some((repository, path)) = self.found(order).await? else {
+            return Ok(Cleaned { bytes: 0, paths: 0 });
+        };
+        let _here = self.shop.queues.turn(&path).await;
+        let tree = OwnTree::worktree(&repository, &path, order.session)?;
+        Ok(clean::clean(&tree).await?)
     }
 
-    async fn forget_rescues(&self, _: &str, _: Timestamp) -> Result<u32, WorkspaceError> {
-        Ok(0)
+    async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
+        let repository = self.shop.repository(Path::new(repository)).await?;
+        let _turn = self.shop.queues.turn(&repository.common_dir).await;
+        Ok(rescue::forget(&repository, before).await?)
     }
 
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
-        let Ok(repository) = repository_of(order).await else { return TreeFacts::default() };
-        match place::of(&repository, order) {
-            Ok(Some(path)) => facts::gather(&path, order).await,
-            _ => TreeFacts::default(),
-        }
+        let Ok(Some((repository, path))) = self.found(order).await else { return TreeFacts::default() };
+        let process_inside = processes::any_inside(&path).await;
+        subject::facts(&repository, &path, order, process_inside).await
     }
 
     async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
-        let repository = repository_of(order).await?;
-        // The facts are gathered in the same turn, so that no other removal of ours can make them untrue.
-        let _turn = self.queues.turn(&repository.common_dir).await;
-        Ok(remove::remove(&repository, order).await?)
+        let repository = self.repository_of(order).await?;
+        let _here = self.shop.queues.turn(&remove::queue_of(&repository, order)).await;
+        if !order.teardown.is_empty()
+            && let Some(path) = place::of(&repository, order)?.filter(|path| path.exists())
+            && reasons_to_keep(&self.inspect(order).await).is_empty()
+        {
+            // Before the repository's turn, which others wait for; what it changes, the gate sees afterwards.
+            self.shop.teardown(order, &path).await?;
+        }
+        Ok(remove::remove(&self.shop, &repository, order).await?)
     }
-}
-
-/// The repository that a worktree is in, or was: the project may have moved since.
-async fn repository_of(order: &RemoveOrder) -> Result<Repository, WorktreeError> {
-    let by_place = order.tree.as_ref().and_then(|tree| place::repository_around(Path::new(&tree.path)));
-    Repository::open(by_place.unwrap_or(Path::new(&order.repository))).await
 }

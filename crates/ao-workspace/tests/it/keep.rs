@@ -75,6 +75,60 @@ async fn commits_that_nothing_else_has_keep_it() {
     assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
 }
 
+/// acceptance: W8
+#[tokio::test]
+async fn a_squash_merge_is_recognised_even_after_others_changed_the_same_lines() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    tree.write("fix.txt", "fixed well\n");
+    tree.git(&["commit", "--quiet", "-am", "better"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+    // Half of it is not all of it.
+    repo.commit("fix.txt", "fixed\n");
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+    repo.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    let objects = repo.git(&["count-objects"]);
+    repo.commit("other.txt", "other\n");
+    repo.git(&["merge", "--quiet", "--squash", "agent/fix"]);
+    repo.git(&["commit", "--quiet", "-m", "fix (#7)"]);
+    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.unpushed, Some(false));
+    repo.commit("fix.txt", "fixed in yet another way\n");
+    let before = repo.git(&["count-objects"]);
+    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.unpushed, Some(false));
+    assert_eq!(repo.git(&["count-objects"]), before, "a look leaves nothing behind ({objects} at first)");
+
+    // It is judged again if something comes on top.
+    tree.write("more.txt", "more\n");
+    tree.git(&["add", "."]);
+    tree.git(&["commit", "--quiet", "-m", "more"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+}
+
+/// acceptance: W8
+#[tokio::test]
+async fn a_merge_that_was_taken_back_and_commits_that_change_nothing_prove_nothing() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    tree.write("fix.txt", "gone");
+    tree.git(&["commit", "--quiet", "-am", "an attempt"]);
+    tree.git(&["revert", "--no-edit", "HEAD~1..HEAD"]);
+    tree.git(&["rm", "--quiet", "fix.txt"]);
+    tree.git(&["commit", "--quiet", "-m", "nothing is left"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Unpushed]);
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn a_stash_made_on_no_branch_is_known_by_its_author() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    tree.git(&["switch", "--quiet", "--detach"]);
+    tree.write("README.md", "mine\n");
+    tree.git(&["stash", "push", "--quiet"]);
+    tree.git(&["switch", "--quiet", "agent/fix"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Stashed]);
+}
+
 /// acceptance: W1
 #[tokio::test]
 async fn a_detached_head_on_a_commit_of_its_own_keeps_it() {

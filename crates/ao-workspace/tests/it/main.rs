@@ -1,7 +1,18 @@
 //! Worktrees on real repositories with the real `git`.
 
+mod adopt;
+mod base;
+mod clones;
+mod commands;
+mod contract;
 mod create;
+mod disk;
+mod files;
 mod keep;
 mod parallel;
+mod provisioned;
 mod remove;
+mod setup;
+mod stray;
 mod support;
+mod writers;

@@ -1,6 +1,7 @@
 //! What may go is gone, and can be brought back.
 
 use std::fs;
+use std::process::Command;
 
 use ao_core::workspace::KeepReason;
 use ao_core::{Attempt, SessionId};
@@ -22,10 +23,11 @@ async fn a_merged_one_goes_with_its_branch_and_leaves_a_rescue_ref() {
     assert_eq!(repo.remove(&tree.path).await, rescued());
     assert!(!tree.path.exists());
     assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main");
-    assert_eq!(repo.git(&["rev-parse", RESCUE]), tip);
+    assert_eq!(repo.git(&["rev-parse", &format!("{RESCUE}^{{commit}}")]), tip);
     assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 1);
 }
 
+/// acceptance: W5
 #[tokio::test]
 async fn a_pushed_one_comes_back_from_its_rescue_ref() {
     let repo = Repo::new();
@@ -43,6 +45,45 @@ async fn a_pushed_one_comes_back_from_its_rescue_ref() {
     assert_eq!(made.base, tip);
     assert_eq!(fs::read_to_string(tree.path.join("fix.txt")).unwrap(), "fixed\n");
     assert_eq!(tree.git(&["branch", "--show-current"]), "agent/fix");
+}
+
+/// What came in between the gate's look and the removal is kept, and comes back as it was: not committed.
+///
+/// acceptance: W5
+#[tokio::test]
+async fn files_that_were_never_committed_come_back_too() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    let tip = tree.git(&["rev-parse", "HEAD"]);
+    assert_eq!(repo.remove(&tree.path).await, rescued());
+    // As a removal leaves it that found files which the gate had not seen yet.
+    let blob = repo.path().join(".git/late");
+    fs::write(&blob, "late\n").unwrap();
+    let blob = repo.git(&["hash-object", "-w", &blob.display().to_string()]);
+    let index = repo.path().join(".git/late-index").display().to_string();
+    let with = |args: &[&str]| {
+        let output = Command::new("git")
+            .args(args)
+            .current_dir(repo.path())
+            .env("GIT_INDEX_FILE", &index)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    };
+    with(&["read-tree", &tip]);
+    with(&["update-index", "--add", "--cacheinfo", &format!("100644,{blob},late.txt")]);
+    let files = with(&["write-tree"]);
+    let snapshot = with(&["commit-tree", "-p", &tip, "-m", "ao: files as they were left", &files]);
+    repo.git(&["update-ref", RESCUE, &snapshot]);
+
+    let mut plan = repo.plan("fix");
+    plan.rescue = Some(RESCUE.into());
+    let made = repo.worktrees.create(SESSION, Attempt(2), &plan).await.unwrap();
+    assert_eq!(made.base, tip);
+    assert_eq!(tree.git(&["rev-parse", "agent/fix"]), tip, "the branch is where it was");
+    assert_eq!(tree.git(&["status", "--porcelain"]), "?? late.txt");
+    assert_eq!(fs::read_to_string(tree.path.join("late.txt")).unwrap(), "late\n");
 }
 
 #[tokio::test]
@@ -125,6 +166,7 @@ async fn a_branch_that_was_there_before_outlives_a_failed_creation() {
     assert_eq!(repo.git(&["rev-parse", "agent/fix"]), base);
 }
 
+/// acceptance: W6
 #[tokio::test]
 async fn a_link_out_of_the_tree_leaves_its_target_alone() {
     let repo = Repo::new();

@@ -32,14 +32,51 @@ impl Repo {
 
     /// A repository without a commit.
     pub(crate) fn empty() -> Repo {
+        Repo::with(&["init", "--quiet", "-b", "main"])
+    }
+
+    /// The same, made by this command.
+    pub(crate) fn with(init: &[&str]) -> Repo {
         let repo = Repo { dir: tempfile::tempdir().unwrap(), worktrees: Worktrees::new() };
-        repo.git(&["init", "--quiet", "-b", "main"]);
+        repo.git(init);
         for (key, value) in
             [("user.name", "Ann"), ("user.email", "ann@example.invalid"), ("commit.gpgsign", "false")]
         {
             repo.git(&["config", key, value]);
         }
         repo
+    }
+
+    /// A repository with a bare `origin` that has its `main`. The remote lives as long as what is returned with it.
+    pub(crate) fn with_origin() -> (Repo, TempDir) {
+        let repo = Repo::new();
+        let remote = tempfile::tempdir().unwrap();
+        let address = remote.path().display().to_string();
+        repo.git(&["init", "--quiet", "--bare", "-b", "main", &address]);
+        repo.git(&["remote", "add", "origin", &address]);
+        repo.git(&["push", "--quiet", "origin", "main"]);
+        (repo, remote)
+    }
+
+    /// Commits a file on `main`, and says which commit that is.
+    pub(crate) fn commit(&self, name: &str, text: &str) -> String {
+        self.write(name, text);
+        self.git(&["add", "."]);
+        self.git(&["commit", "--quiet", "-m", name]);
+        self.git(&["rev-parse", "HEAD"])
+    }
+
+    /// Lets a colleague push a commit onto a branch of the remote, and says which.
+    pub(crate) fn pushed_by_a_colleague(remote: &TempDir, branch: &str, name: &str) -> String {
+        let desk = tempfile::tempdir().unwrap();
+        let at = |args: &[&str]| git(desk.path(), args);
+        at(&["clone", "--quiet", &remote.path().display().to_string(), "."]);
+        at(&["switch", "--quiet", if branch == "main" { "--no-guess" } else { "-c" }, branch]);
+        fs::write(desk.path().join(name), name).unwrap();
+        at(&["add", "."]);
+        at(&["-c", "user.name=Bob", "-c", "user.email=bob@example.invalid", "commit", "--quiet", "-m", name]);
+        at(&["push", "--quiet", "origin", branch]);
+        at(&["rev-parse", "HEAD"])
     }
 
     pub(crate) fn path(&self) -> PathBuf {
@@ -69,6 +106,11 @@ impl Repo {
 
     pub(crate) async fn create(&self, name: &str) -> Result<Made, WorkspaceError> {
         self.worktrees.create(SESSION, Attempt(1), &self.plan(name)).await
+    }
+
+    /// Makes the worktree of some session, and says where it is.
+    pub(crate) async fn create_for(&self, session: u64, name: &str) -> String {
+        self.worktrees.create(SessionId(session), Attempt(1), &self.plan(name)).await.unwrap().path
     }
 
     /// The worktree of the session, with one commit of its own that `main` has too.

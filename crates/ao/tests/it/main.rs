@@ -3,4 +3,7 @@
 mod demo;
 mod events;
 mod help;
+mod hook;
+mod logind;
+mod power;
 mod support;

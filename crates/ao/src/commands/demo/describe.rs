@@ -28,7 +28,7 @@ fn session(event: &SessionEvent) -> String {
     use SessionEvent as E;
     match event {
         E::Queued { spec } => format!("`{}` on branch `{}`", spec.name, spec.branch),
-        E::Admitted { attempt } => format!("has a slot, attempt {attempt}"),
+        E::Admitted { attempt, .. } => format!("has a slot, attempt {attempt}"),
         E::WorkspaceReady { base, .. } => format!("from {}", base.get(..8).unwrap_or(base)),
         E::Launching { resume: true, .. } => "its conversation is resumed".into(),
         E::Launching { .. } => "with a new conversation".into(),

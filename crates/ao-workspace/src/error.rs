@@ -1,4 +1,4 @@
-//! What can go wrong with a worktree, and what to do then.
+//! What can go wrong with a tree, and what to do then.
 
 use std::error::Error;
 use std::io;
@@ -10,7 +10,7 @@ use ao_ports::WorkspaceError;
 use crate::git::GitError;
 
 #[derive(Debug, thiserror::Error)]
-pub(super) enum WorktreeError {
+pub(crate) enum TreeError {
     #[error("`{}` is not a folder of a git repository", .path.display())]
     NoRepository {
         path: PathBuf,
@@ -36,6 +36,38 @@ pub(super) enum WorktreeError {
     Taken { path: PathBuf, owner: SessionId },
     #[error("the branch `{branch}` is checked out in `{}`", .other.display())]
     BranchInUse { branch: String, other: PathBuf },
+    #[error(
+        "there is no branch `{branch}` in `{}` nor at its `origin`; choose one that exists, or start from the base branch",
+        .path.display()
+    )]
+    NoBranch { path: PathBuf, branch: String },
+    #[error(
+        "`{fetch}` could not be fetched from `origin` into the branch `{branch}`; is the pull request still there?"
+    )]
+    NoPull {
+        fetch: String,
+        branch: String,
+        #[source]
+        err: GitError,
+    },
+    #[error("`{}` cannot be adopted: {why}", .path.display())]
+    NotAdoptable { path: PathBuf, why: String },
+    #[error("failed to {what}")]
+    Tried {
+        what: String,
+        #[source]
+        err: GitError,
+    },
+    #[error("`{}` is no longer the tree that was made for {session}, so nothing is changed in it: {why}", .path.display())]
+    Strayed { path: PathBuf, session: SessionId, why: &'static str },
+    #[error("`{}` could not be removed, because something still writes in it; it is put back, and a later try goes on", .path.display())]
+    StillWritten {
+        path: PathBuf,
+        #[source]
+        err: Option<GitError>,
+    },
+    #[error("a process works in `{}`, so nothing is cleaned there; try again when it has ended", .path.display())]
+    InUse { path: PathBuf },
     #[error("`{}` sets `core.worktree`, so its worktrees cannot have settings of their own; use a plain checkout", .path.display())]
     OwnWorktree { path: PathBuf },
     #[error("failed to {what} `{}`", .path.display())]
@@ -49,20 +81,23 @@ pub(super) enum WorktreeError {
     Git(#[from] GitError),
 }
 
-impl WorktreeError {
-    pub(super) fn file(
-        what: &'static str,
-        path: impl Into<PathBuf>,
-    ) -> impl FnOnce(io::Error) -> WorktreeError {
+impl TreeError {
+    pub(crate) fn file(what: &'static str, path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> TreeError {
         let path = path.into();
-        move |err| WorktreeError::File { what, path, err }
+        move |err| TreeError::File { what, path, err }
+    }
+
+    /// Wraps what git said into what was tried.
+    pub(crate) fn tried(what: impl Into<String>) -> impl FnOnce(GitError) -> TreeError {
+        let what = what.into();
+        move |err| TreeError::Tried { what, err }
     }
 }
 
-impl From<WorktreeError> for WorkspaceError {
-    fn from(err: WorktreeError) -> WorkspaceError {
+impl From<TreeError> for WorkspaceError {
+    fn from(err: TreeError) -> WorkspaceError {
         match err {
-            WorktreeError::BranchInUse { branch, other } => {
+            TreeError::BranchInUse { branch, other } => {
                 WorkspaceError::BranchInUse { branch, other: other.display().to_string() }
             }
             // A port carries words, so the whole chain has to be in them.

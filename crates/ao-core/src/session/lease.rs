@@ -1,0 +1,56 @@
+//! Which ports a session gets for itself. A lease is a fact of the log, so it is freed with the slot, crash or not.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Session;
+use crate::setup::PortRange;
+use crate::state::State;
+use crate::{ProjectId, SessionId};
+
+/// The ports that are taken, while slots are given out.
+pub(crate) struct Leases<'a> {
+    state: &'a State,
+    /// Looked up only if a project wants ports at all.
+    taken: Option<BTreeSet<u16>>,
+}
+
+impl<'a> Leases<'a> {
+    pub(crate) fn new(state: &'a State) -> Leases<'a> {
+        Leases { state, taken: None }
+    }
+
+    /// The ports for a session, none if its project wants none; `None` if there are not enough free ones.
+    pub(crate) fn take(&mut self, session: &Session) -> Option<BTreeMap<String, u16>> {
+        let Some(range) = range(self.state, &session.spec.project) else { return Some(BTreeMap::new()) };
+        let taken = self.taken.get_or_insert_with(|| taken(self.state, Some(session.id)));
+        let free = |port: &u16| !taken.contains(port) && !session.ports_refused.contains(port);
+        let all = range.first..=range.end();
+        let ports: BTreeMap<String, u16> = if range.exclusive {
+            range.names.iter().cloned().zip(all).filter(|(_, port)| free(port)).collect()
+        } else {
+            range.names.iter().cloned().zip(all.filter(free)).collect()
+        };
+        if ports.len() < range.names.len() {
+            return None;
+        }
+        taken.extend(ports.values());
+        Some(ports)
+    }
+}
+
+/// How many more sessions of a project could have their ports.
+pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
+    let Some(range) = range(state, project) else { return u32::MAX };
+    let taken = taken(state, None);
+    let free = (range.first..=range.end()).filter(|port| !taken.contains(port)).count();
+    (free / range.names.len()) as u32
+}
+
+fn range<'a>(state: &'a State, project: &ProjectId) -> Option<&'a PortRange> {
+    state.projects.get(project)?.ports.as_ref().filter(|range| !range.names.is_empty())
+}
+
+fn taken(state: &State, but_for: Option<SessionId>) -> BTreeSet<u16> {
+    let holders = state.live().filter(|holder| holder.takes_slot() && Some(holder.id) != but_for);
+    holders.flat_map(|holder| holder.ports.values().copied()).collect()
+}

@@ -1,0 +1,227 @@
+//! Making a workspace ready: its commands, its ports, its branch, and an agent that leaves it.
+
+use std::collections::BTreeMap;
+
+use ao_core::Input;
+use ao_core::effect::Effect;
+use ao_core::evidence::{Reading, Source};
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::schedule::{Obstacle, obstacle};
+use ao_core::session::SessionInput;
+use ao_core::setup::{PortRange, Setup};
+use ao_core::{Refusal, SessionId};
+
+use crate::desk::{Desk, app, asking, attempt, working};
+
+fn desk(setup: Setup, ports: Option<PortRange>) -> Desk {
+    let mut desk = Desk::new();
+    let config = ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        setup,
+        ports,
+        ..ProjectConfig::default()
+    };
+    desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
+    desk
+}
+
+fn make_deps() -> Setup {
+    Setup { post_create: vec!["make deps".into()], ..Setup::default() }
+}
+
+fn ports(last: u16, exclusive: bool) -> Option<PortRange> {
+    Some(PortRange { names: vec!["PORT".into()], first: 4000, last, exclusive })
+}
+
+fn port(desk: &Desk, session: SessionId) -> Option<u16> {
+    desk.session(session).ports.get("PORT").copied()
+}
+
+/// acceptance: L7
+#[test]
+fn a_set_up_that_fails_is_shown_with_its_log_and_a_retry_runs_it_again() {
+    let mut desk = desk(make_deps(), None);
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    assert_eq!(desk.status(session), "setting_up: its set-up commands run");
+    assert_eq!(desk.wants(session), [format!("set up workspace of {session} (attempt 1, try 0)")]);
+
+    let why = "setting it up failed: `make deps` exited with code 2; the log is `setup.log`".to_owned();
+    desk.tell(session, SessionInput::SetupFailed { attempt: attempt(1), why: why.clone() });
+    assert_eq!(desk.status(session), format!("setup_failed: {why}"));
+    assert_eq!(desk.wants(session), Vec::<String>::new(), "no agent is started, and nothing by itself");
+    assert_eq!(desk.told().len(), 1);
+
+    // The tree is there: only its commands run again.
+    desk.tell(session, SessionInput::Retry);
+    assert_eq!(desk.wants(session), [format!("set up workspace of {session} (attempt 2, try 0)")]);
+    desk.tell(session, SessionInput::SetUp { attempt: attempt(2) });
+    assert_eq!(desk.wants(session), [format!("launch {session} (attempt 2, try 0)")]);
+}
+
+#[test]
+fn a_set_up_that_could_not_be_run_is_tried_again_in_the_same_tree() {
+    let mut desk = desk(make_deps(), None);
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    let effect = desk.wanted(session).remove(0).key();
+    desk.tell(session, SessionInput::Failed { effect, why: "it panicked".into() });
+    desk.wait(60);
+    assert_eq!(desk.wants(session), [format!("set up workspace of {session} (attempt 1, try 1)")]);
+    assert!(desk.session(session).workspace.path().is_some());
+}
+
+#[test]
+fn a_stop_ends_the_commands_of_a_set_up_like_an_agent() {
+    let mut desk = desk(make_deps(), None);
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() });
+    assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+    // What the broken-off set-up says is no news.
+    desk.tell(session, SessionInput::SetUp { attempt: attempt(1) });
+    desk.tell(session, SessionInput::SetupFailed { attempt: attempt(1), why: "ended".into() });
+    desk.ended(session);
+    assert_eq!(desk.status(session), "stopped: stopped by ann: enough");
+}
+
+#[test]
+fn a_tree_that_is_used_as_it_was_found_is_not_set_up() {
+    let mut desk = desk(make_deps(), None);
+    let session = desk.spawn("1");
+    let (path, base) = ("~/app-by-hand".to_owned(), "c0".to_owned());
+    desk.tell(session, SessionInput::WorkspaceReady { attempt: attempt(1), path, base, as_found: true });
+    assert_eq!(desk.wants(session), [format!("launch {session} (attempt 1, try 0)")]);
+}
+
+/// acceptance: L8
+#[test]
+fn two_sessions_have_different_ports_and_give_them_back() {
+    let mut desk = desk(Setup::default(), ports(4001, false));
+    let (first, second, third) = (desk.spawn("1"), desk.spawn("2"), desk.spawn("3"));
+    assert_eq!((port(&desk, first), port(&desk, second)), (Some(4000), Some(4001)));
+    assert_eq!(obstacle(&desk.state, desk.session(third)), Some(Obstacle::Ports));
+
+    desk.make_ready(first);
+    let Some(Effect::Launch { plan, .. }) = desk.wanted(first).pop() else { panic!("it is launched") };
+    assert_eq!(plan.ports, BTreeMap::from([("PORT".to_owned(), 4000)]));
+
+    // However the first one ends, its port is the next one's.
+    desk.launch(first);
+    desk.tell(first, SessionInput::Stop { by: "ann".into(), why: "done".into() });
+    assert_eq!((port(&desk, first), port(&desk, third)), (Some(4000), None), "it may still listen");
+    desk.ended(first);
+    assert_eq!((port(&desk, first), port(&desk, third)), (None, Some(4000)));
+}
+
+/// acceptance: L8
+#[test]
+fn a_project_that_can_be_told_no_other_port_runs_one_session_at_a_time() {
+    let mut desk = desk(Setup::default(), ports(4999, true));
+    let (first, second) = (desk.spawn("1"), desk.spawn("2"));
+    assert_eq!((port(&desk, first), port(&desk, second)), (Some(4000), None));
+    assert_eq!(obstacle(&desk.state, desk.session(second)), Some(Obstacle::Ports));
+}
+
+/// acceptance: L8
+#[test]
+fn a_port_on_which_a_stranger_listens_is_left_to_him() {
+    let mut desk = desk(Setup::default(), ports(4001, false));
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    desk.wait(1);
+    desk.tell(session, SessionInput::PortTaken { attempt: attempt(1), port: 4000 });
+    assert_eq!(port(&desk, session), Some(4001));
+    assert_eq!(desk.wants(session), [format!("launch {session} (attempt 1, try 0)")]);
+    desk.tell(session, SessionInput::PortTaken { attempt: attempt(1), port: 4001 });
+    desk.ended(session);
+    assert_eq!(
+        desk.status(session),
+        "exited: the port 4001 is in use by another program, and no other is free for it"
+    );
+}
+
+#[test]
+fn ports_that_make_no_sense_are_refused() {
+    let mut desk = Desk::new();
+    let ports =
+        Some(PortRange { names: vec!["A".into(), "B".into()], first: 4000, last: 4000, exclusive: false });
+    let config = ProjectConfig { path: "~/app".into(), ports, ..ProjectConfig::default() };
+    let configure = ProjectInput::Configure(Box::new(config));
+    let refused = desk.try_take(Input::Project { project: app(), input: configure }).unwrap_err();
+    assert!(matches!(refused, Refusal::Invalid { what } if what.contains("2 names, ports 4000 to 4000")));
+}
+
+#[test]
+fn a_branch_is_called_what_the_tracker_calls_it() {
+    let mut desk = Desk::new();
+    desk.task_with("1", |facts| facts.branch = Some("ann/app-1-login".into()));
+    let session = desk.spawn("1");
+    assert_eq!(desk.session(session).spec.branch, "ann/app-1-login");
+}
+
+/// acceptance: W7
+#[test]
+fn an_agent_that_leaves_its_place_is_flagged_once_and_again_when_it_comes_back() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(60);
+    desk.sees(session, Source::Hook, working());
+    desk.wait(1);
+    // The end of a turn is when it shows.
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_eq!(desk.wants(session), [format!("look at {session}")]);
+    let astray =
+        |what: Option<&str>| SessionInput::Place { attempt: attempt(1), astray: what.map(str::to_owned) };
+    desk.tell(session, SessionInput::Looked { attempt: attempt(1), signals: vec![] });
+    for _ in 0..2 {
+        desk.tell(session, astray(Some("its branch is `main`")));
+    }
+    assert_eq!(desk.told(), ["`app-1` has left its place: its branch is `main`"]);
+    assert!(desk.status(session).ends_with("; its branch is `main`"), "{}", desk.status(session));
+    desk.tell(session, astray(None));
+    assert_eq!(desk.session(session).astray, None);
+}
+
+/// acceptance: S2
+#[test]
+fn a_dialog_is_answered_once_and_only_while_it_is_open() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let answer = || SessionInput::Answer { by: "ann".into(), text: "1".into() };
+    let refused = desk.try_take(Input::Session { session, input: answer() }).unwrap_err();
+    assert!(refused.to_string().ends_with("it asks nothing"), "{refused}");
+
+    desk.wait(5);
+    desk.sees(session, Source::Hook, asking());
+    desk.tell(session, answer());
+    assert_eq!(desk.wants(session), [format!("answer 1 to {session}")]);
+    let refused = desk.try_take(Input::Session { session, input: answer() }).unwrap_err();
+    assert!(refused.to_string().ends_with("an answer is on its way"), "{refused}");
+    // It is typed; whether the dialog has closed is for a look to say.
+    desk.tell(session, SessionInput::Answered { attempt: attempt(1), number: 1 });
+    assert_eq!(desk.wants(session), [format!("look at {session}")]);
+
+    desk.tell(session, answer());
+    let why = "another question is open".to_owned();
+    desk.tell(session, SessionInput::NotAnswered { attempt: attempt(1), number: 2, why });
+    assert!(
+        desk.told().contains(&"the answer to `app-1` was not given: another question is open".to_owned())
+    );
+}
+
+#[test]
+fn a_restart_asks_for_the_same_answer_again() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(5);
+    desk.sees(session, Source::Hook, asking());
+    desk.tell(session, SessionInput::Answer { by: "ann".into(), text: "1".into() });
+    let before = desk.wants(session);
+    desk.state = ao_core::State::from_snapshot(&desk.state.to_snapshot()).unwrap();
+    assert_eq!(desk.wants(session), before);
+    // With its process it is forgotten.
+    desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+    assert_eq!(desk.session(session).answer, None);
+}

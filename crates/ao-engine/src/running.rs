@@ -1,0 +1,140 @@
+//! The effects that are under way: nothing is done twice at a time, and what lasts is broken off once it is no longer
+//! wanted.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_core::{Effect, EffectKey, Input, SessionId, Timestamp};
+use ao_ports::Reporter;
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+
+use crate::act;
+use crate::slots::Slots;
+
+/// How long an agent is read along with after its end.
+const LAST_WORDS: Duration = Duration::from_secs(5);
+
+/// An effect that has ended, in one way or another.
+pub(crate) type Done = Result<(Id, Vec<Input>), JoinError>;
+
+/// What is under way.
+#[derive(Default)]
+pub(crate) struct Running {
+    tasks: JoinSet<Vec<Input>>,
+    under_way: HashMap<EffectKey, Id>,
+    keys: HashMap<Id, EffectKey>,
+    /// What lasts, by the session that wanted it.
+    lasting: HashMap<SessionId, Vec<Lasting>>,
+    farewells: JoinSet<()>,
+}
+
+/// A lasting effect that was begun, whether or not it has come to its end.
+struct Lasting {
+    key: EffectKey,
+    task: AbortHandle,
+}
+
+impl Running {
+    /// Begins an effect, unless it is under way.
+    pub(crate) fn begin(
+        &mut self,
+        effect: Effect,
+        slots: Arc<Slots>,
+        now: Timestamp,
+        timeout: Duration,
+        reporter: Arc<dyn Reporter>,
+    ) {
+        let key = effect.key();
+        if self.under_way.contains_key(&key) || self.has_lasted(&key) {
+            return;
+        }
+        tracing::debug!(effect = %key, "effect begins");
+        let timed_out = key.clone();
+        let task = self.tasks.spawn(async move {
+            match tokio::time::timeout(timeout, act::run(effect, &slots, now, reporter)).await {
+                Ok(inputs) => inputs,
+                Err(_) => act::failed(timed_out, format!("it took longer than {} s", timeout.as_secs())),
+            }
+        });
+        self.keys.insert(task.id(), key.clone());
+        self.under_way.insert(key.clone(), task.id());
+        if let Some(session) = key.lasts_for() {
+            self.lasting.entry(session).or_default().push(Lasting { key, task });
+        }
+    }
+
+    /// Whether a lasting effect is known, running or read to its end.
+    fn has_lasted(&self, key: &EffectKey) -> bool {
+        let known = key.lasts_for().and_then(|session| self.lasting.get(&session));
+        known.is_some_and(|lasting| lasting.iter().any(|lasting| lasting.key == *key))
+    }
+
+    /// Ends the lasting effects of a session that it no longer wants.
+    pub(crate) fn break_off(&mut self, session: SessionId, wanted: &[Effect]) {
+        while self.farewells.try_join_next().is_some() {}
+        let Some(lasting) = self.lasting.get_mut(&session) else { return };
+        for unwanted in lasting.extract_if(.., |known| !wanted.iter().any(|effect| effect.key() == known.key))
+        {
+            match unwanted.key {
+                // What the agent said last may still be on its way.
+                EffectKey::Follow { .. } if !unwanted.task.is_finished() => {
+                    self.farewells.spawn(async move {
+                        tokio::time::sleep(LAST_WORDS).await;
+                        unwanted.task.abort();
+                    });
+                }
+                _ => unwanted.task.abort(),
+            }
+        }
+        if lasting.is_empty() {
+            self.lasting.remove(&session);
+        }
+    }
+
+    /// Waits for the next one to end. Never returns while nothing is under way.
+    pub(crate) async fn next(&mut self) -> Option<Done> {
+        self.tasks.join_next_with_id().await
+    }
+
+    pub(crate) fn try_next(&mut self) -> Option<Done> {
+        self.tasks.try_join_next_with_id()
+    }
+
+    /// The result of an effect as inputs. A panic is a failure like any other.
+    pub(crate) fn finished(&mut self, done: Done) -> Vec<Input> {
+        let id = match &done {
+            Ok((id, _)) => *id,
+            Err(err) => err.id(),
+        };
+        let key = self.keys.remove(&id);
+        if let Some(key) = &key {
+            self.under_way.remove(key);
+            // Only what has been followed to its end is known to have one. The rest can be wanted again.
+            let to_the_end = done.is_ok() && matches!(key, EffectKey::Follow { .. });
+            if !to_the_end
+                && let Some(lasting) = key.lasts_for().and_then(|session| self.lasting.get_mut(&session))
+            {
+                lasting.retain(|lasting| lasting.key != *key);
+            }
+        }
+        match (done, key) {
+            (Ok((_, inputs)), _) => inputs,
+            (Err(err), Some(key)) if err.is_panic() => {
+                let panic = err.into_panic();
+                let why = panic
+                    .downcast_ref::<&str>()
+                    .map(|why| (*why).to_owned())
+                    .or_else(|| panic.downcast_ref::<String>().cloned());
+                act::failed(key, format!("it panicked: {}", why.unwrap_or_else(|| "no message".into())))
+            }
+            (Err(_), _) => vec![],
+        }
+    }
+
+    /// Breaks everything off. The next start wants it again.
+    pub(crate) async fn shutdown(&mut self) {
+        self.tasks.shutdown().await;
+        self.farewells.shutdown().await;
+    }
+}

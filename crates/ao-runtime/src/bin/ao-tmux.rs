@@ -1,0 +1,7 @@
+//! The helper of the tmux runtime as a program of its own. `ao` has it as a hidden command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    ao_runtime::tmux::helper::main(std::env::args_os().skip(1))
+}

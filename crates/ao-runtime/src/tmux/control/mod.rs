@@ -1,0 +1,7 @@
+//! The one control client: commands go in, answers come back in order, and news comes in between.
+
+mod lines;
+mod link;
+
+pub(super) use lines::News;
+pub(super) use link::{Control, ControlError};

@@ -1,0 +1,55 @@
+//! Ending an attempt, all of it, for good.
+
+use std::sync::Arc;
+
+use ao_ports::{EndOrder, RuntimeError};
+
+use super::control::ControlError;
+use super::place::Ending;
+use super::runtime::Shared;
+use super::{names, watch};
+use crate::host::{self, Key};
+
+pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), RuntimeError> {
+    let key = (order.session, order.attempt);
+    let _turn = shared.turn(key).await;
+    let place = shared.place(key);
+    if place.ending()? == Some(Ending::Done) {
+        return Ok(());
+    }
+    // First of all, so that a start that comes late finds it.
+    place.make()?;
+    place.keep_ending(Ending::Wanted)?;
+    let record = place.record()?;
+    host::end::all(key, record.as_ref().map(|record| &record.process), shared.options.grace).await?;
+    if let Some(record) = record {
+        // With the session goes what tmux knows of the end.
+        watch::settle(shared, &place, &record).await;
+    }
+    match kill_session(shared, key).await {
+        Ok(()) => {}
+        // Nothing runs in it any more. It is left to be seen, and not to be ended again and again.
+        Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
+    }
+    shared.samples.lock().expect("nobody panics while counting").remove(&key);
+    shared.typed.lock().expect("nobody panics while noting").remove(&key);
+    place.keep_ending(Ending::Done)
+}
+
+/// Kills the session of one attempt, by the server's own id for it: names are matched by their beginnings.
+pub(super) async fn kill_session(shared: &Shared, key: Key) -> Result<(), RuntimeError> {
+    let sessions = ["list-sessions -F '#{session_id} #{session_name}'".to_owned()];
+    let reply = match shared.control.ask(&sessions).await {
+        Ok(reply) => reply,
+        Err(ControlError::Gone) => return Ok(()),
+        Err(err) => return Err(err.into()),
+    };
+    for line in reply.blocks.iter().flatten() {
+        if let Some((id, name)) = line.split_once(' ')
+            && names::is_of(name, key)
+        {
+            shared.control.ask(&[format!("kill-session -t {id}")]).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,75 @@
+//! Becoming the agent.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use serde::{Deserialize, Serialize};
+
+use super::super::place::{self, socket_in};
+use super::{GREETING_LAUNCH, HelperError, failed};
+
+/// What is to be run. Comes over a socket, as some of the environment is secret.
+#[derive(Serialize, Deserialize)]
+pub(in super::super) struct Launch {
+    pub(in super::super) program: OsString,
+    pub(in super::super) args: Vec<String>,
+    pub(in super::super) environment: Vec<(OsString, OsString)>,
+    pub(in super::super) folder: String,
+}
+
+/// Why it could not be run.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(in super::super) enum Refused {
+    NoProgram,
+    NoFolder(String),
+    Failed(String),
+}
+
+pub(super) fn launch(place: &Path) -> Result<(), HelperError> {
+    let folder = File::open(place).map_err(|err| failed("the agent's place cannot be opened", &err))?;
+    // Closed by the exec: that the daemon reads an end without a word means that it has succeeded.
+    let mut daemon = UnixStream::connect(socket_in(&folder))
+        .map_err(|err| failed("the daemon has gone; the agent was not started", &err))?;
+    let mut json = Vec::new();
+    daemon
+        .write_all(GREETING_LAUNCH)
+        .and_then(|()| daemon.read_to_end(&mut json))
+        .map_err(|err| failed("what to run was not said", &err))?;
+    let launch: Launch = serde_json::from_slice(&json).map_err(|err| {
+        failed("the daemon has gone while it said what to run; the agent was not started", &err)
+    })?;
+    // From here on the daemon may go: the agent starts, or this says why not.
+    place::mark_launched(place).map_err(|err| failed("the start cannot be written down", &err))?;
+    let refused = become_it(&launch);
+    place::unmark_launched(place);
+    let word = serde_json::to_vec(&refused).map_err(|err| failed("what went wrong cannot be said", &err))?;
+    let _ = daemon.write_all(&word).and_then(|()| daemon.shutdown(Shutdown::Both));
+    Err(failed("the agent was not started", &format_args!("{refused:?}")))
+}
+
+/// Returns only if it cannot.
+fn become_it(launch: &Launch) -> Refused {
+    if let Err(err) = std::env::set_current_dir(&launch.folder) {
+        return Refused::NoFolder(err.to_string());
+    }
+    let mut command = Command::new(&launch.program);
+    command.args(&launch.args).env_clear().envs(launch.environment.iter().map(|(name, value)| (name, value)));
+    // The one thing of tmux's environment that is true inside only.
+    if launch.environment.iter().all(|(name, _)| name != "TERM")
+        && let Some(term) = std::env::var_os("TERM")
+    {
+        command.env("TERM", term);
+    }
+    let err = command.exec();
+    match err.kind() {
+        ErrorKind::NotFound => Refused::NoProgram,
+        _ => Refused::Failed(err.to_string()),
+    }
+}

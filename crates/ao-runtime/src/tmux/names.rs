@@ -1,0 +1,55 @@
+//! Names and quoting, for tmux and for the shell.
+
+use crate::host::Key;
+
+/// What people see of a name, at most.
+const SHOWN: usize = 40;
+
+/// The name of an agent's tmux session: what people call it, and which attempt it is, so that it is one of a kind.
+pub(super) fn session(name: &str, key: Key) -> String {
+    let plain = |char: char| if char.is_alphanumeric() || char == '_' || char == '-' { char } else { '-' };
+    let shown: String = name.trim().chars().map(plain).take(SHOWN).collect();
+    format!("{}{}", if shown.is_empty() { "agent" } else { &shown }, suffix(key))
+}
+
+/// Whether a tmux session is the one of this attempt, whatever people called it.
+pub(super) fn is_of(session: &str, key: Key) -> bool {
+    session.ends_with(&suffix(key))
+}
+
+fn suffix(key: Key) -> String {
+    format!("-{}-{}", key.0, key.1)
+}
+
+/// One word, as it is, for tmux's own language and for a shell alike: nothing is special between single quotes.
+pub(super) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::{Attempt, SessionId};
+
+    use super::*;
+
+    #[test]
+    fn names_have_nothing_that_tmux_would_read() {
+        let key = (SessionId(0x4f), Attempt(2));
+        assert_eq!(session("fix: #{pid}.ü\n", key), "fix----pid--ü-ses_4f-2");
+        assert_eq!(session(" ", key), "agent-ses_4f-2");
+    }
+
+    #[test]
+    fn a_name_is_of_one_attempt_only() {
+        let name = session("x-ses_1-1", (SessionId(0x11), Attempt(11)));
+        assert!(is_of(&name, (SessionId(0x11), Attempt(11))));
+        for key in [(SessionId(1), Attempt(1)), (SessionId(1), Attempt(11)), (SessionId(0x11), Attempt(1))] {
+            assert!(!is_of(&name, key));
+        }
+    }
+
+    #[test]
+    fn quotes_are_quoted() {
+        assert_eq!(quoted("it's $HOME"), r"'it'\''s $HOME'");
+    }
+}

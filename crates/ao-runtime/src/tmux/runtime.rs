@@ -1,0 +1,242 @@
+//! The runtime slot, filled with tmux.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, RwLock};
+use std::time::Duration;
+
+use ao_core::Timestamp;
+use ao_core::input::{Counted, Life};
+use ao_ports::{
+    Clock, EndOrder, Output, ProcessRef, Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen,
+    StartSpec, WriteOrder, WriteOutcome,
+};
+use async_trait::async_trait;
+use tokio::sync::{OwnedMutexGuard, mpsc};
+use tokio::task::JoinSet;
+
+use super::control::{Control, News};
+use super::life::Samples;
+use super::place::{Place, Record, key_of};
+use super::server::Server;
+use super::{end, life, output, screen, start, typed, watch, write};
+use crate::host::Key;
+use crate::host::listen::Ear;
+
+/// How the runtime behaves.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Where it keeps its socket, its configuration and what it knows of its agents. Private, and the same after a
+    /// restart. Its path must be short, as that of a socket must be.
+    pub state_dir: PathBuf,
+    /// The command that runs [`helper::main`](super::helper::main), with its first arguments.
+    pub helper: Vec<String>,
+    /// Which tmux.
+    pub program: String,
+    /// Columns and rows of a terminal that nobody has attached to.
+    pub size: (u16, u16),
+    /// How long an agent has to end by itself before it is killed.
+    pub grace: Duration,
+}
+
+impl Options {
+    pub fn new(state_dir: impl Into<PathBuf>, helper: Vec<String>) -> Options {
+        Options {
+            state_dir: state_dir.into(),
+            helper,
+            program: "tmux".into(),
+            size: (200, 50),
+            grace: Duration::from_secs(5),
+        }
+    }
+}
+
+/// Runs agents in tmux.
+pub struct Tmux {
+    pub(super) shared: Arc<Shared>,
+    /// One for each agent whose end is waited for, and one for the typing. Dropping them ends the waiting, never an agent.
+    waiters: Mutex<JoinSet<()>>,
+}
+
+/// What the waiters need too.
+pub(super) struct Shared {
+    pub(super) options: Options,
+    pub(super) server: Server,
+    pub(super) control: Control,
+    pub(super) clock: Arc<dyn Clock>,
+    /// Absent until there is somebody to report to; what ends before that is told by the census.
+    pub(super) reporter: RwLock<Option<Arc<dyn Reporter>>>,
+    /// Those whose end a waiter of ours will write down. Until it has, they count as living: one that is gone but whose
+    /// code is not written yet would pass for one that was killed.
+    pub(super) waited_for: Mutex<HashSet<Key>>,
+    pub(super) samples: Mutex<Samples>,
+    /// When a person was last seen to type.
+    pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
+    /// By which those who wait for output or an exit hear of it.
+    pub(super) ear: Ear,
+    /// One thing at a time is done to an agent. Held only to look one up; grows with the attempts of one daemon.
+    turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+    /// For whoever waits for the typing.
+    news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
+}
+
+impl Tmux {
+    /// Needs to be called within a tokio runtime. Starts nothing until it is asked to.
+    pub fn new(options: Options, clock: Arc<dyn Clock>) -> Tmux {
+        let server = Server::of(&options);
+        // Without a bound: it comes no faster than people do, and at most once a second while they type.
+        let (sender, news) = mpsc::unbounded_channel();
+        let control = Control::new(server.clone(), sender);
+        Tmux {
+            shared: Arc::new(Shared {
+                options,
+                server,
+                control,
+                clock,
+                reporter: RwLock::default(),
+                waited_for: Mutex::default(),
+                samples: Mutex::default(),
+                typed: Mutex::default(),
+                ear: Ear::default(),
+                turns: Mutex::default(),
+                news: Mutex::new(Some(news)),
+            }),
+            waiters: Mutex::default(),
+        }
+    }
+
+    /// Names whom to report ends and typing to, and takes over the agents that an earlier daemon has started.
+    pub async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
+        *self.shared.reporter.write().expect("nobody panics while setting it") = Some(reporter);
+        if let Some(news) = self.shared.news.lock().expect("nobody panics while taking it").take() {
+            let shared = self.shared.clone();
+            self.spawn(async move { typed::listen(&shared, news).await });
+        }
+        let mut settling = JoinSet::new();
+        for place in Place::all(&self.shared.agents())? {
+            if let Some(gone) = watch::adopt(self, &place).await? {
+                let shared = self.shared.clone();
+                settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+            }
+        }
+        settling.join_all().await;
+        Ok(())
+    }
+
+    /// The command with which a person attaches to an agent: `tmux -S … attach-session -t =…`.
+    pub fn attach_command(&self, process: &ProcessRef) -> Result<Vec<String>, RuntimeError> {
+        let record = self.shared.known(process)?.1;
+        Ok(self.shared.server.attach(&record.name))
+    }
+
+    pub(super) fn spawn_waiter(&self, key: Key, waiter: impl Future<Output = ()> + Send + 'static) {
+        self.shared.waited_for.lock().expect("nobody panics while counting").insert(key);
+        self.spawn(waiter);
+    }
+
+    fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let mut waiters = self.waiters.lock().expect("nobody panics while adding one");
+        while waiters.try_join_next().is_some() {}
+        waiters.spawn(task);
+    }
+}
+
+impl Shared {
+    pub(super) fn agents(&self) -> PathBuf {
+        self.options.state_dir.join("agents")
+    }
+
+    pub(super) fn place(&self, key: Key) -> Place {
+        Place::of(&self.agents(), key)
+    }
+
+    /// The place of an agent by its name, if it is one of ours.
+    pub(super) fn find(&self, process: &ProcessRef) -> Result<Place, RuntimeError> {
+        let key = key_of(process)
+            .ok_or_else(|| RuntimeError::Failed(format!("`{}` is no process of this runtime", process.0)))?;
+        Ok(self.place(key))
+    }
+
+    /// An agent that was started.
+    pub(super) fn known(&self, process: &ProcessRef) -> Result<(Place, Record), RuntimeError> {
+        let place = self.find(process)?;
+        match place.record()? {
+            Some(record) => Ok((place, record)),
+            None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
+        }
+    }
+
+    pub(super) fn is_waited_for(&self, key: Key) -> bool {
+        self.waited_for.lock().expect("nobody panics while counting").contains(&key)
+    }
+
+    pub(super) async fn turn(&self, key: Key) -> OwnedMutexGuard<()> {
+        let turn =
+            self.turns.lock().expect("nobody panics while looking one up").entry(key).or_default().clone();
+        turn.lock_owned().await
+    }
+}
+
+#[async_trait]
+impl Runtime for Tmux {
+    fn abilities(&self) -> RuntimeAbilities {
+        RuntimeAbilities {
+            outlives_daemon: true,
+            terminal: true,
+            pipes: false,
+            // The server notes the number in the same breath in which it writes the bytes.
+            remembers_writes: true,
+            shares_files: true,
+        }
+    }
+
+    async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+        start::start(self, spec).await
+    }
+
+    async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
+        write::write(&self.shared, order).await
+    }
+
+    async fn output(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        output::output(&self.shared, self.shared.known(process)?.0, from, limit, wait).await
+    }
+
+    async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {
+        screen::screen(&self.shared, process).await
+    }
+
+    async fn look(&self, process: &ProcessRef) -> Life {
+        life::look(&self.shared, process).await
+    }
+
+    async fn folder(&self, process: &ProcessRef) -> Option<String> {
+        let (_, record) = self.shared.known(process).ok()?;
+        // Held while the folder is read, so that it is this process's and not that of the next with its number.
+        let _alive = record.process.pidfd()?;
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", record.process.pid)).ok()?;
+        record.process.pidfd()?;
+        folder.into_os_string().into_string().ok()
+    }
+
+    async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+        life::census(&self.shared).await
+    }
+
+    async fn end(&self, order: &EndOrder) -> Result<(), RuntimeError> {
+        end::end(&self.shared, order).await
+    }
+}
+
+impl fmt::Debug for Tmux {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tmux").field("options", &self.shared.options).finish_non_exhaustive()
+    }
+}

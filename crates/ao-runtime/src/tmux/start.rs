@@ -1,0 +1,234 @@
+//! Starting an agent once, whatever happens in between.
+//!
+//! A pane is made with the helper `launch` in it, which waits to be told what to run. What it is told it becomes, so the
+//! pane's process is written down before there is anything that could be lost: without the mark `launched` nothing was
+//! run, and with it the process that was written down is the agent.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::Path;
+use std::time::Duration;
+
+use ao_ports::environment::{self, ATTEMPT, SESSION};
+use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{UnixListener, UnixStream};
+
+use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, Refused};
+use super::names::{self, quoted};
+use super::place::{Place, Record, failed, socket_in};
+use super::runtime::{Shared, Tmux};
+use super::server::{self, Standing};
+use super::{end, watch};
+use crate::host::{self, wait};
+
+/// How long tmux and the helpers may take to come up.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
+    if spec.command.io == Io::Pipes {
+        let wish = "give a program pipes; choose the runtime `process` for an agent that speaks over pipes";
+        return Err(RuntimeError::Unable { runtime: "tmux".into(), wish: wish.into() });
+    }
+    let shared = &tmux.shared;
+    let key = (spec.session, spec.attempt);
+    let _turn = shared.turn(key).await;
+    let place = shared.place(key);
+    if place.ending()?.is_some() {
+        return Err(RuntimeError::Failed(format!(
+            "attempt {} of {} has been ended and is not started again",
+            spec.attempt, spec.session
+        )));
+    }
+    if place.record()?.is_some() && place.is_launched() {
+        return Ok(place.process());
+    }
+    let launch = launch_of(spec)?;
+    if let Standing::Gone = shared.server.standing()? {
+        shared.server.prepare().await?;
+    }
+    place.make()?;
+    // A start that was cut off has left a pane in which nothing was run.
+    clear(shared, &place).await?;
+    let record = match start_pane(shared, &place, spec, &launch).await {
+        Ok(record) => record,
+        Err(err) => {
+            clear(shared, &place).await?;
+            return Err(err);
+        }
+    };
+    watch::begin(tmux, &place, record)?;
+    Ok(place.process())
+}
+
+/// Removes what a start has left that did not come to run anything.
+async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
+    let Some(record) = place.record()? else {
+        return match shared.server.standing()? {
+            Standing::Gone => Ok(()),
+            _ => end::kill_session(shared, place.key).await,
+        };
+    };
+    host::end::all(place.key, Some(&record.process), Duration::ZERO).await?;
+    end::kill_session(shared, place.key).await?;
+    place.forget_record()
+}
+
+/// What is to be run, if that is possible at all.
+fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
+    if !Path::new(&spec.path).is_dir() {
+        return Err(RuntimeError::Failed(format!("the folder `{}` is not there", spec.path)));
+    }
+    for port in &spec.ports {
+        // Both fail if somebody listens on any address of the host.
+        let is_free = |address: &str| match TcpListener::bind((address, *port)) {
+            Err(err) => err.kind() != std::io::ErrorKind::AddrInUse,
+            Ok(_) => true,
+        };
+        if !is_free("0.0.0.0") || !is_free("::") {
+            return Err(RuntimeError::PortTaken { port: *port });
+        }
+    }
+    let wanted = environment::Wanted {
+        session: spec.session,
+        attempt: spec.attempt,
+        pass: &spec.command.pass,
+        set: &spec.command.env,
+        secrets: &spec.command.secrets,
+    };
+    let mut environment = environment::compose(wanted, std::env::vars_os())?;
+    // The daemon's terminal, if it has one, is not the one that the agent gets.
+    if !spec.command.env.contains_key("TERM") {
+        environment.retain(|(name, _)| name != "TERM");
+    }
+    Ok(Launch {
+        program: spec.command.program.clone().into(),
+        args: spec.command.args.clone(),
+        environment,
+        folder: spec.path.clone(),
+    })
+}
+
+async fn start_pane(
+    shared: &Shared,
+    place: &Place,
+    spec: &StartSpec,
+    launch: &Launch,
+) -> Result<Record, RuntimeError> {
+    let folder = File::open(&place.dir).map_err(|err| failed("open", &place.dir, &err))?;
+    let socket = socket_in(&folder);
+    let _ = fs::remove_file(&socket);
+    let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", &place.dir, &err))?;
+    let record = make_pane(shared, place, spec).await?;
+    place.keep_record(&record)?;
+    let pidfd = record.process.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?;
+    let gone = async {
+        match pidfd {
+            Some(pidfd) => wait::gone(pidfd).await.map_err(|err| failed("look at", "/proc".as_ref(), &err)),
+            None => Ok(()),
+        }
+    };
+    let program = &spec.command.program;
+    let cut_off =
+        |why: &str| RuntimeError::Failed(format!("`{program}` could not be started in tmux: {why}"));
+    let handed = async { hand_over(&listener, launch, program).await };
+    let done = tokio::select! {
+        // First, because a program may well end at once.
+        biased;
+        handed = handed => handed,
+        _ = gone => Err(cut_off("the helper that was to become it has ended; is it installed?")),
+        () = tokio::time::sleep(PATIENCE) => Err(cut_off("the helpers do not come up")),
+    };
+    let _ = fs::remove_file(&socket);
+    done.map(|()| record)
+}
+
+/// Makes the pane and has its output kept, before anything is put out.
+async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Record, RuntimeError> {
+    let (columns, rows) = shared.options.size;
+    let name = names::session(&spec.name, place.key);
+    // With ids in the environment from its first moment on, so that it is found whatever happens. `env` becomes the
+    // helper; as an option of the session, the ids would be in everything that tmux runs for it, such as hooks.
+    let mut words =
+        vec!["env".to_owned(), format!("{SESSION}={}", spec.session), format!("{ATTEMPT}={}", spec.attempt)];
+    words.extend(shared.options.helper.iter().cloned());
+    words.extend(["launch".to_owned(), path_text(&place.dir)?]);
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    let made = shared
+        .control
+        .ask_starting(&[format!(
+            "new-session -d -P -F '#{{session_id}} #{{pane_id}} #{{pane_pid}}' -s {} -n {} -x {columns} -y {rows} -- {}",
+            quoted(&name),
+            quoted(&name),
+            words.join(" ")
+        )])
+        .await?;
+    let fields: Vec<&str> = made.line().split(' ').collect();
+    let [session, pane, pid] = fields[..] else {
+        return Err(RuntimeError::Failed(format!("tmux named the new pane oddly: `{}`", made.line())));
+    };
+    let pid = pid.parse().map_err(|_| RuntimeError::Failed(format!("tmux gave an odd pid: `{pid}`")))?;
+    shared.control.ask(&keeping(pane, &path_text(&place.dir)?)).await?;
+    Ok(Record {
+        process: server::recorded(pid, &spec.name, &spec.command.program)?,
+        server: made.server.clone(),
+        pane: pane.to_owned(),
+        session: session.to_owned(),
+        name,
+    })
+}
+
+/// The commands by which a pane's output is kept, and its end told.
+pub(super) fn keeping(pane: &str, place: &str) -> [String; 2] {
+    [
+        format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
+        // The command is put together by tmux from what it has as options: those are taken as they are.
+        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
+    ]
+}
+
+/// Tells the helper what to run, once the output is kept, and waits until it has become that.
+async fn hand_over(listener: &UnixListener, launch: &Launch, program: &str) -> Result<(), RuntimeError> {
+    let io =
+        |err: std::io::Error| RuntimeError::Failed(format!("`{program}` could not be handed to tmux: {err}"));
+    let (mut kept, mut waiting): (bool, Option<UnixStream>) = (false, None);
+    let mut helper = loop {
+        let (mut caller, _) = listener.accept().await.map_err(io)?;
+        let mut greeting = [0];
+        caller.read_exact(&mut greeting).await.map_err(io)?;
+        match &greeting[..] {
+            GREETING_LOG => kept = true,
+            GREETING_LAUNCH => waiting = Some(caller),
+            _ => {}
+        }
+        if kept && let Some(helper) = waiting.take() {
+            break helper;
+        }
+    };
+    let json = serde_json::to_vec(launch).map_err(|err| io(err.into()))?;
+    helper.write_all(&json).await.map_err(io)?;
+    helper.shutdown().await.map_err(io)?;
+    let mut word = Vec::new();
+    helper.read_to_end(&mut word).await.map_err(io)?;
+    if word.is_empty() {
+        return Ok(());
+    }
+    Err(match serde_json::from_slice(&word) {
+        Ok(Refused::NoProgram) => RuntimeError::NoProgram { program: program.to_owned() },
+        Ok(Refused::NoFolder(why)) => {
+            RuntimeError::Failed(format!("the folder `{}` cannot be used: {why}", launch.folder))
+        }
+        Ok(Refused::Failed(why)) => RuntimeError::Failed(format!("`{program}` could not be started: {why}")),
+        Err(err) => io(err.into()),
+    })
+}
+
+pub(super) fn path_text(path: &Path) -> Result<String, RuntimeError> {
+    OsString::from(path).into_string().map_err(|path| {
+        RuntimeError::Failed(format!(
+            "the path `{}` is not UTF-8; choose another state folder",
+            path.display()
+        ))
+    })
+}

@@ -1,0 +1,47 @@
+//! The contract of every runtime, against processes with a shim: on terminals and on pipes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_ports::{Io, Reporter, Runtime};
+use ao_runtime::{Options, Processes, Shim};
+use ao_testkit::contract::runtime::{RuntimeBench, Wall};
+use async_trait::async_trait;
+use tempfile::TempDir;
+
+struct Held {
+    dir: TempDir,
+    io: Io,
+}
+
+impl Held {
+    fn on(io: Io) -> Held {
+        Held { dir: tempfile::tempdir().unwrap(), io }
+    }
+}
+
+#[async_trait]
+impl RuntimeBench for Held {
+    async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime> {
+        let shim = Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] };
+        let options = Options {
+            grace: Duration::from_millis(300),
+            ..Options::new(self.dir.path().join("state"), shim)
+        };
+        let runtime = Processes::new(options, Arc::new(Wall));
+        runtime.watch(reporter).unwrap();
+        Arc::new(runtime)
+    }
+
+    fn io(&self) -> Io {
+        self.io
+    }
+}
+
+mod terminals {
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Terminal));
+}
+
+mod pipes {
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Pipes));
+}

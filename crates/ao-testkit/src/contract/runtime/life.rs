@@ -1,0 +1,131 @@
+//! Life and death: seen, counted, and never guessed.
+
+use ao_core::Attempt;
+use ao_core::input::{Counted, Life};
+use ao_ports::{EndOrder, ProcessRef};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::story::{RuntimeBench, Story, lives, number, until};
+
+fn kill(pid: i32) {
+    kill_process(Pid::from_raw(pid).expect("a pid"), Signal::KILL).expect("it is ours");
+}
+
+pub async fn an_exit_is_reported_with_its_code<B: RuntimeBench>(mut story: Story<B>) {
+    let process = story.start("exit 7").await;
+    assert_eq!(story.exit().await, (story.session(0), Attempt(1), Some(7)));
+    assert_eq!(story.runtime().look(&process).await, Life::Gone { code: Some(7) });
+    story.restart().await;
+    assert_eq!(
+        story.runtime().look(&process).await,
+        Life::Gone { code: Some(7) },
+        "another daemon knows too"
+    );
+    story.end().await;
+}
+
+/// Only the program is killed; what holds it may well live on.
+///
+/// acceptance: S3
+pub async fn a_killed_program_is_seen<B: RuntimeBench>(mut story: Story<B>) {
+    let process = story.start("echo $$ > pid; sleep 600").await;
+    kill(number(&story.until_file("pid").await));
+    assert_eq!(story.exit().await, (story.session(0), Attempt(1), None));
+    assert_eq!(story.runtime().look(&process).await, Life::Gone { code: None });
+    story.end().await;
+}
+
+pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench>(mut story: Story<B>) {
+    let script = "echo $$ > pid; while [ ! -e go ]; do sleep 0.05; done; exit 5";
+    let process = story.start(script).await;
+    let pid = number(&story.until_file("pid").await);
+    story.daemon_ends();
+    std::fs::write(story.folder().join("go"), "").expect("a file");
+    until("the exit", async || (!lives(pid)).then_some(())).await;
+    story.daemon_starts().await;
+    let gone = Life::Gone { code: Some(5) };
+    let counted = Counted { session: story.session(0), attempt: Attempt(1), life: gone };
+    assert_eq!(story.runtime().census().await.expect("a census"), [counted]);
+    assert_eq!(story.runtime().look(&process).await, gone);
+    story.end().await;
+}
+
+pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
+    let script = "while [ ! -e go ]; do sleep 0.2; done; sh -c 'while :; do :; done' & wait";
+    let process = story.start(script).await;
+    let is = async |life| {
+        until("the look", async || (story.runtime().look(&process).await == life).then_some(())).await;
+    };
+    is(Life::Alive { busy: false }).await;
+    std::fs::write(story.folder().join("go"), "").expect("a file");
+    is(Life::Alive { busy: true }).await;
+    story.end().await;
+}
+
+pub async fn what_is_not_known_is_not_dead<B: RuntimeBench>(story: Story<B>) {
+    let nonsense = ProcessRef("what is this; $HOME/..".into());
+    assert_eq!(story.runtime().look(&nonsense).await, Life::Unknown);
+    assert!(story.runtime().output(&nonsense, 0, 10, std::time::Duration::ZERO).await.is_err());
+    assert_eq!(story.runtime().folder(&nonsense).await, None);
+}
+
+pub async fn the_folder_follows_the_program<B: RuntimeBench>(story: Story<B>) {
+    if !story.abilities().shares_files {
+        return;
+    }
+    let folder = story.folder().join("deeper");
+    std::fs::create_dir(&folder).expect("the folder is made");
+    let process = story.start("cd deeper && echo up && sleep 600").await;
+    story.until_output(&process, "up").await;
+    let expected = folder.canonicalize().expect("it is there").display().to_string();
+    assert_eq!(story.runtime().folder(&process).await, Some(expected));
+    story.end().await;
+}
+
+/// acceptance: L1
+pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
+    if !story.abilities().outlives_daemon {
+        return;
+    }
+    let process = story.start("echo $$ > pid; while read line; do echo \"<$line>\"; done").await;
+    let pid = number(&story.until_file("pid").await);
+    for round in 1..=3 {
+        story.restart().await;
+        assert!(lives(pid));
+        assert!(matches!(story.runtime().look(&process).await, Life::Alive { .. }));
+        story.write(&process, round, format!("round {round}\n").as_bytes()).await;
+        story.until_output(&process, &format!("<round {round}>")).await;
+    }
+    let output = story.output(&process).await;
+    assert_eq!(output.matches("<round").count(), 3, "nothing was sent again: {output}");
+    kill(pid);
+    assert_eq!(story.exit().await.2, None, "its end is reported, though it was started by another");
+    story.end().await;
+}
+
+pub async fn a_census_knows_all_after_a_restart<B: RuntimeBench>(mut story: Story<B>) {
+    let scripts = ["sleep 600", "sleep 600", "exit 3", "sleep 600"];
+    for (number, script) in scripts.iter().enumerate() {
+        let mut spec = story.spec(script);
+        spec.session = story.session(number as u64);
+        story.runtime().start(&spec).await.expect("it starts");
+    }
+    story.exit().await;
+    let order = |number| EndOrder { session: story.session(number), attempt: Attempt(1), process: None };
+    story.runtime().end(&order(3)).await.expect("it ends");
+    let (first, second, last) = (order(0), order(1), order(2));
+    story.restart().await;
+    let mut census = story.runtime().census().await.expect("a census");
+    census.sort_by_key(|counted| counted.session);
+    let life = |number: u64| {
+        let session = story.session(number);
+        census.iter().find(|counted| counted.session == session).map(|counted| counted.life)
+    };
+    assert!(matches!(life(0), Some(Life::Alive { .. })), "{census:?}");
+    assert!(matches!(life(1), Some(Life::Alive { .. })), "{census:?}");
+    assert_eq!(life(2), Some(Life::Gone { code: Some(3) }));
+    assert!(matches!(life(3), None | Some(Life::Gone { .. })), "what was ended may be forgotten");
+    for order in [first, second, last] {
+        story.runtime().end(&order).await.expect("it ends");
+    }
+}

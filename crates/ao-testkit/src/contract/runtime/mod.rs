@@ -1,0 +1,81 @@
+//! The contract of [`Runtime`](ao_ports::Runtime): one story for each of its promises.
+//!
+//! An adapter brings a [`RuntimeBench`] and names it once:
+//!
+//! ```ignore
+//! mod pipes {
+//!     ao_testkit::runtime_contract!(crate::support::Pipes::new());
+//! }
+//! ```
+//!
+//! A runtime that holds programs in two ways runs the contract twice. What a runtime does not declare in its abilities is
+//! not asked of it; what it declares is asked in full.
+
+mod end;
+mod life;
+mod output;
+mod screen;
+mod start;
+mod story;
+mod write;
+
+pub use end::*;
+pub use life::*;
+pub use output::*;
+pub use screen::*;
+pub use start::*;
+pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
+pub use write::*;
+
+/// Expands to one test for each story, all on benches of their own.
+#[macro_export]
+macro_rules! runtime_contract {
+    ($bench:expr) => {
+        $crate::runtime_contract!($bench; [
+            a_second_start_returns_the_same_process,
+            a_start_after_a_restart_returns_the_same_process,
+            an_attempt_that_has_exited_is_not_started_again,
+            an_attempt_that_was_ended_is_not_started_again,
+            twenty_start_at_once,
+            the_environment_is_what_was_asked_for_and_no_more,
+            a_secret_is_in_no_argument_of_any_process,
+            a_program_starts_in_its_folder,
+            what_cannot_be_started_is_named_and_leaves_nothing,
+            a_port_of_somebody_else_keeps_a_program_from_starting,
+            a_way_of_holding_that_it_does_not_have_is_refused,
+            bytes_arrive_exactly,
+            a_write_arrives_once_for_each_number,
+            a_write_to_what_has_ended_is_an_error,
+            output_is_read_by_offset_and_limit,
+            a_look_at_output_does_not_wait_and_a_wait_has_its_bound,
+            who_waits_for_output_is_woken_by_it_and_by_the_end,
+            the_last_words_come_before_the_end_is_told,
+            output_is_read_on_after_a_restart_where_it_stopped,
+            a_long_output_has_no_gaps,
+            a_screen_shows_what_a_person_would_see,
+            a_screen_knows_what_the_program_has_asked_for,
+            a_program_on_pipes_has_no_screen,
+            an_exit_is_reported_with_its_code,
+            a_killed_program_is_seen,
+            an_exit_that_no_daemon_saw_is_counted_with_its_code,
+            a_look_tells_work_from_waiting,
+            what_is_not_known_is_not_dead,
+            the_folder_follows_the_program,
+            programs_outlive_the_daemon,
+            a_census_knows_all_after_a_restart,
+            a_program_that_does_not_listen_is_killed,
+            a_daemonised_server_is_ended_and_its_port_is_free,
+            ending_again_and_ending_nothing_are_no_errors,
+            ending_one_leaves_its_neighbours_alone,
+        ]);
+    };
+    ($bench:expr; [$($story:ident),* $(,)?]) => {
+        $(
+            #[tokio::test]
+            async fn $story() {
+                let story = $crate::contract::runtime::Story::begin($bench).await;
+                $crate::contract::runtime::$story(story).await;
+            }
+        )*
+    };
+}

@@ -1,0 +1,275 @@
+//! What a story is told with: a runtime on its bench, a folder, sessions of its own, and what was reported.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ao_core::evidence::Reading;
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{
+    Clock, Command, EndOrder, Io, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities, StartSpec,
+    WriteOrder, WriteOutcome,
+};
+use async_trait::async_trait;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+/// Generous: it only decides how long a failing test takes.
+pub const BOUND: Duration = Duration::from_secs(40);
+
+/// How many sessions a story may have.
+const SESSIONS: u64 = 64;
+
+/// What an adapter brings to the contract: itself, over a state of its own.
+///
+/// Its drop takes away whatever the runtime has on the host besides the programs.
+#[async_trait]
+pub trait RuntimeBench: Send + Sync {
+    /// Opens the runtime over the bench's state, as a daemon does when it starts: also over what an earlier one has left.
+    /// To drop what it returns is the end of that daemon, which says no goodbye.
+    async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime>;
+
+    /// How the programs of the stories are held.
+    fn io(&self) -> Io;
+}
+
+/// One runtime, and what a story does with it.
+pub struct Story<B> {
+    /// Before the bench, so that it is dropped first: no daemon sees its bench taken down.
+    runtime: Option<Arc<dyn Runtime>>,
+    bench: B,
+    reports: UnboundedReceiver<Report>,
+    notebook: Arc<Notebook>,
+    folder: TempDir,
+    first: u64,
+}
+
+impl<B: RuntimeBench> Story<B> {
+    pub async fn begin(bench: B) -> Story<B> {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        // Unique on the host: tests run beside each other, and what belongs to a session is found by its id.
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_nanos() as u64;
+        let unique =
+            nanos ^ (u64::from(std::process::id()) << 40) ^ (NEXT.fetch_add(1, Ordering::Relaxed) << 32);
+        let (notebook, reports) = Notebook::new();
+        let folder = tempfile::tempdir().expect("a folder for the story");
+        let runtime = Some(bench.open(notebook.clone()).await);
+        Story { runtime, bench, reports, notebook, folder, first: unique & !(SESSIONS - 1) }
+    }
+
+    pub fn bench(&self) -> &B {
+        &self.bench
+    }
+
+    pub fn runtime(&self) -> &Arc<dyn Runtime> {
+        self.runtime.as_ref().expect("a daemon is there")
+    }
+
+    pub fn abilities(&self) -> RuntimeAbilities {
+        self.runtime().abilities()
+    }
+
+    pub fn io(&self) -> Io {
+        self.bench.io()
+    }
+
+    /// Where the programs of this story start.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// The daemon ends and says no goodbye.
+    pub fn daemon_ends(&mut self) {
+        self.runtime = None;
+    }
+
+    pub async fn daemon_starts(&mut self) {
+        self.runtime = Some(self.bench.open(self.notebook.clone()).await);
+    }
+
+    pub async fn restart(&mut self) {
+        self.daemon_ends();
+        self.daemon_starts().await;
+    }
+
+    pub fn session(&self, number: u64) -> SessionId {
+        assert!(number < SESSIONS);
+        SessionId(self.first + number)
+    }
+
+    /// The spec of a shell script, of the first session unless the story changes that.
+    ///
+    /// On a terminal it runs raw and without echo, so that bytes are the same as on pipes.
+    pub fn spec(&self, script: &str) -> StartSpec {
+        let script = match self.io() {
+            Io::Terminal => format!("stty raw -echo; {script}"),
+            Io::Pipes => script.to_owned(),
+        };
+        StartSpec {
+            session: self.session(0),
+            attempt: Attempt(1),
+            name: "a story".into(),
+            path: self.folder().display().to_string(),
+            ports: vec![],
+            command: Command {
+                program: "sh".into(),
+                args: vec!["-c".into(), script],
+                env: BTreeMap::new(),
+                pass: vec![],
+                secrets: vec![],
+                io: self.io(),
+            },
+        }
+    }
+
+    pub async fn start(&self, script: &str) -> ProcessRef {
+        self.runtime().start(&self.spec(script)).await.expect("it starts")
+    }
+
+    pub async fn write(&self, process: &ProcessRef, number: u64, bytes: &[u8]) -> WriteOutcome {
+        let order = WriteOrder { process: process.clone(), number, bytes: bytes.to_vec() };
+        self.runtime().write(&order).await.expect("it is written")
+    }
+
+    pub async fn end(&self) {
+        let order = EndOrder { session: self.session(0), attempt: Attempt(1), process: None };
+        self.runtime().end(&order).await.expect("it ends");
+    }
+
+    /// All that is kept of the output.
+    pub async fn output(&self, process: &ProcessRef) -> String {
+        let piece = self.runtime().output(process, 0, usize::MAX, Duration::ZERO).await.expect("it is read");
+        String::from_utf8_lossy(&piece.bytes).into_owned()
+    }
+
+    /// Waits until the output holds a text.
+    pub async fn until_output(&self, process: &ProcessRef, text: &str) -> String {
+        let look = async || match self.output(process).await {
+            output if output.contains(text) => Ok(output),
+            output => Err(format!("{output:?}")),
+        };
+        until_ok("the output", look).await
+    }
+
+    /// Waits until a file of the story's folder has a whole line, and returns all of it.
+    pub async fn until_file(&self, name: &str) -> String {
+        let path = self.folder().join(name);
+        let read = async || std::fs::read_to_string(&path).ok().filter(|text| text.ends_with('\n'));
+        until(name, read).await
+    }
+
+    /// The next exit that is reported, whatever else is.
+    pub async fn exit(&mut self) -> (SessionId, Attempt, Option<i32>) {
+        let next = async {
+            loop {
+                let report = self.reports.recv().await.expect("the notebook is there");
+                if let Report::Signal { session, signal } = report
+                    && let Reading::Exited { code } = signal.reading
+                {
+                    return (session, signal.attempt, code);
+                }
+            }
+        };
+        tokio::time::timeout(BOUND, next).await.expect("an exit is reported in time")
+    }
+
+    /// What has been reported and not been read yet.
+    pub fn reported(&mut self) -> Vec<Report> {
+        std::iter::from_fn(|| self.reports.try_recv().ok()).collect()
+    }
+}
+
+impl<B> std::fmt::Debug for Story<B> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Story")
+            .field("first", &self.first)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A story that fails leaves nothing running either.
+impl<B> Drop for Story<B> {
+    fn drop(&mut self) {
+        let ours: Vec<String> =
+            (0..SESSIONS).map(|number| format!("AO_SESSION={}", SessionId(self.first + number))).collect();
+        for pid in pids() {
+            let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            let is_ours = |entry: &[u8]| ours.iter().any(|known| known.as_bytes() == entry);
+            if environment.split(|byte| *byte == 0).any(is_ours)
+                && let Some(pid) = Pid::from_raw(pid)
+            {
+                let _ = kill_process(pid, Signal::KILL);
+            }
+        }
+    }
+}
+
+/// Writes down what is reported.
+#[derive(Debug)]
+pub struct Notebook(UnboundedSender<Report>);
+
+impl Notebook {
+    pub fn new() -> (Arc<Notebook>, UnboundedReceiver<Report>) {
+        let (sender, reports) = unbounded_channel();
+        (Arc::new(Notebook(sender)), reports)
+    }
+}
+
+#[async_trait]
+impl Reporter for Notebook {
+    async fn report(&self, report: Report) {
+        // A story that has seen enough may have gone.
+        let _ = self.0.send(report);
+    }
+}
+
+/// The wall's clock.
+#[derive(Debug, Clone, Copy)]
+pub struct Wall;
+
+impl Clock for Wall {
+    fn now(&self) -> Timestamp {
+        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).expect("after 1970").as_millis() as i64)
+    }
+
+    fn fresh(&self) -> u64 {
+        0
+    }
+}
+
+/// Waits for something, with a bound.
+pub async fn until<T>(what: &str, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
+    until_ok(what, async || seen().await.ok_or("it was not there")).await
+}
+
+/// Waits for something, and if it does not come, says what was seen last instead.
+pub async fn until_ok<T, E: Display>(what: &str, mut look: impl AsyncFnMut() -> Result<T, E>) -> T {
+    let begun = Instant::now();
+    loop {
+        match look().await {
+            Ok(seen) => return seen,
+            Err(last) if begun.elapsed() > BOUND => panic!("waited for {what} in vain; at last: {last}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+        }
+    }
+}
+
+/// Whether a process is there and has not ended.
+pub fn lives(pid: i32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat"))
+        .is_ok_and(|stat| stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z')))
+}
+
+pub(super) fn pids() -> Vec<i32> {
+    let entries = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+pub(super) fn number(text: &str) -> i32 {
+    text.trim().parse().expect("a number")
+}

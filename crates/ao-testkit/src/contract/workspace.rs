@@ -1,0 +1,295 @@
+//! The promises of [`ao_ports::Workspace`], for adapters that work with git on a local repository.
+//!
+//! Each function gets a repository with one commit on `main`, an identity, and a `.gitignore` that names `target`. It
+//! panics if the promise is broken.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use ao_core::effect::WorkspacePlan;
+use ao_core::setup::Origin;
+use ao_core::workspace::{KeepReason, Tree};
+use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
+use ao_ports::{Made, Removal, RemoveOrder, Workspace};
+
+const SESSION: SessionId = SessionId(0x4f);
+const OTHER: SessionId = SessionId(0x50);
+
+/// An adapter and a repository to try it on.
+pub struct Site<'a> {
+    pub workspace: &'a dyn Workspace,
+    pub repository: &'a Path,
+}
+
+impl std::fmt::Debug for Site<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Site").field("repository", &self.repository).finish_non_exhaustive()
+    }
+}
+
+/// A new workspace is on its session's branch, at the base branch's commit, and clean.
+pub async fn a_new_one_is_on_its_branch_at_the_base(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    assert_eq!(git(made.path.as_ref(), &["branch", "--show-current"]), "agent/fix");
+    assert_eq!(made.base, git(site.repository, &["rev-parse", "main"]));
+    assert_eq!(git(made.path.as_ref(), &["rev-parse", "HEAD"]), made.base);
+    assert_eq!(git(made.path.as_ref(), &["status", "--porcelain"]), "");
+    assert!(!made.as_found);
+    let facts = site.workspace.inspect(&site.order(SESSION, "fix", Some(&made))).await;
+    assert_eq!((facts.ours, facts.main_worktree), (Some(true), Some(false)));
+}
+
+/// Idempotent per session: a second call finds what the first one made, with what was done in it.
+pub async fn a_second_call_finds_what_the_first_one_made(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    fs::write(Path::new(&made.path).join("draft.txt"), "not yet\n").unwrap();
+    assert_eq!(site.create(SESSION, "fix").await, made);
+    assert_eq!(git(made.path.as_ref(), &["status", "--porcelain"]), "?? draft.txt");
+}
+
+/// A place belongs to one session, and stays as it is if another one asks for it.
+pub async fn another_sessions_place_is_refused(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    site.workspace.create(OTHER, Attempt(1), &site.plan("fix")).await.unwrap_err();
+    let removal = site.workspace.remove(&site.order(OTHER, "fix", Some(&made))).await.unwrap();
+    let Removal::Kept { reasons } = removal else { panic!("it was removed") };
+    assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
+    assert!(Path::new(&made.path).join("fix.txt").exists());
+}
+
+/// Nothing that would be lost is removed, and the reason is said.
+pub async fn what_would_be_lost_keeps_it(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let path = PathBuf::from(&made.path);
+    assert_eq!(site.kept(&made).await, [KeepReason::Unpushed]);
+    site.land(&made);
+    fs::write(path.join("fix.txt"), "changed\n").unwrap();
+    assert_eq!(site.kept(&made).await, [KeepReason::Uncommitted]);
+    git(&path, &["stash", "push", "--quiet"]);
+    assert_eq!(site.kept(&made).await, [KeepReason::Stashed]);
+    git(&path, &["stash", "drop", "--quiet"]);
+    fs::write(path.join("new.txt"), "new\n").unwrap();
+    assert_eq!(site.kept(&made).await, [KeepReason::Untracked]);
+    fs::remove_file(path.join("new.txt")).unwrap();
+    git(&path, &["bisect", "start"]);
+    assert_eq!(site.kept(&made).await, [KeepReason::MidOperation]);
+    git(&path, &["bisect", "reset"]);
+    git(&path, &["switch", "--quiet", "--detach"]);
+    git(&path, &["commit", "--quiet", "--allow-empty", "-m", "on no branch"]);
+    assert_eq!(site.kept(&made).await, [KeepReason::Detached, KeepReason::Unpushed]);
+}
+
+/// A process that works in it keeps it, until it ends.
+pub async fn a_process_inside_keeps_it(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let mut inside = Command::new("cat").current_dir(&made.path).stdin(Stdio::piped()).spawn().unwrap();
+    let reasons = site.kept(&made).await;
+    drop(inside.stdin.take());
+    inside.wait().unwrap();
+    assert_eq!(reasons, [KeepReason::ProcessInside]);
+    site.removed(&made).await;
+}
+
+/// What was merged in another form is merged.
+pub async fn a_squash_merge_keeps_nothing(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    fs::write(Path::new(&made.path).join("more.txt"), "more\n").unwrap();
+    git(made.path.as_ref(), &["add", "."]);
+    git(made.path.as_ref(), &["commit", "--quiet", "-m", "more"]);
+    git(site.repository, &["fetch", "--quiet", &made.path, "HEAD"]);
+    git(site.repository, &["merge", "--quiet", "--squash", "FETCH_HEAD"]);
+    git(site.repository, &["commit", "--quiet", "-m", "fix and more (#7)"]);
+    site.removed(&made).await;
+}
+
+/// What may go is gone with its branch, and its last state comes back from the rescue ref.
+pub async fn the_last_state_comes_back(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let tip = git(made.path.as_ref(), &["rev-parse", "HEAD"]);
+    site.land(&made);
+    let rescue = site.removed(&made).await.expect("it leaves a rescue ref");
+    assert!(!Path::new(&made.path).exists());
+    assert_eq!(git(site.repository, &["branch", "--list", "agent/fix"]), "");
+    assert_eq!(git(site.repository, &["rev-parse", &format!("{rescue}^{{commit}}")]), tip);
+
+    git(site.repository, &["reset", "--quiet", "--hard", "HEAD~1"]);
+    let plan = WorkspacePlan { rescue: Some(rescue), ..site.plan("fix") };
+    let again = site.workspace.create(SESSION, Attempt(2), &plan).await.unwrap();
+    assert_eq!(git(again.path.as_ref(), &["rev-parse", "agent/fix"]), tip);
+    assert_eq!(git(again.path.as_ref(), &["branch", "--show-current"]), "agent/fix");
+    assert_eq!(fs::read_to_string(Path::new(&again.path).join("fix.txt")).unwrap(), "fixed\n");
+}
+
+/// To remove what is gone already is a success, twice; and so it is for what never was.
+pub async fn what_is_gone_is_removed_twice(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    for _ in 0..2 {
+        site.removed(&made).await;
+    }
+    let never = site.order(OTHER, "never", None);
+    assert_eq!(site.workspace.remove(&never).await.unwrap(), Removal::Removed { rescue: None });
+}
+
+/// One that nobody told us the place of is found by its session.
+pub async fn it_is_found_by_its_session(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let order = site.order(SESSION, "fix", None);
+    assert_eq!(site.workspace.inspect(&order).await.ours, Some(true));
+    assert_eq!(
+        site.workspace.remove(&order).await.unwrap(),
+        Removal::Kept { reasons: vec![KeepReason::Unpushed] }
+    );
+    site.land(&made);
+    assert!(matches!(site.workspace.remove(&order).await.unwrap(), Removal::Removed { .. }));
+    assert!(!Path::new(&made.path).exists());
+}
+
+/// The main checkout is never removed, whatever an order says.
+pub async fn the_main_checkout_is_never_removed(site: &Site<'_>) {
+    let main = Made { path: site.repository.display().to_string(), base: String::new(), as_found: false };
+    let order = RemoveOrder { branch: "main".into(), ..site.order(SESSION, "fix", Some(&main)) };
+    let Removal::Kept { reasons } = site.workspace.remove(&order).await.unwrap() else { panic!("removed") };
+    assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
+    site.workspace.clean(&order).await.unwrap_err();
+    assert_eq!(git(site.repository, &["status", "--porcelain"]), "");
+}
+
+/// A survey says of each how large it is and whether it could go, and of what is none of ours that it stays.
+pub async fn a_survey_says_what_a_removal_would_do(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let kept = site.worked(OTHER, "other").await;
+    let target = Path::new(&made.path).join("target");
+    fs::create_dir(&target).unwrap();
+    fs::write(target.join("large"), vec![1; 1 << 20]).unwrap();
+    let stranger = Path::new(&made.path).parent().unwrap().join("stranger");
+    fs::create_dir(&stranger).unwrap();
+    let orders = [site.order(SESSION, "fix", Some(&made)), site.order(OTHER, "other", Some(&kept))];
+    let repository = site.repository.display().to_string();
+    let surveyed = site.workspace.survey(&repository, &orders).await.unwrap();
+    let of =
+        |path: &str| surveyed.iter().find(|it| it.path == path).unwrap_or_else(|| panic!("{surveyed:?}"));
+    assert_eq!(of(&made.path).reasons, []);
+    assert!(of(&made.path).ignored_bytes >= 1 << 20 && of(&made.path).bytes >= of(&made.path).ignored_bytes);
+    assert_eq!(of(&kept.path).reasons, [KeepReason::Unpushed]);
+    let stranger = of(&stranger.display().to_string());
+    assert_eq!((stranger.session, &stranger.reasons[..]), (None, &[KeepReason::NotOurs][..]));
+    assert!(target.join("large").exists(), "a survey changes nothing");
+}
+
+/// Cleaning deletes what git ignores and nothing else.
+pub async fn cleaning_takes_only_what_is_ignored(site: &Site<'_>) {
+    let made = site.worked(SESSION, "fix").await;
+    let path = PathBuf::from(&made.path);
+    fs::create_dir(path.join("target")).unwrap();
+    fs::write(path.join("target/large"), vec![1; 1 << 20]).unwrap();
+    fs::write(path.join("draft.txt"), "mine\n").unwrap();
+    let order = site.order(SESSION, "fix", Some(&made));
+    let cleaned = site.workspace.clean(&order).await.unwrap();
+    assert!(cleaned.bytes >= 1 << 20 && cleaned.paths == 2, "{cleaned:?}");
+    assert!(
+        !path.join("target").exists() && path.join("draft.txt").exists() && path.join("fix.txt").exists()
+    );
+    assert_eq!(site.workspace.clean(&order).await.unwrap().paths, 0);
+}
+
+/// Rescue refs are forgotten by when they were left.
+pub async fn old_rescues_are_forgotten(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let rescue = site.removed(&made).await.unwrap();
+    let repository = site.repository.display().to_string();
+    let (long_ago, far_ahead) = (Timestamp(1_000), Timestamp(i64::MAX));
+    assert_eq!(site.workspace.forget_rescues(&repository, long_ago).await.unwrap(), 0);
+    git(site.repository, &["rev-parse", "--verify", &rescue]);
+    assert_eq!(site.workspace.forget_rescues(&repository, far_ahead).await.unwrap(), 1);
+    assert_eq!(git(site.repository, &["for-each-ref", "refs/ao/rescue"]), "");
+    site.removed(&made).await;
+}
+
+/// Whereabouts are right until the branch or the folder is another one.
+pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let order = site.order(SESSION, "fix", Some(&made));
+    let right = site.workspace.whereabouts(&order).await;
+    assert_eq!((right.branch.as_deref(), &right.wrong[..]), (Some("agent/fix"), &[][..]));
+    git(made.path.as_ref(), &["switch", "--quiet", "-c", "elsewhere"]);
+    let strayed = site.workspace.whereabouts(&order).await;
+    assert_eq!(strayed.branch.as_deref(), Some("elsewhere"));
+    assert_eq!(strayed.wrong, ["the branch `elsewhere` is checked out instead of `agent/fix`"]);
+    git(made.path.as_ref(), &["switch", "--quiet", "--detach"]);
+    let detached = site.workspace.whereabouts(&order).await;
+    assert_eq!(detached.wrong, ["its head is on no branch instead of on `agent/fix`"]);
+    fs::remove_dir_all(&made.path).unwrap();
+    let gone = site.workspace.whereabouts(&order).await;
+    assert_eq!((gone.branch, &gone.wrong[..]), (None, &["its folder is gone".to_owned()][..]));
+}
+
+impl Site<'_> {
+    fn plan(&self, name: &str) -> WorkspacePlan {
+        WorkspacePlan {
+            project: ProjectId::new("app"),
+            repository: self.repository.display().to_string(),
+            kind: String::new(),
+            name: name.into(),
+            branch: format!("agent/{name}"),
+            base_branch: "main".into(),
+            origin: Origin::Base,
+            rescue: None,
+        }
+    }
+
+    fn order(&self, session: SessionId, name: &str, made: Option<&Made>) -> RemoveOrder {
+        RemoveOrder {
+            session,
+            project: ProjectId::new("app"),
+            repository: self.repository.display().to_string(),
+            tree: made.map(|made| Tree { path: made.path.clone(), base: made.base.clone() }),
+            branch: format!("agent/{name}"),
+            teardown: vec![],
+            timeout: Duration::from_secs(60),
+        }
+    }
+
+    async fn create(&self, session: SessionId, name: &str) -> Made {
+        self.workspace.create(session, Attempt(1), &self.plan(name)).await.unwrap()
+    }
+
+    /// A workspace with one commit of its own.
+    async fn worked(&self, session: SessionId, name: &str) -> Made {
+        let made = self.create(session, name).await;
+        fs::write(Path::new(&made.path).join("fix.txt"), "fixed\n").unwrap();
+        git(made.path.as_ref(), &["add", "."]);
+        git(made.path.as_ref(), &["commit", "--quiet", "-m", "fix"]);
+        made
+    }
+
+    /// Brings a workspace's work into `main`.
+    fn land(&self, made: &Made) {
+        git(self.repository, &["fetch", "--quiet", &made.path, "HEAD"]);
+        git(self.repository, &["merge", "--quiet", "--ff-only", "FETCH_HEAD"]);
+    }
+
+    async fn kept(&self, made: &Made) -> Vec<KeepReason> {
+        let removal = self.workspace.remove(&self.order(SESSION, "fix", Some(made))).await.unwrap();
+        assert!(Path::new(&made.path).join(".git").exists(), "one that is kept is whole");
+        match removal {
+            Removal::Kept { reasons } => reasons,
+            Removal::Removed { .. } => panic!("it was removed"),
+        }
+    }
+
+    async fn removed(&self, made: &Made) -> Option<String> {
+        match self.workspace.remove(&self.order(SESSION, "fix", Some(made))).await.unwrap() {
+            Removal::Removed { rescue } => rescue,
+            Removal::Kept { reasons } => panic!("it was kept: {reasons:?}"),
+        }
+    }
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let output = Command::new("git").args(args).current_dir(dir).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+    assert!(output.status.success(), "git {args:?}: {text}{}", String::from_utf8_lossy(&output.stderr));
+    text
+}

@@ -1,0 +1,181 @@
+//! The workspace slot, filled with clones.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::setup::Origin;
+use ao_core::workspace::{KeepReason, TreeFacts, reasons_to_keep};
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+use async_trait::async_trait;
+
+use super::{create, place, remove, subject};
+use crate::error::TreeError;
+use crate::gate::processes;
+use crate::git::Git;
+use crate::options::Options;
+use crate::own::{Kind, OwnTree};
+use crate::repository::{Repository, same};
+use crate::shop::Shop;
+use crate::{clean, rescue, size, whereabouts};
+
+/// Makes, looks at and removes clones.
+#[derive(Debug)]
+pub struct Clones {
+    shop: Shop,
+    folder: PathBuf,
+}
+
+impl Clones {
+    /// Clones in this folder, one folder below it for each project. It belongs to `ao`.
+    pub fn new(folder: impl Into<PathBuf>, options: Options) -> Clones {
+        Clones { shop: Shop::new(options), folder: folder.into() }
+    }
+
+    async fn source(&self, repository: &str) -> Result<Arc<Repository>, TreeError> {
+        self.shop.repository(Path::new(repository)).await
+    }
+
+    /// Where the clone is that an order is about, with the repository it was made from.
+    async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+        let source = self.source(&order.repository).await?;
+        Ok(place::of(&self.folder, order)?.map(|path| (source, path)))
+    }
+
+    async fn surveyed(
+        &self,
+        source: &Repository,
+        order: &RemoveOrder,
+    ) -> Result<Option<Surveyed>, TreeError> {
+        let Some(path) = place::of(&self.folder, order)?.filter(|path| path.symlink_metadata().is_ok())
+        else {
+            return Ok(None);
+        };
+        let process_inside = processes::any_inside(&path).await;
+        let reasons = reasons_to_keep(&subject::facts(source, &path, order, process_inside).await);
+        let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
+        let whole = vec![path.clone()];
+        let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
+        let (bytes, ignored_bytes) = sizes.await.unwrap_or_default();
+        let path = path.display().to_string();
+        Ok(Some(Surveyed { session: Some(order.session), path, bytes, ignored_bytes, reasons }))
+    }
+
+    /// What lies among the clones of these orders' projects, and belongs to none of them.
+    fn strangers(&self, orders: &[RemoveOrder], known: &[Surveyed]) -> Result<Vec<Surveyed>, TreeError> {
+        let mut projects: Vec<_> = orders.iter().map(|order| &order.project).collect();
+        projects.dedup();
+        let mut strangers = vec![];
+        for project in projects {
+            let entries = fs::read_dir(place::folder(&self.folder, project)?).into_iter().flatten().flatten();
+            for path in entries.map(|entry| entry.path()) {
+                if known.iter().any(|known| same(Path::new(&known.path), &path)) {
+                    continue;
+                }
+                strangers.push(Surveyed {
+                    session: None,
+                    bytes: size::freed(std::slice::from_ref(&path)),
+                    path: path.display().to_string(),
+                    ignored_bytes: 0,
+                    reasons: vec![KeepReason::NotOurs],
+                });
+            }
+        }
+        Ok(strangers)
+    }
+}
+
+#[async_trait]
+impl Workspace for Clones {
+    async fn create(
+        &self,
+        session: SessionId,
+        _attempt: Attempt,
+        plan: &WorkspacePlan,
+    ) -> Result<Made, WorkspaceError> {
+        let source = self.source(&plan.repository).await?;
+        if let Origin::Tree { path } = &plan.origin {
+            let why =
+                "a session with a workspace of the kind `clone` has its own; choose the kind `worktree`";
+            return Err(TreeError::NotAdoptable { path: path.into(), why: why.into() }.into());
+        }
+        let path = place::for_name(&self.folder, &plan.project, &plan.name)?;
+        let _here = self.shop.queues.turn(&path).await;
+        Ok(create::create(&self.shop, &source, &path, session, plan).await?)
+    }
+
+    async fn set_up(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        plan: &SetUpPlan,
+    ) -> Result<(), WorkspaceError> {
+        let source = self.source(&plan.repository).await?;
+        let path = PathBuf::from(&plan.path);
+        let _here = self.shop.queues.turn(&path).await;
+        OwnTree::clone_of(&source, &path, session)?;
+        self.shop.set_up(session, attempt, plan).await
+    }
+
+    async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
+        let (source, path) = match self.found(order).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Whereabouts { branch: None, wrong: vec!["its folder is gone".into()] },
+            Err(err) => {
+                return Whereabouts { branch: None, wrong: vec![WorkspaceError::from(err).to_string()] };
+            }
+        };
+        let kind = Kind::Clone { source: source.common_dir.clone() };
+        whereabouts::look(&kind, &path, order.session, &order.branch, &source.settings).await
+    }
+
+    async fn survey(
+        &self,
+        repository: &str,
+        orders: &[RemoveOrder],
+    ) -> Result<Vec<Surveyed>, WorkspaceError> {
+        let source = self.source(repository).await?;
+        let mut surveyed = vec![];
+        for order in orders {
+            surveyed.extend(self.surveyed(&source, order).await?);
+        }
+        surveyed.extend(self.strangers(orders, &surveyed)?);
+        Ok(surveyed)
+    }
+
+    async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
+        let Some((source, path)) = self.found(order).await? else {
+            return Ok(Cleaned { bytes: 0, paths: 0 });
+        };
+        let _here = self.shop.queues.turn(&path).await;
+        Ok(clean::clean(&OwnTree::clone_of(&source, &path, order.session)?).await?)
+    }
+
+    async fn forget_rescues(&self, repository: &str, before: Timestamp) -> Result<u32, WorkspaceError> {
+        let source = self.source(repository).await?;
+        let _turn = self.shop.queues.turn(&source.common_dir).await;
+        Ok(rescue::forget(&source, before).await?)
+    }
+
+    async fn inspect(&self, order: &RemoveOrder) -> TreeFacts {
+        let Ok(Some((source, path))) = self.found(order).await else { return TreeFacts::default() };
+        let process_inside = processes::any_inside(&path).await;
+        subject::facts(&source, &path, order, process_inside).await
+    }
+
+    async fn remove(&self, order: &RemoveOrder) -> Result<Removal, WorkspaceError> {
+        let source = self.source(&order.repository).await?;
+        let place = place::of(&self.folder, order)?;
+        let _here = self.shop.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
+        if !order.teardown.is_empty()
+            && let Some(path) = place.filter(|path| path.exists())
+            && reasons_to_keep(&self.inspect(order).await).is_empty()
+        {
+            self.shop.teardown(order, &path).await?;
+        }
+        let _turn = self.shop.queues.turn(&source.common_dir).await;
+        Ok(remove::remove(&self.folder, &source, order).await?)
+    }
+}

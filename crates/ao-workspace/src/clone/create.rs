@@ -1,0 +1,148 @@
+//! Making a clone. Until it is whole it has another name, so what is in its place is whole.
+
+use std::fs;
+use std::path::Path;
+
+use ao_core::SessionId;
+use ao_core::effect::WorkspacePlan;
+use ao_ports::Made;
+
+use super::{place, settings};
+use crate::error::TreeError;
+use crate::marker::{Intent, Marker};
+use crate::own::OwnTree;
+use crate::repository::Repository;
+use crate::shop::Shop;
+use crate::start::{self, Branch, Start};
+use crate::{checkout, config};
+
+/// Makes the clone, or finds it made. The caller holds the queue of its place.
+pub(super) async fn create(
+    shop: &Shop,
+    source: &Repository,
+    path: &Path,
+    session: SessionId,
+    plan: &WorkspacePlan,
+) -> Result<Made, TreeError> {
+    if let Some(marker) = Marker::read(&path.join(".git"))? {
+        if marker.session != session {
+            return Err(TreeError::Taken { path: path.to_owned(), owner: marker.session });
+        }
+        return Ok(made(path, &marker.base));
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(TreeError::NotOurs { path: path.to_owned() });
+    }
+    start::fetch_for(source, session, plan, &shop.fetches, &shop.options).await?;
+    let start = start::choose(source, session, plan).await?;
+    let folder = path.parent().unwrap_or(path);
+    fs::create_dir_all(folder).map_err(TreeError::file("make", folder))?;
+    let partial = place::being_made(folder, session);
+    discard(source, &partial, session)?;
+    let intent = Intent {
+        path: partial.clone(),
+        branch: plan.branch.clone(),
+        new_branch: true,
+        base: start.commit.clone(),
+        base_branch: plan.base_branch.clone(),
+        snapshot: start.snapshot.clone(),
+    };
+    intent.write(&source.common_dir, session)?;
+    copy(source, &partial, plan).await?;
+    let tree = OwnTree::clone_of(source, &partial, session)?;
+    furnish(shop, source, &tree, session, plan, &start).await?;
+    let marker = Marker { session, base: start.commit.clone(), base_branch: plan.base_branch.clone() };
+    marker.write(&tree.git_dir)?;
+    fs::rename(&partial, path).map_err(TreeError::file("move into place", &partial))?;
+    Intent::clear(&source.common_dir, session)?;
+    Ok(made(path, &start.commit))
+}
+
+fn made(path: &Path, base: &str) -> Made {
+    Made { path: path.display().to_string(), base: base.to_owned(), as_found: false }
+}
+
+/// Takes away what a creation that was cut off has left under its other name. Nobody has worked there.
+pub(super) fn discard(source: &Repository, partial: &Path, session: SessionId) -> Result<(), TreeError> {
+    let begun = Intent::read(&source.common_dir, session)?.is_some_and(|intent| intent.path == partial);
+    if partial.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    if !begun {
+        return Err(TreeError::NotOurs { path: partial.to_owned() });
+    }
+    fs::remove_dir_all(partial).map_err(TreeError::file("remove the half-made clone", partial))
+}
+
+/// Copies the repository, without files.
+async fn copy(source: &Repository, partial: &Path, plan: &WorkspacePlan) -> Result<(), TreeError> {
+    let (from, to) = (source.root.to_string_lossy(), partial.to_string_lossy());
+    // Without a template: what the user puts into every new repository, hooks above all, is meant for the user's own.
+    let args = ["clone", "--quiet", "--local", "--no-checkout", "--template=", "--", &from, &to];
+    source
+        .git
+        .write(&args)
+        .await
+        .map_err(TreeError::tried(format!("clone `{from}` for the branch `{}`", plan.branch)))?;
+    Ok(())
+}
+
+/// An address that is good in another folder too.
+fn from_here(source: &Repository, address: String) -> String {
+    match address.starts_with("./") || address.starts_with("../") {
+        true => source.root.join(address).to_string_lossy().into_owned(),
+        false => address,
+    }
+}
+
+/// Makes of a bare copy what the session works in.
+async fn furnish(
+    shop: &Shop,
+    source: &Repository,
+    tree: &OwnTree,
+    session: SessionId,
+    plan: &WorkspacePlan,
+    start: &Start,
+) -> Result<(), TreeError> {
+    let what = || TreeError::tried(format!("prepare the clone `{}`", tree.path.display()));
+    if let Some(origin) = config::origin(source).await? {
+        // So far `origin` is the source, whose branches are not the remote's; what the source knows of the remote is.
+        let known = "+refs/remotes/origin/*:refs/remotes/origin/*";
+        let args =
+            ["fetch", "--quiet", "--no-tags", "--prune", "--no-write-fetch-head", "--no-auto-maintenance"];
+        tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
+        let git = tree.writer()?;
+        let origin = from_here(source, origin);
+        git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        // It followed what the source has checked out, which is the user's business.
+        let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));
+        match source.commit(&base).await? {
+            Some(_) => git.write(&["symbolic-ref", head, &base]).await.map_err(what())?,
+            None => git.write(&["remote", "set-head", "origin", "--delete"]).await.map_err(what())?,
+        };
+    }
+    if let Some(snapshot) = &start.snapshot {
+        let from = source.root.to_string_lossy();
+        let rescue = plan.rescue.as_deref().unwrap_or(snapshot);
+        let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+        tree.writer()?.write(&[&args[..], &[&from, rescue]].concat()).await.map_err(what())?;
+    }
+    settings::bring(source, &tree.git_dir).await?;
+    config::write_identity(&tree.git_dir.join("config"), session)?;
+    let git = tree.writer()?;
+    let track = matches!(start.branch, Branch::Tracking);
+    git.write(&["update-ref", &start::local(&plan.branch), &start.commit]).await.map_err(what())?;
+    git.write(&["symbolic-ref", "HEAD", &start::local(&plan.branch)]).await.map_err(what())?;
+    if track {
+        let upstream = format!("--set-upstream-to=origin/{}", plan.branch);
+        git.write(&["branch", "--quiet", &upstream]).await.map_err(what())?;
+    }
+    shop.checkouts.files(tree, start.snapshot.as_deref()).await?;
+    let own = Repository {
+        root: tree.path.clone(),
+        common_dir: tree.git_dir.clone(),
+        git: tree.git().clone(),
+        settings: source.settings.clone(),
+    };
+    checkout::submodules(&own, tree, &shop.queues, &shop.options).await
+}

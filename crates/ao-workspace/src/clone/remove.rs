@@ -1,0 +1,86 @@
+//! Removing a clone: only through the gate. It is moved out of its place first, judged once more there, and then deleted.
+
+use std::fs;
+use std::path::Path;
+
+use ao_core::workspace::{KeepReason, reasons_to_keep};
+use ao_ports::{Removal, RemoveOrder};
+
+use super::{create, place, subject};
+use crate::error::TreeError;
+use crate::gate::processes;
+use crate::marker::Intent;
+use crate::own::OwnTree;
+use crate::repository::Repository;
+use crate::{fetch, rescue};
+
+/// Removes the clone if nothing is lost by it. The caller holds the queue of its place.
+pub(super) async fn remove(
+    clones: &Path,
+    source: &Repository,
+    order: &RemoveOrder,
+) -> Result<Removal, TreeError> {
+    let folder = place::folder(clones, &order.project)?;
+    let going = place::being_removed(&folder, order.session);
+    // A removal that was cut off: it had been judged, and its last state kept.
+    delete(&going)?;
+    clear_up(source, &folder, order)?;
+    let path = match place::of(clones, order)? {
+        Some(path) if path.symlink_metadata().is_ok() => path,
+        _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.session).await? }),
+    };
+    let reasons = judged(source, &path, order).await;
+    if !reasons.is_empty() {
+        return Ok(Removal::Kept { reasons });
+    }
+    let rescue = leave_rescue(source, &path, order).await?;
+    fs::rename(&path, &going).map_err(TreeError::file("move out of its place", &path))?;
+    // Whoever wrote to it by its path no longer can; what they wrote until then is seen now.
+    let reasons = judged(source, &going, order).await;
+    if !reasons.is_empty() {
+        fs::rename(&going, &path).map_err(TreeError::file("move back into place", &going))?;
+        return Ok(Removal::Kept { reasons });
+    }
+    delete(&going)?;
+    if let Some(head) = source.commit(&fetch::pull_ref(order.session)).await? {
+        source.git.write(&["update-ref", "-d", &fetch::pull_ref(order.session), &head]).await?;
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(TreeError::StillWritten { path, err: None });
+    }
+    Ok(Removal::Removed { rescue: Some(rescue) })
+}
+
+async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
+    let process_inside = processes::any_inside(path).await;
+    reasons_to_keep(&subject::facts(source, path, order, process_inside).await)
+}
+
+/// Keeps the last state in the source, which outlives the clone.
+async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> Result<String, TreeError> {
+    let tree = OwnTree::clone_of(source, path, order.session)?;
+    let last = rescue::last_state(&tree, order.session).await?;
+    let rescue = rescue::leave(&tree.writer()?, order.session, &order.branch, &last).await?;
+    let (from, refspec) = (path.to_string_lossy(), format!("+{rescue}:{rescue}"));
+    let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
+    source.git.write(&[&args[..], &["--no-recurse-submodules", &from, &refspec]].concat()).await.map_err(
+        TreeError::tried(format!("keep the last state of `{from}` in `{}`", source.root.display())),
+    )?;
+    Ok(rescue)
+}
+
+/// Takes away what a creation has left half-way.
+fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
+    create::discard(source, &place::being_made(folder, order.session), order.session)?;
+    Intent::clear(&source.common_dir, order.session)
+}
+
+/// Deletes a clone that was judged, links and not what they lead to.
+fn delete(going: &Path) -> Result<(), TreeError> {
+    match fs::remove_dir_all(going) {
+        Err(err) if err.kind() != std::io::ErrorKind::NotFound => {
+            Err(TreeError::file("delete the rest of the clone", going)(err))
+        }
+        _ => Ok(()),
+    }
+}

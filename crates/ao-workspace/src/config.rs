@@ -1,0 +1,151 @@
+//! Git's settings in its files: the few that are asked for all the time, and those that we write ourselves.
+//!
+//! Not a full reader: what it does not find may still be set, in an included file or otherwise, and then git is asked.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use ao_core::SessionId;
+
+use crate::error::TreeError;
+use crate::repository::Repository;
+
+/// The address of `origin`, if there is one.
+pub(crate) async fn origin(repository: &Repository) -> Result<Option<String>, TreeError> {
+    let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
+    let plain = entries(&text).into_iter().rev().find(|(key, _)| key == "remote.origin.url");
+    if let Some((_, url)) = plain.filter(|(_, url)| !url.contains(['"', '\\', '#', ';'])) {
+        return Ok(Some(url));
+    }
+    let told_by_others = entries(&text).iter().any(|(key, _)| {
+        key.starts_with("include") || key == "extensions.worktreeconfig" || key.contains("origin")
+    });
+    if !told_by_others {
+        return Ok(None);
+    }
+    Ok(repository.git.answer(&["config", "--get", "remote.origin.url"]).await?)
+}
+
+/// Lets each worktree have settings that the others do not see. The caller holds the repository's queue.
+pub(crate) async fn allow_own_settings(repository: &Repository) -> Result<(), TreeError> {
+    let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
+    let on = |value: &str| matches!(value.to_ascii_lowercase().as_str(), "true" | "yes" | "on" | "1");
+    if entries(&text).iter().any(|(key, value)| key == "extensions.worktreeconfig" && on(value)) {
+        return Ok(());
+    }
+    let git = &repository.git;
+    // With the extension on, this one would hold for every worktree; git wants it moved, which is not ours to do.
+    if git.asks(&["config", "--local", "--get", "core.worktree"]).await? {
+        return Err(TreeError::OwnWorktree { path: repository.root.clone() });
+    }
+    git.write(&["config", "--local", "extensions.worktreeConfig", "true"])
+        .await
+        .map_err(TreeError::tried("let worktrees have settings of their own"))?;
+    Ok(())
+}
+
+/// Gives a tree its identity, behind what else stands in the file. No git does its housekeeping or watches files there
+/// either: that goes on behind the agent's back, and is found working in a tree that is to be removed.
+pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), TreeError> {
+    let own = section("user", &[("name", &format!("Agent {session}")), ("email", &email(session))])
+        + &section("gc", &[("auto", "0")])
+        + &section("maintenance", &[("auto", "false")])
+        + &section("core", &[("fsmonitor", "false")]);
+    append(file, &own)
+}
+
+/// Whose commits are those of a session.
+pub(crate) fn email(session: SessionId) -> String {
+    format!("agent-{session}@orchestrator.local")
+}
+
+/// Adds lines to a file of settings, if they are not there already.
+pub(crate) fn append(file: &Path, lines: &str) -> Result<(), TreeError> {
+    let known = match fs::read_to_string(file) {
+        Ok(known) => known,
+        Err(err) if err.kind() == ErrorKind::NotFound => String::new(),
+        Err(err) => return Err(TreeError::file("read", file)(err)),
+    };
+    if known.contains(lines) {
+        return Ok(());
+    }
+    let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
+    let partial = file.with_extension("ao-partial");
+    fs::write(&partial, format!("{known}{gap}{lines}")).map_err(TreeError::file("write", &partial))?;
+    fs::rename(&partial, file).map_err(TreeError::file("write", file))
+}
+
+/// A section as git reads it. `name` may have a subsection behind its first dot.
+pub(crate) fn section(name: &str, values: &[(&str, &str)]) -> String {
+    let mut text = match name.split_once('.') {
+        Some((name, sub)) => format!("[{name} \"{}\"]\n", sub.replace('\\', "\\\\").replace('"', "\\\"")),
+        None => format!("[{name}]\n"),
+    };
+    for (key, value) in values {
+        let value =
+            value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\t', "\\t");
+        text += &format!("\t{key} = \"{value}\"\n");
+    }
+    text
+}
+
+/// What a file says, by full lowercase keys; the subsection keeps its case.
+fn entries(text: &str) -> Vec<(String, String)> {
+    let mut entries = Vec::new();
+    let mut section = String::new();
+    for line in text.lines() {
+        let mut line = line.trim();
+        if let Some((head, rest)) = line.strip_prefix('[').and_then(|line| line.split_once(']')) {
+            section = match head.split_once(' ') {
+                Some((name, sub)) => {
+                    format!("{}.{}", name.to_ascii_lowercase(), sub.trim().trim_matches('"'))
+                }
+                None => head.to_ascii_lowercase(),
+            };
+            line = rest.trim();
+        }
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        let (key, value) = line.split_once('=').unwrap_or((line, "true"));
+        entries.push((format!("{section}.{}", key.trim().to_ascii_lowercase()), value.trim().to_owned()));
+    }
+    entries
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_found_by_their_full_key() {
+        let text = "# mine\n[core]\n\tbare = false\n[remote \"origin\"]\n\turl = /a b\n[Extensions] worktreeConfig\n";
+        assert_eq!(
+            entries(text),
+            [("core.bare", "false"), ("remote.origin.url", "/a b"), ("extensions.worktreeconfig", "true")]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()))
+        );
+    }
+
+    #[test]
+    fn what_is_written_twice_stands_there_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("config.worktree");
+        fs::write(&file, "[core]\n\tsparseCheckout = true").unwrap();
+        for _ in 0..2 {
+            write_identity(&file, SessionId(0x4f)).unwrap();
+        }
+        let text = fs::read_to_string(&file).unwrap();
+        assert_eq!(text.matches("Agent ses_4f").count(), 1);
+        assert!(text.starts_with("[core]\n\tsparseCheckout = true\n[user]\n"), "{text}");
+    }
+
+    #[test]
+    fn odd_values_are_quoted() {
+        assert_eq!(
+            section("url.a\"b", &[("insteadof", "c\\d\ne")]),
+            "[url \"a\\\"b\"]\n\tinsteadof = \"c\\\\d\\ne\"\n"
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! The facts, one by one. What git or the system does not tell stays `None`.
+
+use std::path::{Path, PathBuf};
+
+use ao_core::SessionId;
+use ao_core::workspace::TreeFacts;
+
+use super::{merged, submodules};
+use crate::config;
+use crate::git::{Git, GitError, Settings};
+
+/// What lies in a git directory while something is under way.
+pub(super) const OPERATIONS: [&str; 8] = [
+    "MERGE_HEAD",
+    "REBASE_HEAD",
+    "rebase-merge",
+    "rebase-apply",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "BISECT_LOG",
+    "sequencer",
+];
+
+/// A tree to be judged, and what is known of it without asking git.
+#[derive(Debug)]
+pub(crate) struct Subject {
+    pub(crate) session: SessionId,
+    pub(crate) path: PathBuf,
+    pub(crate) git_dir: PathBuf,
+    /// Where the objects are that its commits are made of.
+    pub(crate) objects: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) ours: Option<bool>,
+    pub(crate) main_worktree: Option<bool>,
+    pub(crate) process_inside: Option<bool>,
+    pub(crate) own: Own,
+    /// What has its work if that was merged in another form.
+    pub(crate) bases: Vec<String>,
+    pub(crate) elsewhere: Elsewhere,
+}
+
+/// The branches whose only home may be this tree.
+#[derive(Debug, Clone)]
+pub(crate) enum Own {
+    /// Of a worktree: the one it was made with; the one it is on now comes to it.
+    Branch(String),
+    /// Of a clone: all of them, and its tags.
+    All,
+}
+
+/// What keeps commits besides the refs of the tree's own repository.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Elsewhere {
+    /// The objects of the repository that a clone was made from.
+    pub(crate) objects: Option<PathBuf>,
+    pub(crate) commits: Vec<String>,
+}
+
+pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
+    let git = Git::in_tree(&subject.path, &subject.settings);
+    let changes = changes(&git).await.ok();
+    let inside = submodules::look(&git, &subject.settings).await.ok();
+    let both = |found: Option<bool>, inside: Option<bool>| match (found, inside) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (found, inside) => found.and(inside),
+    };
+    let branch = git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok();
+    let own = own_branches(&subject.own, branch.as_ref().and_then(Option::as_deref));
+    let detached = match branch {
+        Some(Some(_)) => Some(false),
+        Some(None) => {
+            let head = ["HEAD".to_owned()];
+            // A clone's branches go along with it, so they keep nothing; they tell all the same that it is on none.
+            beyond(&git, &head, &[], true, &subject.elsewhere).await.ok()
+        }
+        None => None,
+    };
+    let mid_operation = Some(OPERATIONS.iter().any(|name| subject.git_dir.join(name).exists()));
+    TreeFacts {
+        ours: subject.ours,
+        main_worktree: subject.main_worktree,
+        process_inside: subject.process_inside,
+        uncommitted: both(changes.map(|it| it.uncommitted), inside.map(|it| it.uncommitted)),
+        untracked: both(changes.map(|it| it.untracked), inside.map(|it| it.untracked)),
+        stashed: both(stashed(&git, subject, &own).await.ok(), inside.map(|it| it.stashed)),
+        detached,
+        mid_operation: both(mid_operation, inside.map(|it| it.mid_operation)),
+        unpushed: both(unpushed(&git, subject, &own).await.ok(), inside.map(|it| it.unpushed)),
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Changes {
+    pub(super) uncommitted: bool,
+    pub(super) untracked: bool,
+}
+
+pub(super) async fn changes(git: &Git) -> Result<Changes, GitError> {
+    let args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"];
+    let told = git.read(&args).await?;
+    let mut changes = Changes { uncommitted: false, untracked: false };
+    let mut entries = told.split('\0');
+    while let Some(entry) = entries.next() {
+        match entry.as_bytes().first() {
+            Some(b'?') => changes.untracked = true,
+            Some(b'1' | b'u') => changes.uncommitted = true,
+            Some(b'2') => {
+                changes.uncommitted = true;
+                // The old name behind a rename could look like anything.
+                entries.next();
+            }
+            _ => {}
+        }
+    }
+    Ok(changes)
+}
+
+fn own_branches(own: &Own, current: Option<&str>) -> Vec<String> {
+    let Own::Branch(first) = own else { return vec![] };
+    let mut own = vec![first.clone()];
+    own.extend(current.filter(|current| current != first).map(str::to_owned));
+    own
+}
+
+/// Whether a stash was made in this tree. Stashes belong to the repository; who made one tells its author, and on which
+/// branch tells its message, for one that was made under another name.
+async fn stashed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, GitError> {
+    if git.commit("refs/stash").await?.is_none() {
+        return Ok(false);
+    }
+    if matches!(subject.own, Own::All) {
+        return Ok(true);
+    }
+    let told = git.read(&["stash", "list", "--format=%ae %gs"]).await?;
+    let email = config::email(subject.session);
+    Ok(told.lines().any(|line| {
+        let (author, message) = line.split_once(' ').unwrap_or((line, ""));
+        let on = message.strip_prefix("WIP on ").or_else(|| message.strip_prefix("On ")).unwrap_or_default();
+        author == email
+            || own
+                .iter()
+                .any(|branch| on.strip_prefix(branch.as_str()).is_some_and(|rest| rest.starts_with(':')))
+    }))
+}
+
+/// Whether its head or its branches have commits that nothing else keeps, and whose change no base has either.
+async fn unpushed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, GitError> {
+    let tips = tips(git, &subject.own, own).await?;
+    let keeps_branches = matches!(subject.own, Own::Branch(_));
+    if !beyond(git, &tips, own, keeps_branches, &subject.elsewhere).await? {
+        return Ok(false);
+    }
+    let reading = reading(git, &subject.elsewhere);
+    let objects = match &subject.elsewhere.objects {
+        Some(source) => std::env::join_paths([&subject.objects, source]).unwrap_or_default().into(),
+        None => subject.objects.clone(),
+    };
+    for tip in &tips {
+        if !beyond(git, std::slice::from_ref(tip), own, keeps_branches, &subject.elsewhere).await? {
+            continue;
+        }
+        let mut merged = false;
+        for base in &subject.bases {
+            merged = merged || merged::by_content(&reading, &objects, base, tip).await?;
+        }
+        if !merged {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+async fn tips(git: &Git, own: &Own, branches: &[String]) -> Result<Vec<String>, GitError> {
+    let mut tips = vec!["HEAD".to_owned()];
+    if let Own::All = own {
+        let told = git.read(&["for-each-ref", "--format=%(refname)", "refs/heads", "refs/tags"]).await?;
+        tips.extend(told.lines().map(str::to_owned));
+        return Ok(tips);
+    }
+    for branch in branches {
+        let name = format!("refs/heads/{branch}");
+        if git.commit(&name).await?.is_some() {
+            tips.push(name);
+        }
+    }
+    Ok(tips)
+}
+
+/// Whether the tips reach a commit that is kept by no remote's branch, no pull request that was fetched, nothing
+/// elsewhere, and no other branch, if those stay.
+pub(crate) async fn beyond(
+    git: &Git,
+    tips: &[String],
+    left_out: &[String],
+    keeps_branches: bool,
+    elsewhere: &Elsewhere,
+) -> Result<bool, GitError> {
+    let mut args: Vec<String> = vec!["rev-list".into(), "--max-count=1".into()];
+    args.extend(tips.iter().cloned());
+    args.push("--not".into());
+    if keeps_branches {
+        args.extend(left_out.iter().map(|branch| format!("--exclude={branch}")));
+        args.push("--branches".into());
+    }
+    args.extend(["--remotes".into(), "--glob=refs/ao/pull/*".into()]);
+    if elsewhere.commits.is_empty() {
+        return Ok(!git.read(&args).await?.is_empty());
+    }
+    args.extend(["--not".into(), "--stdin".into()]);
+    let kept: String = elsewhere.commits.iter().map(|commit| format!("^{commit}\n")).collect();
+    Ok(!reading(git, elsewhere).read_with(&args, &kept).await?.is_empty())
+}
+
+/// Git that finds the objects of elsewhere too.
+fn reading(git: &Git, elsewhere: &Elsewhere) -> Git {
+    match &elsewhere.objects {
+        Some(objects) => git.with("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
+        None => git.clone(),
+    }
+}
+
+/// Where a repository keeps its objects.
+pub(crate) fn objects_of(common_dir: &Path) -> PathBuf {
+    common_dir.join("objects")
+}

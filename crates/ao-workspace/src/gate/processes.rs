@@ -1,0 +1,133 @@
+//! Whether a process works in a folder.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long git's housekeeping is waited for. It ends by itself, and is no reason to keep a tree.
+const HOUSEKEEPING: Duration = Duration::from_secs(10);
+
+/// Looks for a process that works in the folder. `None` where the system does not tell.
+///
+/// Processes that we may not look at, of other users or with more rights than ours, are passed over: an agent of ours is
+/// none of them. To take them for unknown would keep every tree for ever on nearly any system.
+pub(crate) async fn any_inside(folder: &Path) -> Option<bool> {
+    any_inside_each(vec![folder.to_owned()]).await.pop().flatten()
+}
+
+/// The same for many folders, with one look at all processes.
+pub(crate) async fn any_inside_each(folders: Vec<PathBuf>) -> Vec<Option<bool>> {
+    let unknown = vec![None; folders.len()];
+    // Some thousand small reads from the kernel's memory; still nothing to hold up the others for.
+    tokio::task::spawn_blocking(move || look_patiently(&folders)).await.unwrap_or(unknown)
+}
+
+#[cfg(target_os = "linux")]
+fn look_patiently(folders: &[PathBuf]) -> Vec<Option<bool>> {
+    let resolved: Vec<Option<PathBuf>> = folders.iter().map(|folder| folder.canonicalize().ok()).collect();
+    let mut found = linux::look(&resolved);
+    let keepers: Vec<u32> = found.iter().flatten().flatten().copied().collect();
+    if !keepers.is_empty() && keepers.iter().all(|pid| linux::is_housekeeping(*pid)) {
+        linux::wait_for(&keepers, HOUSEKEEPING);
+        found = linux::look(&resolved);
+    }
+    found.into_iter().map(|inside| inside.map(|pids| !pids.is_empty())).collect()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn look_patiently(folders: &[PathBuf]) -> Vec<Option<bool>> {
+    vec![None; folders.len()]
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::fs;
+    use std::io::ErrorKind;
+    use std::path::{Path, PathBuf};
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{PollFd, PollFlags, poll};
+    use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
+    /// The processes in each folder; `None` for a folder that could not be looked at for certain.
+    pub(super) fn look(folders: &[Option<PathBuf>]) -> Vec<Option<Vec<u32>>> {
+        let mut found: Vec<Option<Vec<u32>>> =
+            folders.iter().map(|folder| folder.as_ref().map(|_| vec![])).collect();
+        let Ok(entries) = fs::read_dir("/proc") else { return vec![None; folders.len()] };
+        for entry in entries.flatten() {
+            let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<u32>().ok()) else {
+                continue;
+            };
+            let Some(places) = places(&entry.path(), pid == std::process::id()) else {
+                // It may have ended meanwhile, and then it is in no folder.
+                if entry.path().exists() {
+                    found.iter_mut().for_each(|found| *found = None);
+                }
+                continue;
+            };
+            for (folder, found) in folders.iter().zip(&mut found) {
+                if let (Some(folder), Some(found)) = (folder, found)
+                    && places.iter().any(|place| place.starts_with(folder))
+                {
+                    found.push(pid);
+                }
+            }
+        }
+        found
+    }
+
+    /// Every path that a process is tied to: where it works, what it has open, what it runs and has mapped. `None` if
+    /// that could not be found out for another reason than a lack of rights.
+    fn places(process: &Path, ourselves: bool) -> Option<Vec<PathBuf>> {
+        let mut places = vec![];
+        for name in ["cwd", "root", "exe"] {
+            match fs::read_link(process.join(name)) {
+                Ok(place) => places.push(place),
+                Err(err) if is_closed(err.kind()) => {}
+                Err(_) => return None,
+            }
+        }
+        // What we have open ourselves are looks of ours, such as this one.
+        if ourselves {
+            return Some(places);
+        }
+        match fs::read_dir(process.join("fd")) {
+            Ok(open) => places.extend(open.flatten().filter_map(|open| fs::read_link(open.path()).ok())),
+            Err(err) if is_closed(err.kind()) => {}
+            Err(_) => return None,
+        }
+        let maps = fs::read(process.join("maps")).unwrap_or_default();
+        let maps = String::from_utf8_lossy(&maps);
+        // The path is the sixth field, and the only one with a slash.
+        let mut mapped: Vec<&str> =
+            maps.lines().filter_map(|line| line.find('/').map(|at| &line[at..])).collect();
+        mapped.dedup();
+        places.extend(mapped.into_iter().map(PathBuf::from));
+        Some(places)
+    }
+
+    /// Whether it is closed to us, or has ended.
+    fn is_closed(kind: ErrorKind) -> bool {
+        matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied)
+    }
+
+    /// Whether a process is the housekeeping that git starts by itself behind a command, and leaves running.
+    pub(super) fn is_housekeeping(pid: u32) -> bool {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        let git =
+            words.next().is_some_and(|name| Path::new(name.as_ref()).file_name() == Some("git".as_ref()));
+        git && words.take(3).any(|word| matches!(word.as_ref(), "maintenance" | "gc" | "repack" | "prune"))
+    }
+
+    /// Waits until these processes have ended, or the time is up.
+    pub(super) fn wait_for(pids: &[u32], limit: Duration) {
+        let end = Instant::now() + limit;
+        for pid in pids {
+            let Some(pid) = Pid::from_raw(pid.cast_signed()) else { continue };
+            let Ok(fd) = pidfd_open(pid, PidfdFlags::empty()) else { continue };
+            let left = end.saturating_duration_since(Instant::now());
+            let left = rustix::event::Timespec::try_from(left).ok();
+            poll(&mut [PollFd::new(&fd, PollFlags::IN)], left.as_ref()).ok();
+        }
+    }
+}

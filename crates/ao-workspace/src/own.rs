@@ -1,0 +1,121 @@
+//! A tree that is shown to be ours, and the only way to change something in one.
+//!
+//! An agent can do anything in its folder: delete `.git`, put another one there, replace the folder by a link. Git would
+//! then work on whatever it finds, and that may be the user's own checkout around the folder. So it is looked, each time,
+//! whether the folder still is what we made, before git is let write there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use ao_core::SessionId;
+
+use crate::error::TreeError;
+use crate::git::{Git, Settings};
+use crate::marker::{Intent, Marker};
+use crate::repository::{Repository, place_of, same};
+
+/// A tree of ours.
+#[derive(Debug)]
+pub(crate) struct OwnTree {
+    pub(crate) path: PathBuf,
+    pub(crate) git_dir: PathBuf,
+    session: SessionId,
+    kind: Kind,
+    git: Git,
+}
+
+/// How its git directory belongs to it. Each has the repository's shared git directory, where a creation notes that it
+/// is under way.
+#[derive(Debug, Clone)]
+pub(crate) enum Kind {
+    Worktree { common_dir: PathBuf },
+    Clone { source: PathBuf },
+}
+
+impl OwnTree {
+    /// A worktree of ours, whole or being made.
+    pub(crate) fn worktree(
+        repository: &Repository,
+        path: &Path,
+        session: SessionId,
+    ) -> Result<OwnTree, TreeError> {
+        let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
+        OwnTree::new(kind, path, session, &repository.settings)
+    }
+
+    /// A clone of ours, whole or being made.
+    pub(crate) fn clone_of(
+        source: &Repository,
+        path: &Path,
+        session: SessionId,
+    ) -> Result<OwnTree, TreeError> {
+        let kind = Kind::Clone { source: source.common_dir.clone() };
+        OwnTree::new(kind, path, session, &source.settings)
+    }
+
+    fn new(kind: Kind, path: &Path, session: SessionId, settings: &Settings) -> Result<OwnTree, TreeError> {
+        let git_dir = shown(&kind, path, session)?;
+        let git = Git::in_tree(path, settings);
+        Ok(OwnTree { path: path.to_owned(), git_dir, session, kind, git })
+    }
+
+    /// For reading.
+    pub(crate) fn git(&self) -> &Git {
+        &self.git
+    }
+
+    /// For writing, once it is seen that the tree is still ours.
+    pub(crate) fn writer(&self) -> Result<Git, TreeError> {
+        let git_dir = shown(&self.kind, &self.path, self.session)?;
+        if git_dir != self.git_dir {
+            return Err(self.strayed("its git directory is another one now"));
+        }
+        Ok(self.git.shown_to_be_ours())
+    }
+
+    fn strayed(&self, why: &'static str) -> TreeError {
+        TreeError::Strayed { path: self.path.clone(), session: self.session, why }
+    }
+}
+
+/// The git directory of a tree, if the tree is the session's.
+fn shown(kind: &Kind, path: &Path, session: SessionId) -> Result<PathBuf, TreeError> {
+    let strayed = |why| TreeError::Strayed { path: path.to_owned(), session, why };
+    let git_dir = git_dir(kind, path).map_err(strayed)?;
+    let common_dir = match kind {
+        Kind::Worktree { common_dir } => common_dir,
+        Kind::Clone { source } => source,
+    };
+    let marked = Marker::read(&git_dir)?.is_some_and(|marker| marker.session == session);
+    let being_made = || Intent::read(common_dir, session).map(|it| it.is_some_and(|it| it.path == path));
+    if marked || being_made()? { Ok(git_dir) } else { Err(strayed("it does not bear the session's mark")) }
+}
+
+/// The git directory that belongs to a tree, or what is wrong with it.
+pub(crate) fn git_dir(kind: &Kind, path: &Path) -> Result<PathBuf, &'static str> {
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_dir() => {}
+        Ok(_) => return Err("its folder was replaced by something else"),
+        Err(_) => return Err("its folder is gone"),
+    }
+    let dot_git = path.join(".git");
+    let Ok(found) = fs::symlink_metadata(&dot_git) else { return Err("its `.git` is gone") };
+    match kind {
+        Kind::Clone { .. } if found.is_dir() => Ok(dot_git),
+        Kind::Worktree { common_dir } if found.is_file() => {
+            let told = fs::read_to_string(&dot_git).unwrap_or_default();
+            let told = told.strip_prefix("gitdir: ").unwrap_or_default().trim_end();
+            let git_dir = path.join(told);
+            let among_worktrees =
+                git_dir.parent().is_some_and(|folder| same(folder, &common_dir.join("worktrees")));
+            if told.is_empty() || !among_worktrees {
+                return Err("its `.git` leads to another repository");
+            }
+            match place_of(&git_dir) {
+                Some(place) if same(&place, path) => Ok(git_dir),
+                _ => Err("its `.git` leads to another worktree"),
+            }
+        }
+        _ => Err("its `.git` was replaced by something else"),
+    }
+}

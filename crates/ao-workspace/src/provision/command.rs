@@ -1,0 +1,132 @@
+//! Running one command of the user's by the user's shell.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::end::Mark;
+use super::error::{ProvisionError, told};
+use super::log::Log;
+
+/// How long to wait, once the shell has ended, for others to let go of its output. What the shell itself has put out is
+/// in the pipe by then; this is for what it does not wait for, such as `> >(tee …)`.
+const DRAIN: Duration = Duration::from_millis(250);
+
+/// What all commands of a workspace have in common.
+#[derive(Debug)]
+pub(super) struct Shell<'a> {
+    pub(super) program: &'a OsStr,
+    pub(super) path: &'a Path,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) mark: Mark,
+    /// For all of them together.
+    pub(super) limit: Duration,
+    pub(super) until: Instant,
+}
+
+impl Shell<'_> {
+    /// Runs a command to its end. If it fails, takes too long, or nobody waits for it any more, everything that it and the
+    /// commands before it have started is ended.
+    pub(super) async fn run(&self, command: &str, log: &mut Log) -> Result<(), ProvisionError> {
+        let begun = Instant::now();
+        say(log, &format!("$ {command}"))?;
+        let (mut child, mut output) = self.spawn(command)?;
+        let guard = self.mark.guard(child.id());
+        let ended = timeout_at(self.until, follow(&mut child, &mut output, log)).await;
+        let took = begun.elapsed().as_secs_f64();
+        let status = match ended {
+            Ok(status) => status?,
+            Err(_) => {
+                guard.end().await.map_err(ProvisionError::NotEnded)?;
+                // It is dead, so this takes the last it had to say, and lets the system forget it.
+                timeout(DRAIN, follow(&mut child, &mut output, log))
+                    .await
+                    .unwrap_or(Ok(ExitStatus::default()))?;
+                say(log, &format!("[ao: took too long, ended after {took:.1} s]"))?;
+                return Err(ProvisionError::TooLong { command: command.to_owned(), limit: self.limit });
+            }
+        };
+        say(log, &format!("[ao: {} after {took:.1} s]", told(status)))?;
+        if status.success() {
+            guard.release();
+            return Ok(());
+        }
+        guard.end().await.map_err(ProvisionError::NotEnded)?;
+        Err(ProvisionError::Ended { command: command.to_owned(), status })
+    }
+
+    fn spawn(&self, command: &str) -> Result<(Child, Receiver), ProvisionError> {
+        let failed = |err| ProvisionError::NoShell { shell: self.program.to_owned(), err };
+        if !self.path.is_dir() {
+            return Err(ProvisionError::file("work in", self.path)(io::ErrorKind::NotFound.into()));
+        }
+        // One pipe for both, so that errors stand where they happened.
+        let (output, input) = io::pipe().map_err(failed)?;
+        let child = Command::new(self.program)
+            .arg("-c")
+            .arg(command)
+            .current_dir(self.path)
+            .env_clear()
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(input.try_clone().map_err(failed)?)
+            .stderr(input)
+            // A group of its own: what a terminal sends to the daemon's group is not meant for it.
+            .process_group(0)
+            .spawn()
+            .map_err(failed)?;
+        Ok((child, Receiver::from_owned_fd(output.into()).map_err(failed)?))
+    }
+}
+
+/// Writes down what comes until the shell has ended. A server that it leaves behind may hold the pipe open for ever, so
+/// the end of the output is not waited for.
+async fn follow(
+    child: &mut Child,
+    output: &mut Receiver,
+    log: &mut Log,
+) -> Result<ExitStatus, ProvisionError> {
+    let mut buffer = vec![0; 64 << 10];
+    let mut open = true;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status.map_err(ProvisionError::file("wait for the shell in", log.path()))?,
+            read = output.read(&mut buffer), if open => open = take(read, &buffer, log)?,
+        }
+    };
+    let rest = async {
+        while open {
+            open = take(output.read(&mut buffer).await, &buffer, log)?;
+        }
+        Ok::<(), ProvisionError>(())
+    };
+    match timeout(DRAIN, rest).await {
+        Ok(drained) => drained?,
+        Err(_) => say(
+            log,
+            "[ao: something was left running and still holds this output; send its output elsewhere, or its next \
+             line will end it]",
+        )?,
+    }
+    Ok(status)
+}
+
+/// Takes what was read, and says whether more can come.
+fn take(read: io::Result<usize>, buffer: &[u8], log: &mut Log) -> Result<bool, ProvisionError> {
+    let read = read.map_err(ProvisionError::file("read the output for", log.path()))?;
+    let path = log.path().to_owned();
+    log.write(&buffer[..read]).map_err(ProvisionError::file("write", path))?;
+    Ok(read > 0)
+}
+
+pub(super) fn say(log: &mut Log, line: &str) -> Result<(), ProvisionError> {
+    let path = log.path().to_owned();
+    log.say(line).map_err(ProvisionError::file("write", path))
+}

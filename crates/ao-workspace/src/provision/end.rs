@@ -1,0 +1,218 @@
+//! Ending all that the commands of a workspace have started.
+
+use std::io;
+use std::path::Path;
+use std::time::Duration;
+
+use ao_core::SessionId;
+use ao_ports::environment::SESSION;
+
+/// The workspace that a command of ours makes ready or puts in order. By this and by the session, whatever it starts is
+/// known again: daemons that have left the group, and what an earlier run of ours has left behind. Only such commands may
+/// carry it, and never an agent: the next set-up would end it.
+pub(super) const SETUP: &str = "AO_SETUP";
+
+/// How to know the processes of a workspace's commands.
+#[derive(Debug, Clone)]
+pub(super) struct Mark {
+    #[cfg_attr(
+        not(target_os = "linux"),
+        expect(dead_code, reason = "only Linux shows what others were started with")
+    )]
+    entries: [Vec<u8>; 2],
+    /// The shell that runs now; its group has its number.
+    leader: Option<Leader>,
+    grace: Duration,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Leader {
+    pid: i32,
+    #[cfg(target_os = "linux")]
+    start: u64,
+}
+
+impl Mark {
+    pub(super) fn new(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
+        let entries = [
+            format!("{SESSION}={session}").into_bytes(),
+            [SETUP.as_bytes(), b"=", workspace.as_os_str().as_encoded_bytes()].concat(),
+        ];
+        Mark { entries, leader: None, grace }
+    }
+
+    /// Ends everything that is found, and returns when nothing is left.
+    pub(super) async fn end(self) -> io::Result<()> {
+        tokio::task::spawn_blocking(move || system::end(&self)).await.map_err(io::Error::other)?
+    }
+
+    /// Ends everything as well if it is dropped before it is told that there is no need.
+    pub(super) fn guard(&self, pid: Option<u32>) -> Guard {
+        let pid = pid.and_then(|pid| i32::try_from(pid).ok());
+        Guard { mark: Some(Mark { leader: pid.and_then(system::leader), ..self.clone() }) }
+    }
+}
+
+/// While a command runs, somebody may lose interest in it; then it is not to go on behind everybody's back.
+#[derive(Debug)]
+pub(super) struct Guard {
+    mark: Option<Mark>,
+}
+
+impl Guard {
+    /// The command has ended; what it left running may go on.
+    pub(super) fn release(mut self) {
+        self.mark = None;
+    }
+
+    pub(super) async fn end(mut self) -> io::Result<()> {
+        match self.mark.take() {
+            Some(mark) => mark.end().await,
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        let Some(mark) = self.mark.take() else { return };
+        // A thread, because nobody can wait in here and the grace may be long. If we end before it does, the next set-up
+        // or teardown of this workspace finds what is left.
+        let ending = std::thread::Builder::new().name("ao-end-commands".into());
+        // Without a thread there is nothing more to be done, and nobody to tell.
+        let _ = ending.spawn(move || system::end(&mark));
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod system {
+    use std::fs;
+    use std::io::{self, ErrorKind};
+    use std::os::fd::OwnedFd;
+    use std::time::{Duration, Instant};
+
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+
+    use super::{Leader, Mark};
+
+    /// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
+    const ROUNDS: usize = 20;
+    /// How long a killed process may take to go.
+    const KILLED: Duration = Duration::from_secs(2);
+
+    #[derive(Debug, Clone, Copy)]
+    struct Process {
+        pid: i32,
+        group: i32,
+        start: u64,
+    }
+
+    pub(super) fn leader(pid: i32) -> Option<Leader> {
+        read(pid).map(|process| Leader { pid, start: process.start })
+    }
+
+    pub(super) fn end(mark: &Mark) -> io::Result<()> {
+        wait(signal(&find(mark)?, Signal::TERM), mark.grace)?;
+        for _ in 0..ROUNDS {
+            let left = find(mark)?;
+            if left.is_empty() {
+                return Ok(());
+            }
+            wait(signal(&left, Signal::KILL), KILLED)?;
+        }
+        let left: Vec<String> = find(mark)?.iter().map(|process| process.pid.to_string()).collect();
+        Err(io::Error::other(format!("they were killed and are still there: {}", left.join(", "))))
+    }
+
+    /// By the environment, because a daemon leaves the group; by the group, because a program may clear its environment.
+    fn find(mark: &Mark) -> io::Result<Vec<Process>> {
+        let ourselves = i32::try_from(std::process::id()).ok();
+        let all: Vec<Process> = fs::read_dir("/proc")?
+            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+            .filter(|pid| Some(*pid) != ourselves)
+            .filter_map(read)
+            .collect();
+        let group = mark.leader.filter(|leader| {
+            // While the group has members, the kernel gives its number to nobody else.
+            let now = all.iter().find(|process| process.pid == leader.pid);
+            now.is_none_or(|now| now.start == leader.start)
+        });
+        let in_group = |process: &Process| group.is_some_and(|leader| leader.pid == process.group);
+        Ok(all.iter().filter(|process| in_group(process) || carries(process.pid, mark)).copied().collect())
+    }
+
+    fn carries(pid: i32, mark: &Mark) -> bool {
+        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
+        let has = |entry: &Vec<u8>| environment.split(|byte| *byte == 0).any(|known| known == entry);
+        mark.entries.iter().all(has)
+    }
+
+    /// A process that lives.
+    fn read(pid: i32) -> Option<Process> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name stands in brackets and may hold anything, brackets too.
+        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
+        let ended = matches!(*fields.first()?, "Z" | "X");
+        let (group, start) = (fields.get(2)?.parse().ok()?, fields.get(19)?.parse().ok()?);
+        (!ended).then_some(Process { pid, group, start })
+    }
+
+    /// Sends a signal through a handle to each that is still the one that was seen.
+    fn signal(processes: &[Process], signal: Signal) -> Vec<OwnedFd> {
+        let handle = |process: &Process| {
+            let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
+            read(process.pid).filter(|now| now.start == process.start)?;
+            // It may end of itself meanwhile. Whether all are gone is found out afterwards.
+            pidfd_send_signal(&pidfd, signal).ok()?;
+            Some(pidfd)
+        };
+        processes.iter().filter_map(handle).collect()
+    }
+
+    /// Waits until all have ended, or the time is over.
+    fn wait(mut processes: Vec<OwnedFd>, at_most: Duration) -> io::Result<()> {
+        let until = Instant::now() + at_most;
+        while !processes.is_empty() {
+            let left = until.saturating_duration_since(Instant::now());
+            let left = Timespec::try_from(left).map_err(|_| ErrorKind::InvalidInput)?;
+            let mut ends: Vec<PollFd<'_>> =
+                processes.iter().map(|pidfd| PollFd::new(pidfd, PollFlags::IN)).collect();
+            if poll(&mut ends, Some(&left))? == 0 {
+                break;
+            }
+            let ended: Vec<bool> = ends.iter().map(|end| !end.revents().is_empty()).collect();
+            let mut ended = ended.into_iter();
+            processes.retain(|_| !ended.next().unwrap_or(false));
+        }
+        Ok(())
+    }
+}
+
+/// Where the system does not tell what a process was started with, its group is all there is to go by.
+#[cfg(not(target_os = "linux"))]
+mod system {
+    use std::io;
+
+    use rustix::io::Errno;
+    use rustix::process::{Pid, Signal, kill_process_group};
+
+    use super::{Leader, Mark};
+
+    pub(super) fn leader(pid: i32) -> Option<Leader> {
+        Some(Leader { pid })
+    }
+
+    pub(super) fn end(mark: &Mark) -> io::Result<()> {
+        let Some(group) = mark.leader.and_then(|leader| Pid::from_raw(leader.pid)) else { return Ok(()) };
+        let gone = |sent: Result<(), Errno>| matches!(sent, Err(Errno::SRCH | Errno::PERM));
+        if gone(kill_process_group(group, Signal::TERM)) {
+            return Ok(());
+        }
+        std::thread::sleep(mark.grace);
+        match kill_process_group(group, Signal::KILL) {
+            Err(err) if !gone(Err(err)) => Err(err.into()),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! What can go wrong when a workspace is made ready, and what to do then.
+
+use std::error::Error;
+use std::ffi::OsString;
+use std::io;
+use std::path::PathBuf;
+use std::process::ExitStatus;
+use std::time::Duration;
+
+use ao_ports::RuntimeError;
+
+use crate::git::GitError;
+
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProvisionError {
+    #[error(
+        "`{path}` is not a path inside the repository; write it relative to the repository's root, without `..`"
+    )]
+    Outside { path: String },
+    #[error(
+        "`{path}` belongs to git or to ao and cannot be shared with a workspace; take it out of the project's settings"
+    )]
+    Reserved { path: String },
+    #[error("`{path}` leads out of the repository through a link; name a path that is in it")]
+    LeadsOut { path: String },
+    #[error("the shell `{}` could not be started; set AO_SHELL to one that can", .shell.display())]
+    NoShell {
+        shell: OsString,
+        #[source]
+        err: io::Error,
+    },
+    #[error("`{command}` {}", told(*.status))]
+    Ended { command: String, status: ExitStatus },
+    #[error(
+        "`{command}` was ended because the commands may take {} s together; make them faster, or give them more time",
+        .limit.as_secs_f64()
+    )]
+    TooLong { command: String, limit: Duration },
+    #[error("failed to {what} `{}`", .path.display())]
+    File {
+        what: &'static str,
+        path: PathBuf,
+        #[source]
+        err: io::Error,
+    },
+    #[error("what the commands left running could not be ended")]
+    NotEnded(#[source] io::Error),
+    #[error(transparent)]
+    Environment(#[from] RuntimeError),
+    #[error(transparent)]
+    Git(#[from] GitError),
+}
+
+impl ProvisionError {
+    pub(super) fn file(
+        what: &'static str,
+        path: impl Into<PathBuf>,
+    ) -> impl FnOnce(io::Error) -> ProvisionError {
+        let path = path.into();
+        move |err| ProvisionError::File { what, path, err }
+    }
+
+    /// The whole chain in one line, as a port carries words.
+    pub(super) fn told(&self) -> String {
+        let mut text = self.to_string();
+        let mut next = self.source();
+        while let Some(cause) = next {
+            text = format!("{text}: {cause}");
+            next = cause.source();
+        }
+        text
+    }
+}
+
+/// How a command came to its end.
+pub(super) fn told(status: ExitStatus) -> String {
+    use std::os::unix::process::ExitStatusExt;
+
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}

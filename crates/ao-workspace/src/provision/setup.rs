@@ -1,0 +1,197 @@
+//! The whole way of a set-up and of a teardown.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use ao_core::effect::SetUpPlan;
+use ao_core::setup::Environment;
+use ao_core::{Attempt, SessionId};
+use ao_ports::WorkspaceError;
+use ao_ports::environment::{Wanted, compose};
+use tokio::time::Instant;
+
+use super::command::{Shell, say};
+use super::end::{Mark, SETUP};
+use super::error::ProvisionError;
+use super::find;
+use super::hide::{self, GitDirs};
+use super::log::Log;
+use super::options::Options;
+use super::put::{Places, put_all};
+use crate::git::Git;
+
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+/// Where a set-up script finds the main checkout.
+const REPOSITORY: &str = "AO_REPOSITORY";
+
+/// Makes a workspace ready. Can be repeated, and then begins anew.
+pub async fn set_up(
+    options: &Options,
+    session: SessionId,
+    attempt: Attempt,
+    plan: &SetUpPlan,
+) -> Result<(), WorkspaceError> {
+    if plan.setup.is_empty() {
+        return Ok(());
+    }
+    let mut log = open(options, &options.setup_log(session))?;
+    let run = Run { options, session, attempt, path: Path::new(&plan.path), timeout: plan.setup.timeout };
+    match run.set_up(plan, &mut log).await {
+        Ok(()) => Ok(()),
+        Err(err) => {
+            let (why, tail) = give_up(&err, &mut log);
+            Err(WorkspaceError::SetupFailed { why, log: log.path().display().to_string(), tail })
+        }
+    }
+}
+
+/// Runs commands in a workspace that is about to go, and ends whatever they left running.
+pub async fn teardown(
+    options: &Options,
+    session: SessionId,
+    path: &Path,
+    commands: &[String],
+    timeout: Duration,
+) -> Result<(), WorkspaceError> {
+    if commands.is_empty() {
+        return Ok(());
+    }
+    let mut log = open(options, &options.teardown_log(session))?;
+    // No agent runs any more, so this belongs to no attempt of one.
+    let run = Run { options, session, attempt: Attempt::default(), path, timeout };
+    match run.teardown(commands, &mut log).await {
+        Ok(()) => Ok(()),
+        Err(err) => {
+            let (why, tail) = give_up(&err, &mut log);
+            let log = log.path().display();
+            Err(WorkspaceError::Failed(format!("the teardown failed: {why}; the log is `{log}`\n{tail}")))
+        }
+    }
+}
+
+struct Run<'a> {
+    options: &'a Options,
+    session: SessionId,
+    attempt: Attempt,
+    path: &'a Path,
+    timeout: Duration,
+}
+
+impl Run<'_> {
+    async fn set_up(&self, plan: &SetUpPlan, log: &mut Log) -> Result<(), ProvisionError> {
+        // Before anything is touched: an earlier run that was cut off may still be at it.
+        self.mark().end().await.map_err(ProvisionError::NotEnded)?;
+        let root = root(Path::new(&plan.repository)).await?;
+        if !plan.setup.include.is_empty() || !plan.setup.symlinks.is_empty() {
+            for line in self.fill(&root, plan).await? {
+                say(log, &format!("[ao: {line}]"))?;
+            }
+        }
+        let ports = plan.ports.iter().map(|(name, port)| (name.clone(), port.to_string()));
+        let mut set: BTreeMap<String, String> = plan.environment.set.clone();
+        set.extend(ports);
+        set.insert(REPOSITORY.into(), root.display().to_string());
+        let environment = Environment { set, ..plan.environment.clone() };
+        self.run(&plan.setup.post_create, environment, log).await
+    }
+
+    async fn teardown(&self, commands: &[String], log: &mut Log) -> Result<(), ProvisionError> {
+        self.mark().end().await.map_err(ProvisionError::NotEnded)?;
+        self.run(commands, Environment::default(), log).await?;
+        // Its folder goes now, so nothing may go on in it.
+        self.mark().end().await.map_err(ProvisionError::NotEnded)
+    }
+
+    /// Puts files and links into the workspace, and returns what is to be told of it.
+    async fn fill(&self, root: &Path, plan: &SetUpPlan) -> Result<Vec<String>, ProvisionError> {
+        let mut tell = Vec::new();
+        let wishes = find::wishes(root, &plan.setup, &mut tell).await?;
+        let paths: Vec<String> = wishes.iter().map(|wish| wish.path.clone()).collect();
+        let tracked = hide::tracked(self.path, &paths).await?;
+        let dirs = GitDirs::of(self.path).await?;
+        let (root_dir, workspace, git_dir) = (root.to_owned(), self.path.to_owned(), dirs.own.clone());
+        let putting = tokio::task::spawn_blocking(move || {
+            let places = Places { root: &root_dir, workspace: &workspace, git_dir: &git_dir };
+            put_all(&places, &wishes, &tracked, &mut tell).map(|record| (record, tell))
+        });
+        let (record, mut tell) = putting
+            .await
+            .map_err(|err| ProvisionError::file("fill", self.path)(std::io::Error::other(err)))??;
+        let paths: Vec<String> = record.paths.into_keys().collect();
+        hide::hide(root, self.path, &dirs, &paths).await?;
+        if !paths.is_empty() {
+            tell.push(format!("from the main checkout: {}", paths.join(", ")));
+        }
+        Ok(tell)
+    }
+
+    async fn run(
+        &self,
+        commands: &[String],
+        mut environment: Environment,
+        log: &mut Log,
+    ) -> Result<(), ProvisionError> {
+        environment.set.insert(SETUP.into(), self.path.display().to_string());
+        // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
+        environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());
+        let wanted = Wanted {
+            session: self.session,
+            attempt: self.attempt,
+            pass: &environment.pass,
+            set: &environment.set,
+            secrets: &environment.secrets,
+        };
+        let composed = compose(wanted, std::env::vars_os())?;
+        log.keep_out(secrets(&environment, &composed));
+        let shell = Shell {
+            program: &self.options.shell,
+            path: self.path,
+            environment: composed,
+            mark: self.mark(),
+            limit: self.timeout,
+            // A limit that no clock can hold is none that anybody would live to see.
+            until: Instant::now() + self.timeout.min(YEAR),
+        };
+        for command in commands {
+            shell.run(command, log).await?;
+        }
+        Ok(())
+    }
+
+    fn mark(&self) -> Mark {
+        Mark::new(self.session, self.path, self.options.grace)
+    }
+}
+
+/// The values of the secrets as they were looked up.
+fn secrets<'a>(
+    environment: &'a Environment,
+    composed: &'a [(OsString, OsString)],
+) -> impl Iterator<Item = (&'a str, &'a [u8])> {
+    environment.secrets.iter().filter_map(|secret| {
+        let (_, value) = composed.iter().rev().find(|(name, _)| *name == *secret.name)?;
+        Some((secret.name.as_str(), value.as_encoded_bytes()))
+    })
+}
+
+/// The root of the main checkout, without links in it.
+async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
+    let root = Git::plain(repository).read(&["rev-parse", "--show-toplevel"]).await?;
+    Path::new(&root).canonicalize().map_err(ProvisionError::file("find", root))
+}
+
+fn open(options: &Options, path: &Path) -> Result<Log, WorkspaceError> {
+    Log::create(path, options.log_limit)
+        .map_err(|err| WorkspaceError::Failed(ProvisionError::file("make the log", path)(err).told()))
+}
+
+/// What went wrong, and the end of the log, in which it stands as well.
+fn give_up(err: &ProvisionError, log: &mut Log) -> (String, String) {
+    let tail = log.tail();
+    let why = log.redacted(&err.told());
+    // That the log cannot be written may be the very reason.
+    let _ = log.say(&format!("[ao: gave up: {why}]"));
+    (why, tail)
+}

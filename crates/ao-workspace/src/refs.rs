@@ -1,0 +1,126 @@
+//! Refs, read from the files that git keeps them in.
+//!
+//! A git process costs more than all the files together that a new worktree has to look at. The layout is git's
+//! documented one (gitrepository-layout(5)). Where it is another one, such as a reftable, git is asked.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+/// The commit that a ref names, if there is such a ref. `None` if the files do not tell, and git has to.
+pub(crate) fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
+    if !has_plain_files(common_dir) || !is_plain(name) {
+        return None;
+    }
+    match fs::read_to_string(common_dir.join(name)) {
+        // A symbolic ref is nothing that we make; git knows where it leads.
+        Ok(text) => is_id(text.trim_end()).then(|| Some(text.trim_end().to_owned())),
+        // Git writes the packed file before it takes a loose one away, so one of the two always has it.
+        Err(err)
+            if matches!(
+                err.kind(),
+                ErrorKind::NotFound | ErrorKind::IsADirectory | ErrorKind::NotADirectory
+            ) =>
+        {
+            packed(common_dir, name)
+        }
+        Err(_) => None,
+    }
+}
+
+/// Where a head stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Head {
+    /// Without `refs/heads/`.
+    Branch(String),
+    Detached(String),
+}
+
+/// The head of a git directory. `None` if the file does not tell.
+pub(crate) fn head(common_dir: &Path, git_dir: &Path) -> Option<Head> {
+    if !has_plain_files(common_dir) {
+        return None;
+    }
+    let text = fs::read_to_string(git_dir.join("HEAD")).ok()?;
+    let text = text.trim_end();
+    match text.strip_prefix("ref: ") {
+        Some(name) => name.strip_prefix("refs/heads/").map(|branch| Head::Branch(branch.to_owned())),
+        None => is_id(text).then(|| Head::Detached(text.to_owned())),
+    }
+}
+
+/// Whether refs are in the files that they have always been in.
+fn has_plain_files(common_dir: &Path) -> bool {
+    !common_dir.join("reftable").exists()
+}
+
+/// Whether a name is a full one and cannot lead out of the folder of refs.
+fn is_plain(name: &str) -> bool {
+    name.starts_with("refs/")
+        && name.split('/').all(|part| !part.is_empty() && !part.starts_with('.') && !part.ends_with(".lock"))
+}
+
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn packed(common_dir: &Path, name: &str) -> Option<Option<String>> {
+    let text = match fs::read_to_string(common_dir.join("packed-refs")) {
+        Ok(text) => text,
+        Err(err) if err.kind() == ErrorKind::NotFound => return Some(None),
+        Err(_) => return None,
+    };
+    Some(text.lines().find_map(|line| {
+        let (id, packed) = line.split_once(' ')?;
+        (packed == name && is_id(id)).then(|| id.to_owned())
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "0123456789012345678901234567890123456789";
+    const OTHER: &str = "9876543210987654321098765432109876543210";
+
+    fn repository() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().unwrap();
+        fs::create_dir_all(dir.path().join("refs/heads/agent")).unwrap();
+        fs::write(dir.path().join("refs/heads/main"), format!("{ID}\n")).unwrap();
+        fs::write(dir.path().join("refs/heads/linked"), "ref: refs/heads/main\n").unwrap();
+        let packed = format!(
+            "# pack-refs with: peeled\n{OTHER} refs/heads/main\n{OTHER} refs/heads/agent\n{OTHER} refs/tags/v1\n^{ID}\n"
+        );
+        fs::write(dir.path().join("packed-refs"), packed).unwrap();
+        dir
+    }
+
+    #[test]
+    fn a_loose_ref_wins_over_a_packed_one() {
+        let dir = repository();
+        assert_eq!(find(dir.path(), "refs/heads/main"), Some(Some(ID.into())));
+        assert_eq!(find(dir.path(), "refs/heads/agent"), Some(Some(OTHER.into())), "its folder is left over");
+        assert_eq!(find(dir.path(), "refs/heads/none"), Some(None));
+        assert_eq!(find(dir.path(), "refs/heads/main/below"), Some(None));
+    }
+
+    #[test]
+    fn what_the_files_do_not_tell_is_left_to_git() {
+        let dir = repository();
+        assert_eq!(find(dir.path(), "refs/heads/linked"), None);
+        assert_eq!(find(dir.path(), "refs/heads/../../secret"), None);
+        assert_eq!(find(dir.path(), "HEAD"), None);
+        fs::create_dir(dir.path().join("reftable")).unwrap();
+        assert_eq!(find(dir.path(), "refs/heads/main"), None);
+        assert_eq!(head(dir.path(), dir.path()), None);
+    }
+
+    #[test]
+    fn a_head_is_on_a_branch_or_on_a_commit() {
+        let dir = repository();
+        fs::write(dir.path().join("HEAD"), "ref: refs/heads/agent/x\n").unwrap();
+        assert_eq!(head(dir.path(), dir.path()), Some(Head::Branch("agent/x".into())));
+        fs::write(dir.path().join("HEAD"), format!("{ID}\n")).unwrap();
+        assert_eq!(head(dir.path(), dir.path()), Some(Head::Detached(ID.into())));
+    }
+}

@@ -1,0 +1,61 @@
+//! Working in a worktree that somebody else made. It stays theirs: nothing is set up in it, and it is never removed.
+
+use std::path::{Path, PathBuf};
+
+use ao_core::SessionId;
+use ao_ports::Made;
+
+use crate::error::TreeError;
+use crate::marker::{Adopted, Marker};
+use crate::own::{Kind, git_dir};
+use crate::repository::{Repository, at, same};
+
+/// Notes that a session works there, so that no other one does. The caller holds the repository's queue.
+pub(super) async fn adopt(
+    repository: &Repository,
+    session: SessionId,
+    path: &str,
+) -> Result<Made, TreeError> {
+    let path = Path::new(path);
+    let no = |why: &str| TreeError::NotAdoptable { path: path.to_owned(), why: why.to_owned() };
+    if same(path, &repository.root) {
+        return Err(no("it is the repository's main checkout, which is yours; make a worktree of it first"));
+    }
+    let place = path.canonicalize().map_err(|_| no("there is no such folder"))?;
+    let git_dir = own_git_dir(repository, &place)
+        .map_err(|why| no(&format!("it is no worktree of `{}` ({why})", repository.root.display())))?;
+    let owner = Marker::read(&git_dir)?.map(|marker| marker.session);
+    let user = Adopted::read(&git_dir)?;
+    if let Some(other) = owner.or(user.as_ref().map(|user| user.session))
+        && (other != session || owner.is_some())
+    {
+        return Err(no(&format!("it is the worktree of {other}; go on with that session, or end it first")));
+    }
+    let base = match user {
+        Some(user) => user.base,
+        None => {
+            let listed = repository.worktrees().await?;
+            let head = match at(&listed, &place) {
+                Some(listed) => repository.head_of(listed).await?,
+                None => None,
+            };
+            let base = head.ok_or_else(|| no("its head stands on no commit"))?;
+            Adopted { session, base: base.clone() }.write(&git_dir)?;
+            base
+        }
+    };
+    Ok(Made { path: place.display().to_string(), base, as_found: true })
+}
+
+/// Lets go of a worktree that the session has used.
+pub(super) fn release(repository: &Repository, session: SessionId, path: &Path) -> Result<(), TreeError> {
+    let Some(git_dir) = repository.git_dir_of(path) else { return Ok(()) };
+    if Adopted::read(&git_dir)?.is_some_and(|user| user.session == session) {
+        Adopted::clear(&git_dir)?;
+    }
+    Ok(())
+}
+
+fn own_git_dir(repository: &Repository, path: &Path) -> Result<PathBuf, &'static str> {
+    git_dir(&Kind::Worktree { common_dir: repository.common_dir.clone() }, path)
+}

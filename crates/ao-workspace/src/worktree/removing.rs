@@ -1,0 +1,92 @@
+//! A removal that fails half-way is taken back.
+//!
+//! `git worktree remove` deletes the files first and the worktree's entry in any case, even if the files would not go.
+//! What is left then is a folder that nobody knows any more, and nobody could judge. So the entry is kept aside meanwhile,
+//! by hard links, and put back if the folder is still there.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use ao_core::SessionId;
+
+use crate::error::TreeError;
+use crate::own::OwnTree;
+use crate::repository::{Repository, place_of};
+
+/// Keeps the entry of a worktree aside.
+pub(super) fn begin(repository: &Repository, session: SessionId, git_dir: &Path) -> Result<(), TreeError> {
+    let aside = aside(repository, session);
+    let failed = || TreeError::file("keep aside what git knows of the worktree, in", &aside);
+    discard(&aside).map_err(failed())?;
+    let partial = aside.with_extension("partial");
+    discard(&partial).map_err(failed())?;
+    link_all(git_dir, &partial).map_err(failed())?;
+    // The name is needed to put it back where git looks for it.
+    let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    fs::write(partial.join(NAME), name).map_err(failed())?;
+    fs::rename(&partial, &aside).map_err(failed())
+}
+
+/// Forgets what was kept aside: the folder is gone.
+pub(super) fn done(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+    let aside = aside(repository, session);
+    discard(&aside).map_err(TreeError::file("remove", &aside))
+}
+
+/// Puts a worktree back that a removal has left half-way, whole but for what git ignores. Does nothing if there is none.
+pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+    let aside = aside(repository, session);
+    let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
+    let git_dir = repository.common_dir.join("worktrees").join(name);
+    let Some(place) = place_of(&aside) else { return done(repository, session) };
+    if place.symlink_metadata().is_err() {
+        return done(repository, session);
+    }
+    let failed = || TreeError::file("put back what git knows of the worktree, in", &git_dir);
+    if !git_dir.exists() {
+        fs::create_dir_all(repository.common_dir.join("worktrees")).map_err(failed())?;
+        fs::remove_file(aside.join(NAME)).map_err(failed())?;
+        fs::rename(&aside, &git_dir).map_err(failed())?;
+    }
+    let dot_git = place.join(".git");
+    if dot_git.symlink_metadata().is_err() {
+        let text = format!("gitdir: {}\n", git_dir.display());
+        fs::write(&dot_git, text).map_err(TreeError::file("write", &dot_git))?;
+    }
+    let tree = OwnTree::worktree(repository, &place, session)?;
+    // Only what is missing: what is there may have been written by somebody since.
+    let args =
+        ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "checkout-index", "--all", "--quiet"];
+    // It ends with a failure for each file that is there, which is as it should be.
+    tree.writer()?.write(&args).await.ok();
+    done(repository, session)
+}
+
+const NAME: &str = "ao-name";
+
+fn aside(repository: &Repository, session: SessionId) -> PathBuf {
+    repository.common_dir.join("ao").join("removing").join(session.to_string())
+}
+
+fn discard(folder: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
+    }
+}
+
+/// The same folder once more, by links: git replaces its files and never writes into them.
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            link_all(&entry.path(), &to)?;
+        } else if fs::hard_link(entry.path(), &to).is_err() {
+            fs::copy(entry.path(), &to)?;
+        }
+    }
+    Ok(())
+}

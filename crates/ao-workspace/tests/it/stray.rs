@@ -1,0 +1,91 @@
+//! A tree that is no longer what it was is seen, and nothing is written where it should be.
+
+use std::fs;
+use std::process::Command;
+
+use ao_core::Attempt;
+use ao_ports::Workspace;
+
+use crate::support::{Repo, SESSION, git};
+
+/// acceptance: W7
+#[tokio::test]
+async fn a_head_that_leaves_its_branch_is_told_but_a_rebase_is_not() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    let order = repo.order(&tree.path);
+    repo.commit("fix.txt", "otherwise\n");
+    let rebase = Command::new("git").args(["rebase", "main"]).current_dir(&tree.path).output().unwrap();
+    assert!(!rebase.status.success(), "it stops at the conflict");
+    let there = repo.worktrees.whereabouts(&order).await;
+    assert_eq!((there.branch.as_deref(), &there.wrong[..]), (Some("agent/fix"), &[][..]));
+    tree.git(&["rebase", "--abort"]);
+    tree.git(&["branch", "-m", "renamed"]);
+    let there = repo.worktrees.whereabouts(&order).await;
+    assert_eq!(there.wrong, ["the branch `renamed` is checked out instead of `agent/fix`"]);
+}
+
+/// acceptance: W7
+#[tokio::test]
+async fn a_folder_that_was_replaced_is_told_and_nothing_is_written_there() {
+    let outside = tempfile::tempdir().unwrap();
+    type Damage = fn(&std::path::Path, &std::path::Path);
+    let damages: [(&str, Damage); 4] = [
+        ("its `.git` is gone", |tree, _| fs::remove_file(tree.join(".git")).unwrap()),
+        ("its `.git` was replaced by something else", |tree, _| {
+            fs::remove_file(tree.join(".git")).unwrap();
+            git(tree, &["init", "--quiet"]);
+        }),
+        ("its `.git` leads to another repository", |tree, outside| {
+            git(outside, &["init", "--quiet"]);
+            fs::write(tree.join(".git"), format!("gitdir: {}/.git\n", outside.display())).unwrap();
+        }),
+        ("its folder was replaced by something else", |tree, outside| {
+            fs::remove_dir_all(tree).unwrap();
+            std::os::unix::fs::symlink(outside, tree).unwrap();
+        }),
+    ];
+    for (wrong, damage) in damages {
+        let repo = Repo::new();
+        repo.commit(".gitignore", "secret.txt\n");
+        repo.write("secret.txt", "the user's own");
+        let tree = repo.worked().await;
+        fs::write(outside.path().join("secret.txt"), "somebody else's").unwrap();
+        damage(&tree.path, outside.path());
+        let order = repo.order(&tree.path);
+        assert_eq!(repo.worktrees.whereabouts(&order).await.wrong, [wrong]);
+
+        let told = repo.worktrees.clean(&order).await.unwrap_err().to_string();
+        assert!(
+            told.contains("is no longer the tree that was made for ses_4f") && told.contains(wrong),
+            "{told}"
+        );
+        let removal = repo.worktrees.remove(&order).await;
+        assert!(matches!(removal, Ok(ao_ports::Removal::Kept { .. })), "{wrong}: {removal:?}");
+        let again = repo.worktrees.create(SESSION, Attempt(2), &repo.plan("fix")).await;
+        assert!(again.unwrap_err().to_string().contains(wrong), "an agent is not started there again");
+        assert!(
+            repo.path().join("secret.txt").exists() && outside.path().join("secret.txt").exists(),
+            "{wrong}"
+        );
+        assert_eq!(repo.git(&["status", "--porcelain"]), "", "{wrong}");
+        assert_eq!(repo.git(&["log", "-1", "--format=%s"]), ".gitignore", "{wrong}");
+    }
+}
+
+/// A creation that was cut off is not gone on with in a folder that has been tampered with since.
+#[tokio::test]
+async fn files_are_put_only_where_the_intent_says() {
+    let repo = Repo::new();
+    crate::support::half_made(&repo, "no files").await;
+    let tree = repo.path().join(".worktrees/fix");
+    repo.write("README.md", "the user's change\n");
+    fs::remove_file(tree.join(".git")).unwrap();
+    let told = repo.create("fix").await.unwrap_err().to_string();
+    assert!(told.contains("its `.git` is gone"), "{told}");
+    assert_eq!(
+        repo.git(&["status", "--porcelain"]),
+        "M README.md",
+        "git would have reset the checkout around it"
+    );
+}

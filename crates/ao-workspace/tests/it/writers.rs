@@ -1,0 +1,185 @@
+//! Trees that something still writes in, or works in by another way than standing in it.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use ao_core::workspace::KeepReason;
+use ao_ports::{Removal, Workspace};
+
+use crate::support::Repo;
+
+/// Ends the process with the test, however that ends.
+struct Running(Child);
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
+/// Writes files into an ignored folder over and over, by their path alone, until it is dropped. A thread of this process:
+/// the gate passes over what we have open ourselves, so it is git that comes upon the files.
+struct Writer {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    fn new(folder: PathBuf) -> Writer {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, first) = (stop.clone(), folder.join("0"));
+        let thread = std::thread::spawn(move || {
+            for number in 0.. {
+                if stopped.load(Ordering::Relaxed) {
+                    return;
+                }
+                if File::create(folder.join(number.to_string())).is_err() {
+                    fs::create_dir_all(&folder).ok();
+                }
+            }
+        });
+        until("the writer has begun", || first.exists() || first.parent().is_some_and(Path::exists));
+        Writer { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.take().map(JoinHandle::join);
+    }
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < end, "it never came to be: {what}");
+        std::thread::yield_now();
+    }
+}
+
+/// acceptance: W4
+#[tokio::test]
+async fn a_removal_under_a_writer_fails_cleanly_and_a_later_one_succeeds() {
+    // A writer that is held up for long enough by the system loses the race, and then there is nothing to see.
+    for _ in 0..50 {
+        if fails_cleanly().await {
+            return;
+        }
+    }
+    panic!("no removal ever came upon the writer");
+}
+
+async fn fails_cleanly() -> bool {
+    let repo = Repo::new();
+    repo.commit(".gitignore", "target/\n");
+    let tree = repo.merged().await;
+    let tip = tree.git(&["rev-parse", "HEAD"]);
+    let writing = Writer::new(tree.path.join("target"));
+    match repo.worktrees.remove(&repo.order(&tree.path)).await {
+        Ok(Removal::Removed { .. }) => return false,
+        Ok(Removal::Kept { reasons }) => panic!("{reasons:?}"),
+        Err(err) => {
+            let told = err.to_string();
+            assert!(told.contains("because something still writes in it"), "{told}");
+        }
+    }
+    assert_eq!(tree.git(&["rev-parse", "agent/fix"]), tip);
+    assert_eq!(tree.git(&["status", "--porcelain"]), "", "it is whole");
+    assert!(tree.path.join("fix.txt").exists());
+    drop(writing);
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(!tree.path.exists());
+    assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main");
+    assert!(!repo.path().join(".git/ao/removing/ses_4f").exists());
+    true
+}
+
+/// As a daemon leaves it that ended while git was deleting files.
+#[tokio::test]
+async fn a_removal_that_was_cut_off_is_taken_back_and_done_again() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    let git_dir = repo.path().join(".git/worktrees/fix");
+    let aside = repo.path().join(".git/ao/removing/ses_4f");
+    fs::create_dir_all(aside.parent().unwrap()).unwrap();
+    fs::rename(&git_dir, &aside).unwrap();
+    fs::write(aside.join("ao-name"), "fix").unwrap();
+    fs::remove_file(tree.path.join("README.md")).unwrap();
+    tree.write("since.txt", "written by somebody since");
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
+    assert_eq!(tree.git(&["status", "--porcelain"]), "?? since.txt", "what was deleted is there again");
+    fs::remove_file(tree.path.join("since.txt")).unwrap();
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+    assert!(!tree.path.exists() && !aside.exists());
+}
+
+#[tokio::test]
+async fn an_open_file_or_a_program_that_runs_from_it_keeps_it() {
+    let repo = Repo::new();
+    repo.commit(".gitignore", "target/\n");
+    let tree = repo.merged().await;
+    let target = tree.path.join("target");
+    fs::create_dir(&target).unwrap();
+    let away = |command: &mut Command| Running(command.current_dir("/").spawn().unwrap());
+
+    let log = File::create(target.join("log")).unwrap();
+    let logging = away(Command::new("sleep").arg("1000").stdout(log));
+    assert_eq!(repo.kept(&tree).await, [KeepReason::ProcessInside]);
+    drop(logging);
+
+    let program = target.join("server");
+    fs::copy(which("sleep"), &program).unwrap();
+    let server = away(Command::new(&program).arg("1000"));
+    let exe = format!("/proc/{}/exe", server.0.id());
+    until("the program runs", || fs::read_link(&exe).is_ok_and(|exe| exe == program));
+    assert_eq!(repo.kept(&tree).await, [KeepReason::ProcessInside]);
+    drop(server);
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+}
+
+/// Git's own housekeeping ends by itself, so it is waited for.
+#[tokio::test]
+async fn housekeeping_of_git_is_waited_for() {
+    let repo = Repo::new();
+    let tree = repo.merged().await;
+    assert_eq!(tree.git(&["config", "gc.auto"]), "0");
+    assert_eq!(tree.git(&["config", "maintenance.auto"]), "false");
+    // A stand-in by that name, which stands in the tree and ends once somebody waits for it.
+    let tools = tempfile::tempdir().unwrap();
+    let stand_in = tools.path().join("git");
+    std::os::unix::fs::symlink(which("sh"), &stand_in).unwrap();
+    let mut command = Command::new(&stand_in);
+    command.args(["-c", "read line; exit 0", "maintenance"]).current_dir(&tree.path).stdin(Stdio::piped());
+    let mut keeping = Running(command.spawn().unwrap());
+    let id = keeping.0.id();
+    let stdin = keeping.0.stdin.take();
+    let ends = std::thread::spawn(move || {
+        // Somebody who waits for a process has it open.
+        until("it is waited for", || is_waited_for(id));
+        drop(stdin);
+        keeping.0.wait().unwrap();
+    });
+    let removal = repo.remove(&tree.path).await;
+    ends.join().unwrap();
+    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+}
+
+fn is_waited_for(id: u32) -> bool {
+    let open = fs::read_dir("/proc/self/fdinfo").unwrap().flatten();
+    open.filter_map(|open| fs::read_to_string(open.path()).ok()).any(|text| {
+        text.lines().any(|line| line.strip_prefix("Pid:").is_some_and(|pid| pid.trim() == id.to_string()))
+    })
+}
+
+fn which(program: &str) -> std::path::PathBuf {
+    let folders = std::env::var_os("PATH").unwrap();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.exists());
+    found.unwrap_or_else(|| Path::new("/bin").join(program)).canonicalize().unwrap()
+}

@@ -1,0 +1,18 @@
+//! Systems that we do not know how to ask.
+
+use super::PowerError;
+use super::keeper::Bus;
+
+#[derive(Debug)]
+pub(super) enum Inhibitor {}
+
+impl Inhibitor {
+    pub(super) async fn lost(&mut self) {
+        match *self {}
+    }
+}
+
+pub(super) async fn inhibit(_bus: &Bus, _reason: &str) -> Result<Inhibitor, PowerError> {
+    let why = "it knows no way to ask this system".to_owned();
+    Err(PowerError { what: "this build of ao is of no help", why, for_good: true })
+}
