@@ -82,12 +82,9 @@ async fn throughput() -> bool {
         speed(bare),
         shown * 100.0
     );
-    row(
-        "lines to a viewer / to a bare loop on a terminal",
-        1.5,
-        ours.as_secs_f64() / bare.as_secs_f64(),
-        &told,
-    )
+    // What the viewer was not shown counts as if it were still to come.
+    let ratio = ours.as_secs_f64() / bare.as_secs_f64() / shown;
+    row("lines to a viewer / to a bare loop on a terminal", 1.5, ratio, &told)
 }
 
 fn bare_terminal(script: &str) -> Duration {
