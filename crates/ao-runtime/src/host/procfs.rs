@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, ErrorKind};
+use std::sync::OnceLock;
 
 /// A process as `/proc/<pid>/stat` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,7 +74,13 @@ pub(crate) fn environment(pid: i32) -> Option<Vec<u8>> {
 
 /// Which boot of this host it is; start times mean nothing across boots.
 pub(crate) fn boot() -> io::Result<String> {
-    fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned())
+    // The same for as long as we run, and asked for often.
+    static BOOT: OnceLock<String> = OnceLock::new();
+    if let Some(id) = BOOT.get() {
+        return Ok(id.clone());
+    }
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    Ok(BOOT.get_or_init(|| id.trim().to_owned()).clone())
 }
 
 fn parse(text: &str) -> Option<Stat> {

@@ -48,7 +48,9 @@ async fn wait_for_a_start(place: &Place) -> Result<(), RuntimeError> {
             openat(CWD, path, OFlags::CREATE | OFlags::RDWR | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?;
         flock(file, FlockOperation::LockExclusive)
     });
-    let waited = waited.await.map_err(|err| RuntimeError::Failed(err.to_string()))?;
+    // A start that hangs is ended with all the rest.
+    let Ok(waited) = tokio::time::timeout(KILLING, waited).await else { return Ok(()) };
+    let waited = waited.map_err(|err| RuntimeError::Failed(err.to_string()))?;
     waited.map_err(|err| failed("wait for", &place.start_lock(), &err.into()))
 }
 

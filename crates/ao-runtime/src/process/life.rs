@@ -28,6 +28,8 @@ pub(super) async fn look(shared: &Arc<Shared>, process: &ProcessRef) -> Life {
     let fresh = !shared.samples.lock().expect("nobody panics while counting").contains_key(&place.key);
     match first.as_deref() {
         Ok([Counted { life: Life::Alive { .. }, .. }]) if fresh => {}
+        // Perhaps it was just about to be written down how it ended.
+        Ok([Counted { life: Life::Unknown, .. }]) => {}
         Ok([Counted { life, .. }]) => return *life,
         _ => return Life::Unknown,
     }
@@ -81,8 +83,6 @@ fn counted(shared: &Shared, place: &Place) -> Counted {
 }
 
 fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
-    // Asked before the files are: the end is written first, and the link goes afterwards.
-    let is_linked = shared.link(place.key).is_some();
     if let Some(exit) = place.exit()? {
         return Ok(Life::Gone { code: exit.code });
     }
@@ -98,7 +98,7 @@ fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
         return match place.exit()? {
             Some(exit) => Ok(Life::Gone { code: exit.code }),
             // Somebody is about to write down how it ended.
-            None if is_linked || is_held => Ok(Life::Unknown),
+            None if is_held => Ok(Life::Unknown),
             None => Ok(Life::Gone { code: None }),
         };
     }

@@ -68,8 +68,13 @@ fn has_ended(place: &Place) -> Result<bool, RuntimeError> {
     if place.exit()?.is_some() || place.ending()? == Some(Ending::Done) {
         return Ok(true);
     }
-    // Without a record, a start is under way or was cut off.
-    let Some(record) = place.record()? else { return Ok(false) };
+    let Some(record) = place.record()? else {
+        // A start is under way or was cut off, or there never was one.
+        return match place.begun()? {
+            true => Ok(false),
+            false => Err(RuntimeError::Failed(format!("`{}` was never started", place.process().0))),
+        };
+    };
     let lives = |record: &crate::host::Record| {
         record
             .unless_ended()

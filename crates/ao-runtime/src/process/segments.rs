@@ -77,6 +77,11 @@ impl Writer {
         self.offset
     }
 
+    /// The first offset that is kept.
+    pub(super) fn first(&self) -> u64 {
+        self.segments.front().map_or(self.offset, |segment| segment.start)
+    }
+
     /// Whether the next bytes want a new segment.
     pub(super) fn is_full(&self) -> bool {
         self.file.is_none() || self.segments.back().is_none_or(|last| last.bytes >= self.keep.segment)
@@ -128,7 +133,7 @@ impl Writer {
                 }
                 written
             }
-            _ => Ok(()),
+            _ => Err(ErrorKind::NotFound.into()),
         };
         self.offset += bytes.len() as u64;
         if written.is_err() {

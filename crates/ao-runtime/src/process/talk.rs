@@ -33,7 +33,9 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
 
 pub(super) async fn screen(shared: &Shared, process: &ProcessRef) -> Result<Screen, RuntimeError> {
     let place = shared.find(process)?;
-    match ask(&place, &Ask::Screen, &[]).await.map_err(|err| unreachable(&place, process, &err))? {
+    let asked = tokio::time::timeout(shared.options.write_wait, ask(&place, &Ask::Screen, &[])).await;
+    let said = asked.unwrap_or_else(|passed| Err(passed.into()));
+    match said.map_err(|err| unreachable(&place, process, &err))? {
         Say::Screen { screen } => Ok(screen),
         Say::Failed { .. } => Err(super::processes::unable("show the screen of a process on pipes")),
         other => Err(refused(process, other)),

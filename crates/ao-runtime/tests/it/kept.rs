@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_ports::{Io, Runtime};
 
-use crate::support::{Bench, options};
+use crate::support::{BOUND, Bench, options};
 
 #[tokio::test]
 async fn the_disk_is_bounded_and_what_is_lost_is_said() {
@@ -88,4 +88,24 @@ async fn what_was_ended_can_be_forgotten_and_is_still_not_started_again() {
     assert_eq!(fs::read_dir(bench.place()).unwrap().count(), 1);
     assert!(bench.runtime.start(&bench.spec("true")).await.is_err());
     assert_eq!(bench.runtime.census().await.unwrap(), []);
+}
+
+/// As when the disk is full: what cannot be kept is lost, and nothing else.
+#[tokio::test]
+async fn a_disk_that_takes_nothing_does_not_stop_the_program() {
+    let mut bench = Bench::new();
+    let mut spec = bench.spec("read go; seq 20000; printf finished; read go; exit 4");
+    spec.command.io = Io::Terminal;
+    let process = bench.runtime.start(&spec).await.unwrap();
+    fs::remove_dir_all(bench.place().join("output")).unwrap();
+    let go = |number| ao_ports::WriteOrder { process: process.clone(), number, bytes: b"\n".to_vec() };
+    bench.runtime.write(&go(1)).await.unwrap();
+    let finished = async {
+        while !bench.runtime.screen(&process).await.unwrap().lines.contains(&"finished".to_owned()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(BOUND, finished).await.expect("shown in time");
+    bench.runtime.write(&go(2)).await.unwrap();
+    assert_eq!(bench.exit().await, Some(4));
 }

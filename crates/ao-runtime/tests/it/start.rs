@@ -70,3 +70,65 @@ async fn what_it_cannot_do_it_says() {
     // A start that failed can be made again.
     assert!(bench.runtime.start(&bench.spec("true")).await.is_ok());
 }
+
+#[tokio::test]
+async fn two_daemons_that_start_the_same_start_it_once() {
+    let bench = Bench::new();
+    let other = Bench::at(bench.path(), bench.session);
+    let script = "echo $$; exec sleep 600";
+    let (one, two) = tokio::join!(bench.start(script), other.start(script));
+    assert_eq!(one, two);
+    let output = bench.until(&one, |output| output.ends_with('\n')).await;
+    assert_eq!(output.trim(), bench.json("record")["pid"].to_string());
+    bench.runtime.end(&bench.end_order()).await.unwrap();
+    assert_eq!(bench.output(&one).await, output, "and nobody else wrote anything");
+}
+
+/// The daemon gives up at any moment of it, and the next one asks for the same again.
+#[tokio::test]
+async fn a_start_that_was_given_up_is_made_once() {
+    for millis in [0, 1, 2, 3, 5, 8, 13] {
+        let mut bench = Bench::new();
+        let spec = bench.spec("echo $$; exec sleep 600");
+        let _ =
+            tokio::time::timeout(std::time::Duration::from_millis(millis), bench.runtime.start(&spec)).await;
+        bench.restart();
+        let process = bench.runtime.start(&spec).await.unwrap();
+        let output = bench.until(&process, |output| output.ends_with('\n')).await;
+        assert_eq!(output.trim(), bench.json("record")["pid"].to_string());
+        let carry = members(&bench);
+        assert_eq!(carry, [output.trim()], "given up after {millis} ms");
+        bench.runtime.end(&bench.end_order()).await.unwrap();
+        assert!(members(&bench).is_empty());
+    }
+}
+
+/// An end that comes while the start is under way is the last word.
+#[tokio::test]
+async fn an_end_in_the_middle_of_a_start_leaves_nothing() {
+    for millis in [0, 1, 2, 3, 5, 8, 13] {
+        let bench = Bench::new();
+        let spec = bench.spec("exec sleep 600");
+        let _ =
+            tokio::time::timeout(std::time::Duration::from_millis(millis), bench.runtime.start(&spec)).await;
+        bench.runtime.end(&bench.end_order()).await.unwrap();
+        assert!(members(&bench).is_empty(), "ended after {millis} ms");
+        assert!(bench.runtime.start(&spec).await.is_err());
+        assert!(members(&bench).is_empty());
+    }
+}
+
+/// The processes that carry the session in their environment.
+fn members(bench: &Bench) -> Vec<String> {
+    let line = format!("AO_SESSION={}", bench.session);
+    let carries = |pid: &String| {
+        let environment = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|known| known == line.as_bytes())
+            && crate::support::lives(pid)
+    };
+    let all = std::fs::read_dir("/proc")
+        .unwrap()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok());
+    all.filter(carries).collect()
+}

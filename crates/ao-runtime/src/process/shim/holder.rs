@@ -1,19 +1,14 @@
 //! The loop of a shim: one wait for the program, its children, the daemon and the viewers.
 
-use std::io::{self, ErrorKind, Read};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::Timestamp;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, wait};
-use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use signal_hook::consts::SIGCHLD;
 
 use super::Spec;
 use super::input::Input;
@@ -24,7 +19,7 @@ use super::viewer::{self, Show};
 use crate::host::Record;
 use crate::process::place::{Exit, Place};
 use crate::process::protocol::{self, Say};
-use crate::process::segments::{Keyframe, Writer};
+use crate::process::segments::Writer;
 
 /// How much is read before anything else gets its turn.
 const TURN: usize = 256 * 1024;
@@ -39,6 +34,8 @@ pub(super) struct Holder {
     pub(super) program: Program,
     pub(super) terminal: Option<Terminal>,
     pub(super) kept: Writer,
+    /// How far the terminal has taken the output. It catches up when somebody wants to see it, and when there is time.
+    pub(super) fed: u64,
     pub(super) input: Input,
     pub(super) peers: Vec<Peer>,
     pub(super) exit: Option<Exit>,
@@ -46,38 +43,16 @@ pub(super) struct Holder {
     pub(super) ending: Option<super::ending::Ending>,
     /// Nothing runs below us any more.
     pub(super) is_childless: bool,
-    listener: UnixListener,
+    pub(super) listener: UnixListener,
     /// Readable when a child has ended.
-    children: UnixStream,
-    space: Vec<u8>,
-    output_is_open: bool,
-    errors_are_open: bool,
+    pub(super) children: UnixStream,
+    pub(super) space: Vec<u8>,
+    pub(super) output_is_open: bool,
+    pub(super) errors_are_open: bool,
     next_peer: u64,
-    leaving: Option<Instant>,
+    pub(super) leaving: Option<Instant>,
     /// Held for as long as we live.
     _lock: OwnedFd,
-}
-
-/// What a person's terminal or a stopping host sends to whole groups is not meant for us: we stay until what we hold has
-/// ended. These are handlers and not `ignore`, because a program would inherit that.
-pub(super) fn stand_signals() -> io::Result<()> {
-    for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
-    }
-    Ok(())
-}
-
-/// Opens the socket, for nobody but our own user.
-pub(super) fn listen(dir: &Path) -> io::Result<UnixListener> {
-    let (_dir, path) = protocol::socket(dir)?;
-    match std::fs::remove_file(&path) {
-        Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
-        _ => {}
-    }
-    let listener = UnixListener::bind(&path)?;
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600))?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
 }
 
 impl Holder {
@@ -100,6 +75,7 @@ impl Holder {
             program,
             terminal,
             kept,
+            fed: 0,
             input: Input::default(),
             peers: Vec::new(),
             exit: None,
@@ -125,6 +101,9 @@ impl Holder {
         self.reap();
         while !self.has_left() {
             let ready = self.wait()?;
+            if ready.nothing {
+                self.catch_up();
+            }
             if ready.output {
                 self.read_output(TURN);
             }
@@ -161,127 +140,6 @@ impl Holder {
             _ => !peer.is_behind(),
         };
         self.peers.iter().all(is_done) || Instant::now() >= until
-    }
-
-    fn wait(&mut self) -> io::Result<Ready> {
-        let until =
-            [self.leaving, self.ending.as_ref().map(|ending| ending.next)].into_iter().flatten().min();
-        let timeout = until.map(|until| {
-            let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
-            Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }
-        });
-        let mut output = PollFlags::empty();
-        output.set(PollFlags::IN, self.output_is_open);
-        let input = if self.input.is_empty() { PollFlags::empty() } else { PollFlags::OUT };
-        let mut errors = PollFlags::empty();
-        errors.set(PollFlags::IN, self.errors_are_open);
-        // What is wanted from nobody is not asked for: an end that is closed would be told of again and again.
-        let mut fds =
-            vec![PollFd::new(&self.listener, PollFlags::IN), PollFd::new(&self.children, PollFlags::IN)];
-        let mut place = |fd, flags: PollFlags| {
-            (!flags.is_empty()).then(|| {
-                fds.push(PollFd::from_borrowed_fd(fd, flags));
-                fds.len() - 1
-            })
-        };
-        let output = place(self.program.output(), output);
-        let _ = place(self.program.input(), input);
-        let errors = self.program.errors().and_then(|fd| place(fd, errors));
-        let first_peer = fds.len();
-        for peer in &self.peers {
-            let flags = if peer.is_behind() { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
-            fds.push(PollFd::from_borrowed_fd(peer.stream.as_fd(), flags));
-        }
-        match poll(&mut fds, timeout.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(err) => return Err(err.into()),
-        }
-        let is_ready = |index: usize| !fds[index].revents().is_empty();
-        let peers = self.peers.iter().enumerate().filter(|(index, _)| is_ready(first_peer + index));
-        Ok(Ready {
-            listener: is_ready(0),
-            children: is_ready(1),
-            output: output.is_some_and(is_ready),
-            errors: errors.is_some_and(is_ready),
-            peers: peers.map(|(_, peer)| peer.id).collect(),
-        })
-    }
-
-    /// Reads what the program has put out, at most so much.
-    fn read_output(&mut self, most: usize) {
-        let mut space = std::mem::take(&mut self.space);
-        let mut left = most;
-        while left > 0 && self.output_is_open {
-            let mut count = 0;
-            // A terminal gives little at a time. What follows is dearer than reading.
-            while count < space.len() {
-                match rustix::io::read(self.program.output(), &mut space[count..]) {
-                    Ok(0) => self.output_is_open = false,
-                    Ok(more) => {
-                        count += more;
-                        continue;
-                    }
-                    Err(Errno::INTR) => continue,
-                    Err(Errno::AGAIN) => left = 0,
-                    Err(_) => self.output_is_open = false,
-                }
-                break;
-            }
-            left = left.saturating_sub(count);
-            self.keep(&space[..count]);
-        }
-        self.space = space;
-    }
-
-    fn keep(&mut self, bytes: &[u8]) {
-        if bytes.is_empty() {
-            return;
-        }
-        if self.kept.is_full() {
-            self.cut();
-        }
-        // A full disk must not stop the program. What is lost is seen by its offset.
-        let _ = self.kept.append(bytes);
-        if let Some(terminal) = &mut self.terminal {
-            terminal.feed(bytes);
-            self.input.add(terminal.answers());
-        }
-    }
-
-    fn cut(&mut self) {
-        let keyframe = match &self.terminal {
-            Some(terminal) => {
-                let size = terminal.size();
-                Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() }
-            }
-            None => Keyframe { size: (0, 0), bytes: Vec::new() },
-        };
-        let _ = self.kept.cut(&keyframe);
-    }
-
-    pub(super) fn resize(&mut self, size: Size) {
-        let size = size.sane();
-        let Some(terminal) = &mut self.terminal else { return };
-        if terminal.size() != size && self.program.resize(size).is_ok() {
-            terminal.resize(size);
-            // What is kept before and after has different sizes.
-            self.cut();
-        }
-    }
-
-    fn read_errors(&mut self) {
-        let mut space = std::mem::take(&mut self.space);
-        while self.errors_are_open {
-            let Some(errors) = self.program.errors() else { break };
-            match rustix::io::read(errors, &mut space[..]) {
-                Ok(0) => self.errors_are_open = false,
-                Ok(count) => self.program.keep_errors(&space[..count]),
-                Err(Errno::INTR) => {}
-                Err(Errno::AGAIN) => break,
-                Err(_) => self.errors_are_open = false,
-            }
-        }
-        self.space = space;
     }
 
     /// Takes notice of all that has ended below us.
@@ -359,7 +217,8 @@ impl Holder {
 
     /// Sends everybody what there is for them, and forgets who is gone.
     fn show(&mut self) {
-        let show = Show { kept: &self.kept, terminal: self.terminal.as_ref(), exit: self.exit };
+        let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
+        let show = Show { kept: &self.kept, terminal, exit: self.exit };
         let offset = self.kept.offset();
         for peer in &mut self.peers {
             match &mut peer.role {
@@ -381,15 +240,6 @@ impl Holder {
             peer.say(say, &[]);
         }
     }
-}
-
-/// What has happened.
-struct Ready {
-    listener: bool,
-    children: bool,
-    output: bool,
-    errors: bool,
-    peers: Vec<u64>,
 }
 
 pub(super) fn now() -> Timestamp {

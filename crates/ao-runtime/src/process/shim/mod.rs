@@ -14,10 +14,12 @@ mod holder;
 mod input;
 mod peer;
 mod program;
+mod reading;
 mod serve;
 pub(crate) mod terminal;
 mod typing;
 mod viewer;
+mod wait;
 
 use std::ffi::OsString;
 use std::io::{self, Read, Write};
@@ -94,7 +96,7 @@ pub fn run() -> ExitCode {
 fn prepare() -> io::Result<Result<Holder, Answer>> {
     // From now on no terminal of a person's is ours.
     let _ = rustix::process::setsid();
-    holder::stand_signals()?;
+    wait::stand_signals()?;
     let mut json = Vec::new();
     io::stdin().read_to_end(&mut json)?;
     let spec: Spec = serde_json::from_slice(&json)?;
@@ -120,7 +122,7 @@ fn prepare() -> io::Result<Result<Holder, Answer>> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let me = record_of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec)?;
     place.keep_holder(&me).map_err(io::Error::other)?;
-    let listener = holder::listen(place.dir())?;
+    let listener = wait::listen(place.dir())?;
     let program = match Program::start(&spec, &place) {
         Ok(program) => program,
         Err(err) => {

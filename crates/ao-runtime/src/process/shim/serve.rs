@@ -45,7 +45,9 @@ impl Holder {
                 None => failed(NO_TERMINAL),
             },
             Some(Ask::Attach { size, control, history }) => {
-                let show = Show { kept: &self.kept, terminal: self.terminal.as_ref(), exit: self.exit };
+                self.catch_up();
+                let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
+                let show = Show { kept: &self.kept, terminal, exit: self.exit };
                 if let Some(peer) = self.peers.iter_mut().find(|peer| peer.id == id) {
                     viewer::attach(peer, show, history);
                 }
@@ -91,7 +93,8 @@ impl Holder {
         }
     }
 
-    fn screen(&self) -> Option<ao_ports::Screen> {
+    fn screen(&mut self) -> Option<ao_ports::Screen> {
+        self.catch_up();
         let terminal = self.terminal.as_ref()?;
         let (seen, size) = (terminal.see(), terminal.size());
         Some(ao_ports::Screen {

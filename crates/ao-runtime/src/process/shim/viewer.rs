@@ -31,18 +31,20 @@ pub(super) struct Viewer {
 #[derive(Clone, Copy)]
 pub(super) struct Show<'a> {
     pub(super) kept: &'a Writer,
-    pub(super) terminal: Option<&'a Terminal>,
+    /// And how much of the output the terminal has taken.
+    pub(super) terminal: Option<(&'a Terminal, u64)>,
     pub(super) exit: Option<Exit>,
 }
 
 impl Show<'_> {
-    fn now(&self) -> Keyframe {
+    /// The state, and at which offset it is the state.
+    fn now(&self) -> (u64, Keyframe) {
         match self.terminal {
-            Some(terminal) => {
+            Some((terminal, at)) => {
                 let size = terminal.size();
-                Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() }
+                (at, Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() })
             }
-            None => Keyframe { size: (0, 0), bytes: Vec::new() },
+            None => (self.kept.offset(), Keyframe { size: (0, 0), bytes: Vec::new() }),
         }
     }
 }
@@ -91,6 +93,11 @@ enum Next {
 }
 
 impl Viewer {
+    /// Whether it is to get the state as it is now, instead of what it has missed.
+    fn is_lost(&self, kept: &Writer) -> bool {
+        self.is_lost || kept.first() > self.at || (self.is_up_to_date && kept.offset() - self.at > LAG)
+    }
+
     /// Whether there is nothing more to send.
     pub(super) fn is_done(&self, offset: u64) -> bool {
         !self.is_lost && self.at >= offset && self.has_heard_the_end
@@ -98,7 +105,7 @@ impl Viewer {
 
     fn next(&mut self, show: Show<'_>, space: &mut [u8]) -> Option<(Next, usize)> {
         let offset = show.kept.offset();
-        self.is_lost |= self.is_up_to_date && offset - self.at > LAG;
+        self.is_lost = self.is_lost(show.kept);
         // Where the size changes there is a keyframe.
         if !self.is_lost
             && let Some((size, keyframe)) = show.kept.begins_at(self.at)
@@ -119,10 +126,10 @@ impl Viewer {
             }
         }
         if self.is_lost {
-            let keyframe = show.now();
-            (self.is_lost, self.is_up_to_date) = (false, true);
-            (self.at, self.size) = (offset, keyframe.size);
-            return Some((Next::Keyframe(offset, keyframe), 0));
+            let (from, keyframe) = show.now();
+            (self.is_lost, self.is_up_to_date) = (false, false);
+            (self.at, self.size) = (from, keyframe.size);
+            return Some((Next::Keyframe(from, keyframe), 0));
         }
         self.is_up_to_date = true;
         match show.exit {

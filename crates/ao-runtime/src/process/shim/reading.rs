@@ -1,0 +1,111 @@
+//! What comes out of the program: it is kept, and the terminal takes it when there is time.
+
+use rustix::io::Errno;
+
+use super::holder::Holder;
+use super::terminal::Size;
+use crate::process::segments::Keyframe;
+
+impl Holder {
+    /// Reads what the program has put out, at most so much.
+    pub(super) fn read_output(&mut self, most: usize) {
+        let mut space = std::mem::take(&mut self.space);
+        let mut left = most;
+        while left > 0 && self.output_is_open {
+            let mut count = 0;
+            // A terminal gives little at a time. What follows is dearer than reading.
+            while count < space.len() {
+                match rustix::io::read(self.program.output(), &mut space[count..]) {
+                    Ok(0) => self.output_is_open = false,
+                    Ok(more) => {
+                        count += more;
+                        continue;
+                    }
+                    Err(Errno::INTR) => continue,
+                    Err(Errno::AGAIN) => left = 0,
+                    Err(_) => self.output_is_open = false,
+                }
+                break;
+            }
+            left = left.saturating_sub(count);
+            self.keep(&space[..count]);
+        }
+        self.space = space;
+    }
+
+    fn keep(&mut self, bytes: &[u8]) {
+        if bytes.is_empty() {
+            return;
+        }
+        if self.kept.is_full() {
+            self.cut();
+        }
+        // A full disk must not stop the program. What is lost to readers is seen by its offset.
+        if self.kept.append(bytes).is_err() {
+            self.catch_up();
+            if let Some(terminal) = &mut self.terminal {
+                terminal.feed(bytes);
+                self.input.add(terminal.answers());
+            }
+        }
+    }
+
+    /// Lets the terminal take what it has not taken yet. It is done in large pieces, because of those that scroll away only
+    /// the end counts.
+    pub(super) fn catch_up(&mut self) {
+        let (Some(terminal), offset) = (&mut self.terminal, self.kept.offset()) else { return };
+        while self.fed < offset {
+            match self.kept.read(self.fed, &mut self.space) {
+                Some(count) => {
+                    terminal.feed(&self.space[..count]);
+                    self.fed += count as u64;
+                }
+                // It could not be kept.
+                None => self.fed = offset,
+            }
+        }
+        self.input.add(terminal.answers());
+    }
+
+    pub(super) fn is_behind(&self) -> bool {
+        self.terminal.is_some() && self.fed < self.kept.offset()
+    }
+
+    pub(super) fn cut(&mut self) {
+        self.catch_up();
+        let keyframe = match &self.terminal {
+            Some(terminal) => {
+                let size = terminal.size();
+                Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() }
+            }
+            None => Keyframe { size: (0, 0), bytes: Vec::new() },
+        };
+        let _ = self.kept.cut(&keyframe);
+    }
+
+    pub(super) fn resize(&mut self, size: Size) {
+        let size = size.sane();
+        self.catch_up();
+        let Some(terminal) = &mut self.terminal else { return };
+        if terminal.size() != size && self.program.resize(size).is_ok() {
+            terminal.resize(size);
+            // What is kept before and after has different sizes.
+            self.cut();
+        }
+    }
+
+    pub(super) fn read_errors(&mut self) {
+        let mut space = std::mem::take(&mut self.space);
+        while self.errors_are_open {
+            let Some(errors) = self.program.errors() else { break };
+            match rustix::io::read(errors, &mut space[..]) {
+                Ok(0) => self.errors_are_open = false,
+                Ok(count) => self.program.keep_errors(&space[..count]),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(_) => self.errors_are_open = false,
+            }
+        }
+        self.space = space;
+    }
+}
