@@ -29,7 +29,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, timeout_at};
 
 /// How long anything may take before a test gives up on it. Long, because machines are slow at times; nothing waits for it.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(90);
 
 /// What a fleet is made with.
 #[derive(Debug, Clone)]
@@ -466,7 +466,7 @@ impl Fleet {
         let mut agent: ao_agent::Options = serde_json::from_str(scripted::MANIFEST).unwrap();
         agent.program = scripted::program().display().to_string();
         agent.conversation_file = Some(format!("{}/{{conversation}}.jsonl", home.display()));
-        agent.keys.human_quiet = self.plan.settings.human_quiet;
+        agent.keys.human_quiet_ms = self.plan.settings.human_quiet.as_millis() as u64;
         agent.env = env;
         let data_dir = Utf8PathBuf::from_path_buf(self.path("data")).unwrap();
         let mut options = daemon::Options::new(data_dir, ao);
@@ -567,6 +567,10 @@ impl Drop for Fleet {
         if let Home::Others(_) = self.home {
             return;
         }
+        let _ = Command::new("tmux")
+            .args(["-S", &self.path("data/tmux/socket").display().to_string(), "kill-server"])
+            .stderr(std::process::Stdio::null())
+            .status();
         for pid in self.processes() {
             if let Some(pid) = rustix::process::Pid::from_raw(pid) {
                 let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);

@@ -6,7 +6,7 @@ use ao_agent::sanitise;
 use ao_core::session::{SessionInput, StatusWord};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
-use proptest::test_runner::TestRunner;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
 use crate::fleet::{Fleet, Plan, on_both};
 
@@ -122,8 +122,26 @@ async fn an_interrupt_goes_into_the_running_turn(runtime: &'static str) {
 /// acceptance: M8
 async fn whatever_is_sent_arrives_as_it_was_sent(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime).script("ignore-tags")).await;
-    let session = fleet.idle("fix").await;
-    let mut runner = TestRunner::deterministic();
+    // A hundred in all, by several agents at a time.
+    let senders = (0..5u64).map(|n| {
+        let fleet = &fleet;
+        async move {
+            let session = fleet.idle(&format!("fix-{n}")).await;
+            let mut sent = vec!["get ready".to_owned()];
+            for (turn, text) in texts(n, 20).into_iter().enumerate() {
+                fleet.send(session, &text).await;
+                sent.push(sanitise(&text));
+                fleet.until_idle(session, turn as u64 + 2).await;
+            }
+            assert_eq!(fleet.turns(session).await, sent);
+        }
+    });
+    futures::future::join_all(senders).await;
+    fleet.finish().await;
+}
+
+/// Texts with everything in them that could go wrong on a terminal, the same ones every time.
+fn texts(seed: u64, many: usize) -> Vec<String> {
     let piece = prop_oneof![
         "[a-z ]{1,20}",
         "[\\PC]{1,12}",
@@ -136,13 +154,9 @@ async fn whatever_is_sent_arrives_as_it_was_sent(runtime: &'static str) {
         Just("\t$(id) \\n 'x' \"y\"".to_owned()),
     ];
     let texts = proptest::collection::vec(piece, 1..6).prop_map(|pieces| pieces.concat());
-    let mut sent = vec!["get ready".to_owned()];
-    for n in 0..100u64 {
-        let text = format!("{n}: {}", texts.new_tree(&mut runner).unwrap().current());
-        fleet.send(session, &text).await;
-        sent.push(sanitise(&text));
-        fleet.until_idle(session, n + 2).await;
-    }
-    assert_eq!(fleet.turns(session).await, sent);
-    fleet.finish().await;
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
+    let mut runner = TestRunner::new_with_rng(ProptestConfig::default(), rng);
+    (0..many).map(|n| format!("{n}: {}", texts.new_tree(&mut runner).unwrap().current())).collect()
 }
