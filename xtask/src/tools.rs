@@ -38,6 +38,8 @@ pub(crate) const GIT: Tool = apt("git", "git");
 pub(crate) const PYTHON: Tool = apt("python3", "python3");
 /// The bus on which a stand-in for logind is asked to keep the machine awake.
 pub(crate) const DBUS: Tool = apt("dbus-daemon", "dbus-daemon");
+/// A runtime of ours; its tests need the real one.
+pub(crate) const TMUX: Tool = apt("tmux", "tmux");
 /// SQLite is built from its C source.
 pub(crate) const CC: Tool = apt("cc", "build-essential");
 /// libFuzzer is built from its C++ source.

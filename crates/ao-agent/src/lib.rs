@@ -1,9 +1,12 @@
 //! How each AI agent is started, read and spoken to.
 //!
-//! [`CommandAgent`] is any program: one that speaks the [line protocol](line), or one that takes its task as an argument
-//! and ends when it is done. Agents with hooks, transcripts and screens of their own come beside it.
+//! [`CommandAgent`] is any program: one that speaks the [line protocol](line), one that takes its task with its start and
+//! ends when it is done, or one with a screen that is typed at. [Hooks](hook) tell what it does, if it can run them.
 
 pub mod command;
+pub mod hook;
 pub mod line;
+mod text;
 
-pub use command::{CommandAgent, Follow, Options, Prompt};
+pub use command::{CommandAgent, Ground, Keys, Options, OptionsError, Prompt, ScreenOptions};
+pub use text::sanitise;

@@ -115,9 +115,6 @@ fn session(
         }
         E::SignalSeen { signal } => {
             tell(SessionInput::Flush);
-            if session.activity_since == at && session.judgement.activity == Activity::Idle {
-                tell(SessionInput::TurnOver);
-            }
             if let Reading::Limited { until: Some(until) } = &signal.reading {
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });

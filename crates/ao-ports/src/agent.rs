@@ -1,6 +1,7 @@
 //! How an AI agent is started, read, spoken to and resumed: by terminal, by pipes, or by a protocol of its own.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use ao_core::effect::LaunchPlan;
@@ -14,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::reporter::Reporter;
 
 /// What to run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
     pub program: String,
     /// Seen by every process on the host: nothing secret belongs here.
@@ -26,6 +27,20 @@ pub struct Command {
     /// Secrets that the runtime resolves and puts into the environment; the values never pass through here.
     pub secrets: Vec<Secret>,
     pub io: Io,
+}
+
+/// Without the values of its environment, which may hold a token.
+impl fmt::Debug for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Command")
+            .field("program", &self.program)
+            .field("args", &self.args)
+            .field("env", &self.env.keys())
+            .field("pass", &self.pass)
+            .field("secrets", &self.secrets)
+            .field("io", &self.io)
+            .finish()
+    }
 }
 
 /// How the process is held.

@@ -132,10 +132,11 @@ pub(crate) fn setup() -> Setup {
     Setup { post_create: vec!["make deps".into()], ..Setup::default() }
 }
 
-/// Hardly enough of them, so that sessions wait for one; and one project that can be told no other.
-pub(crate) fn ports(project: &str) -> PortRange {
-    let exclusive = project == "lib";
-    let (first, last) = if exclusive { (3000, 3000) } else { (4000, 4003) };
+/// Now and then hardly enough of them, so that sessions wait for one; or a project that can be told no other.
+pub(crate) fn ports(rng: &mut Rng, project: &str) -> PortRange {
+    let exclusive = project == "lib" && rng.u8(..4) == 0;
+    let first = if project == "lib" { 3000 } else { 4000 };
+    let last = first + if rng.u8(..4) == 0 { 1 } else { 9 };
     PortRange { names: vec!["PORT".into()], first, last, exclusive }
 }
 

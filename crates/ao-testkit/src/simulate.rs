@@ -122,7 +122,7 @@ fn set_up(sim: &mut Sim) {
             max_live,
             daily: Limits { turns: Some(turns), ..Limits::default() },
             setup: script::setup(),
-            ports: Some(script::ports(project)),
+            ports: Some(sim.with(|inner| script::ports(&mut inner.rng, project))),
             ..ProjectConfig::default()
         };
         let project = ao_core::ProjectId::new(project);

@@ -2,7 +2,7 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{demo, demo_agent, events};
+use crate::commands::{demo, demo_agent, events, hook};
 use crate::error::CommandError;
 
 /// Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what they really do.
@@ -24,6 +24,8 @@ enum Command {
     Events(events::Command),
     #[command(hide = true)]
     DemoAgent(demo_agent::Args),
+    #[command(hide = true)]
+    Hook(hook::Args),
 }
 
 pub(crate) fn run() -> Result<(), CommandError> {
@@ -31,5 +33,6 @@ pub(crate) fn run() -> Result<(), CommandError> {
         Command::Demo(args) => demo::run(&args),
         Command::Events(command) => events::run(&command),
         Command::DemoAgent(args) => demo_agent::run(&args),
+        Command::Hook(args) => hook::run(&args),
     }
 }

@@ -5,8 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ao_core::Timestamp;
 use ao_ports::Clock;
 
+/// The time of this machine.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct SystemClock;
+pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {

@@ -1,142 +1,216 @@
 //! The daemon put together: the log, the engine, and the adapters in their slots.
+//!
+//! ```text
+//!  <data>/  events.db          the log
+//!           processes/  tmux/  what the runtimes know of their agents
+//!           agents/            what the agents' adapters remember
+//!           clones/            workspaces that are clones; worktrees lie in their repositories
+//!           spool/             what agents report by `ao hook`
+//!           logs/              what set-up and teardown commands have put out
+//! ```
 
+use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use ao_agent::{CommandAgent, Follow};
-use ao_core::session::{Phase, Session, SessionEvent};
-use ao_core::{Event, State};
-use ao_engine::{Core, Engine, EngineError, Handle, Slots, Subscription};
-use ao_notifier::TerminalNotifier;
-use ao_ports::{Clock, EventStore, Reporter};
-use ao_runtime::{Processes, Shim};
+use ao_agent::hook::Spool;
+use ao_agent::{CommandAgent, Ground};
+use ao_engine::{Core, Engine, EngineError, Handle, Slots};
+use ao_ports::{Agent, Clock, EventStore, Notifier, Reporter, Seq, Workspace};
+use ao_runtime::tmux::Tmux;
+use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_store::Store;
-use ao_workspace::{Clones, Worktrees};
+use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
+use crate::power::Bus;
+use crate::{chores, ui};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
-pub(crate) const SHIM: &str = "shim";
+pub const SHIM: &str = "shim";
+/// The command under which this program helps tmux.
+pub const TMUX_HELPER: &str = "tmux-helper";
 
-/// What the daemon is made of, as far as that can be chosen yet.
-pub(crate) struct Options {
-    pub(crate) data_dir: Utf8PathBuf,
-    /// The one agent there is, a program that speaks the line protocol.
-    pub(crate) agent: ao_agent::Options,
-    pub(crate) notifier: TerminalNotifier,
+/// What the daemon is made of.
+pub struct Options {
+    pub data_dir: Utf8PathBuf,
+    /// This program, which holds agents too: [`SHIM`], [`TMUX_HELPER`].
+    pub program: PathBuf,
+    pub agents: Vec<ao_agent::Options>,
+    pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    /// Whom to ask that the machine stays awake while agents work, if that is wanted.
+    pub prevent_idle_sleep: Option<Bus>,
+}
+
+impl Options {
+    pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> Options {
+        Options {
+            data_dir: data_dir.into(),
+            program: program.into(),
+            agents: vec![],
+            notifiers: BTreeMap::new(),
+            prevent_idle_sleep: None,
+        }
+    }
 }
 
 /// A running daemon.
-pub(crate) struct Daemon {
-    pub(crate) handle: Handle,
-    pub(crate) store: Store,
-    pub(crate) runtime: Arc<Processes>,
-    pub(crate) agent: Arc<CommandAgent>,
+pub struct Daemon {
+    pub handle: Handle,
+    pub store: Store,
+    /// All runtimes as one, for whoever has a process and does not know where it runs.
+    pub runtimes: Arc<Runtimes>,
+    pub processes: Arc<Processes>,
+    pub tmux: Arc<Tmux>,
+    agents: BTreeMap<String, Arc<dyn Agent>>,
+    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     engine: JoinSet<Result<(), EngineError>>,
-    /// What tells the agents' adapters whom to read along with.
-    followers: JoinSet<()>,
+    /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
+    beside: JoinSet<()>,
     stop: CancellationToken,
 }
 
 impl Daemon {
     /// Opens the log and starts. What an earlier daemon has left running is found again.
-    pub(crate) async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
-        let store = Store::open(&options.data_dir, ao_store::Options::default())?;
-        let state_dir = options.data_dir.join("processes");
-        let runtime = Arc::new(Processes::new(ao_runtime::Options::new(state_dir, shim()?), clock.clone()));
-        let agent_name = options.agent.name.clone();
-        let agent = Arc::new(CommandAgent::new(options.agent, runtime.clone(), clock.clone()));
+    pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
+        let Options { data_dir, program, agents, notifiers, prevent_idle_sleep } = options;
+        let store = Store::open(&data_dir, ao_store::Options::default())?;
+        let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
+        let held = ao_runtime::Options::new(data_dir.join("processes"), shim);
+        let processes = Arc::new(Processes::new(held, clock.clone()));
+        let helper = vec![program.to_string_lossy().into_owned(), TMUX_HELPER.to_owned()];
+        let tmux = Arc::new(Tmux::new(tmux::Options::new(data_dir.join("tmux"), helper), clock.clone()));
+        let mut runtimes = Runtimes::default();
+        runtimes.add("process", processes.clone());
+        runtimes.add("tmux", tmux.clone());
+        let runtimes = Arc::new(runtimes);
 
-        let mut slots = Slots::default();
-        slots.runtimes.insert("process".into(), runtime.clone());
-        slots.agents.insert(agent_name, agent.clone());
-        let provision = ao_workspace::provision::Options::new(options.data_dir.join("logs"));
-        let workspaces = ao_workspace::Options { provision: Some(provision), ..Default::default() };
-        let clones = Clones::new(options.data_dir.join("clones"), workspaces.clone());
-        slots.workspaces.insert("worktree".into(), Arc::new(Worktrees::with(workspaces)));
-        slots.workspaces.insert("clone".into(), Arc::new(clones));
-        slots.notifiers.insert("terminal".into(), Arc::new(options.notifier));
+        let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
+        let spool = Arc::new(spool);
+        let agents = plug_in(agents, &data_dir, &runtimes, &clock, &spool)?;
+        let workspaces = workspaces(&data_dir);
+        let slots = Slots {
+            runtimes: runtimes.by_name(),
+            agents: agents.clone(),
+            workspaces: workspaces.clone(),
+            notifiers,
+            ..Slots::default()
+        };
 
         let stop = CancellationToken::new();
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
-        let engine_options = ao_engine::Options::default();
-        let (engine, handle) =
-            Engine::open(engine_options, Arc::new(Core), slots, log, clock, stop.clone()).await?;
+        let (engine, handle) = Engine::open(
+            ao_engine::Options::default(),
+            Arc::new(Core),
+            slots,
+            log,
+            clock.clone(),
+            stop.clone(),
+        )
+        .await?;
         let mut running = JoinSet::new();
         running.spawn(engine.run());
 
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
-        agent.watch(reporter.clone());
-        runtime.watch(reporter).map_err(CommandError::environment)?;
-        // Watched from before the state is looked at, so that no launch falls in between.
-        let watched = handle.subscribe(store.last_seq().await?);
-        for follow in handle.view(running_processes).await? {
-            agent.follow(follow).await;
+        processes.watch(reporter.clone()).map_err(CommandError::environment)?;
+        tmux.watch(reporter.clone()).await.map_err(CommandError::environment)?;
+        let mut beside = JoinSet::new();
+        beside.spawn(hear_hooks(spool, reporter));
+        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
+        if let Some(bus) = prevent_idle_sleep {
+            beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus));
         }
-        let mut followers = JoinSet::new();
-        followers.spawn(follow_launches(watched, handle.clone(), agent.clone()));
-        Ok(Daemon { handle, store, runtime, agent, engine: running, followers, stop })
+        Ok(Daemon {
+            handle,
+            store,
+            runtimes,
+            processes,
+            tmux,
+            agents,
+            workspaces,
+            engine: running,
+            beside,
+            stop,
+        })
     }
 
     /// Stops and closes the log. Agents go on.
-    pub(crate) async fn stop(mut self) -> Result<(), CommandError> {
+    pub async fn stop(mut self) -> Result<(), CommandError> {
         self.stop.cancel();
         while let Some(ended) = self.engine.join_next().await {
             ended.map_err(CommandError::environment)??;
         }
-        self.followers.shutdown().await;
+        self.beside.shutdown().await;
         Ok(self.store.close().await?)
     }
-}
 
-/// This program again, as a shim.
-pub(crate) fn shim() -> Result<Shim, CommandError> {
-    let program = std::env::current_exe().map_err(CommandError::environment)?;
-    Ok(Shim { program, args: vec![SHIM.into()] })
-}
+    pub fn agent(&self, name: &str) -> Option<&dyn Agent> {
+        self.agents.get(name).map(|agent| &**agent)
+    }
 
-/// Tells the agent's adapter about each process that comes and goes.
-async fn follow_launches(mut watched: Subscription, handle: Handle, agent: Arc<CommandAgent>) {
-    while let Ok(Some(published)) = watched.next().await {
-        let Event::Session(id, event) = &published.event else { continue };
-        match event {
-            SessionEvent::Launched { .. } => {
-                let id = *id;
-                let launched =
-                    handle.view(move |state| state.sessions.get(&id).and_then(|it| process_of(it))).await;
-                if let Ok(Some(follow)) = launched {
-                    agent.follow(follow).await;
-                }
-            }
-            SessionEvent::Retrying { .. } | SessionEvent::Exited { .. } | SessionEvent::Ended { .. } => {
-                agent.leave(*id);
-            }
-            _ => {}
-        }
+    pub fn workspace(&self, kind: &str) -> Option<&dyn Workspace> {
+        self.workspaces.get(kind).map(|workspace| &**workspace)
+    }
+
+    /// The place of the last event in the log.
+    pub async fn last_seq(&self) -> Result<Seq, CommandError> {
+        Ok(self.store.last_seq().await?)
     }
 }
 
-fn running_processes(state: &State) -> Vec<Follow> {
-    state.live().filter_map(process_of).collect()
+fn plug_in(
+    agents: Vec<ao_agent::Options>,
+    data_dir: &Utf8PathBuf,
+    runtimes: &Arc<Runtimes>,
+    clock: &Arc<dyn Clock>,
+    spool: &Arc<Spool>,
+) -> Result<BTreeMap<String, Arc<dyn Agent>>, CommandError> {
+    let mut plugged = BTreeMap::new();
+    for agent in agents {
+        let name = agent.name.clone();
+        let ground = Ground {
+            runtime: runtimes.clone(),
+            clock: clock.clone(),
+            state: data_dir.join("agents").join(&name).into(),
+            hooks: Some(spool.clone()),
+        };
+        let agent = CommandAgent::new(agent, ground).map_err(|err| CommandError::new(Kind::Config, err))?;
+        plugged.insert(name, Arc::new(agent) as Arc<dyn Agent>);
+    }
+    Ok(plugged)
 }
 
-fn process_of(session: &Session) -> Option<Follow> {
-    let Phase::Running { attempt, .. } = session.phase else { return None };
-    let with_launch =
-        session.outbox.current.as_ref().filter(|delivery| delivery.with_launch == Some(attempt));
-    Some(Follow {
-        session: session.id,
-        attempt,
-        process: session.process.clone()?,
-        with_launch: with_launch.map(|delivery| delivery.text.clone()),
-    })
+fn workspaces(data_dir: &Utf8PathBuf) -> BTreeMap<String, Arc<dyn Workspace>> {
+    let options = || ao_workspace::Options {
+        provision: Some(provision::Options::new(data_dir.join("logs"))),
+        ..ao_workspace::Options::default()
+    };
+    let clones = Clones::new(data_dir.join("clones"), options());
+    BTreeMap::from([
+        ("worktree".to_owned(), Arc::new(Worktrees::with(options())) as Arc<dyn Workspace>),
+        ("clone".to_owned(), Arc::new(clones)),
+    ])
+}
+
+/// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.
+async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
+    if let Err(err) = spool.run(reporter).await {
+        ui::note(format_args!("what agents tell by hooks is not heard: {err}"));
+    }
 }
 
 impl fmt::Debug for Daemon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Daemon").field("store", &self.store).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").field("data_dir", &self.data_dir).finish_non_exhaustive()
     }
 }

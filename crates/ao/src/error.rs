@@ -14,7 +14,7 @@ use crate::ui;
 
 /// Whose fault it is, and so who can mend it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// What was asked for cannot be done.
     User,
     /// A setting is wrong.
@@ -46,7 +46,7 @@ impl Kind {
 
 /// A failure as it is shown.
 #[derive(Debug)]
-pub(crate) struct CommandError {
+pub struct CommandError {
     kind: Kind,
     error: Box<dyn Error + Send + Sync>,
     hints: Vec<String>,

@@ -2,11 +2,12 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod chores;
 mod cli;
-mod clock;
+pub mod clock;
 mod commands;
-mod daemon;
-mod error;
+pub mod daemon;
+pub mod error;
 mod paths;
 pub mod power;
 mod ui;
@@ -16,8 +17,12 @@ use std::process::ExitCode;
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {
     // Before anything else is set up: there is one of these for every session, and it is to stay small.
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == daemon::SHIM) {
-        return ao_runtime::process::shim::run();
+    match std::env::args_os().nth(1) {
+        Some(arg) if arg == daemon::SHIM => return ao_runtime::process::shim::run(),
+        Some(arg) if arg == daemon::TMUX_HELPER => {
+            return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
+        }
+        _ => {}
     }
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -65,7 +65,7 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "nextest",
         about: "unit and integration tests",
-        needs: &[tools::NEXTEST, tools::CC, tools::GIT, tools::PYTHON, tools::DBUS],
+        needs: &[tools::NEXTEST, tools::CC, tools::GIT, tools::PYTHON, tools::DBUS, tools::TMUX],
         needs_build: true,
         run: nextest,
     },

@@ -1,8 +1,11 @@
 //! The agent slot, filled with any program.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, RwLock};
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
@@ -10,223 +13,214 @@ use ao_core::input::Life;
 use ao_core::session::AgentAbilities;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{
-    Agent, AgentError, AnswerOrder, Answered, Clock, Command, DeliverOrder, Delivered, FollowOrder, Io,
-    LookOrder, Prepared, ProcessRef, Report, Reporter, Runtime, WriteOrder,
+    Agent, AgentError, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
+    Prepared, Report, Reporter, Runtime,
 };
 use async_trait::async_trait;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
 
-use super::follower::{Ears, Follower, turn_of};
-use crate::line;
+use super::follower::Follower;
+use super::memory::Memory;
+use super::options::{Options, Prompt};
+use super::patterns::{PatternError, Patterns};
+use super::watching::signal;
+use super::{launch, memory};
+use crate::hook::{History, Spool};
+use crate::text::sanitise;
 
-/// Which program, and how it is spoken to.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// What people call it.
-    pub name: String,
-    pub program: String,
-    /// With [`Prompt::Argument`], `{prompt}` stands for the task; without it, the task comes last.
-    pub args: Vec<String>,
-    pub env: BTreeMap<String, String>,
-    pub prompt: Prompt,
+/// A spinner that has not moved for so long may be a picture of one.
+const MOVES: Duration = Duration::from_secs(10);
+
+/// What an agent's adapter stands on.
+pub struct Ground {
+    pub runtime: Arc<dyn Runtime>,
+    pub clock: Arc<dyn Clock>,
+    /// A folder of its own, outside of every repository.
+    pub state: PathBuf,
+    /// Where hooks are heard; needed if the options have hooks.
+    pub hooks: Option<Arc<Spool>>,
 }
 
-/// How the program is given its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Prompt {
-    /// By the line protocol on its stdin, like every later message.
-    Lines,
-    /// As an argument. It does that one thing and ends; a message starts it again.
-    Argument,
+/// Why a program cannot be an agent.
+#[derive(Debug, thiserror::Error)]
+pub enum OptionsError {
+    #[error(transparent)]
+    Pattern(#[from] PatternError),
+    #[error("`{name}` is to run hooks, but there is nobody to hear them")]
+    NoSpool { name: String },
+    #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
+    NoTerminal { name: String },
+    #[error("nothing would prove that `{name}` takes a message; give it hooks, or a pattern for its `draft`")]
+    NoProof { name: String },
 }
-
-/// A process to read along with.
-#[derive(Debug, Clone)]
-pub struct Follow {
-    pub session: SessionId,
-    pub attempt: Attempt,
-    pub process: ProcessRef,
-    /// The message that it was started with, if that is not proven yet.
-    pub with_launch: Option<String>,
-}
-
-type Key = (SessionId, Attempt);
 
 /// Any program as an agent.
 pub struct CommandAgent {
-    options: Options,
-    runtime: Arc<dyn Runtime>,
-    clock: Arc<dyn Clock>,
-    /// Absent until there is somebody to report to.
-    reporter: RwLock<Option<Arc<dyn Reporter>>>,
-    followers: Mutex<HashMap<Key, Followed>>,
-    tasks: Mutex<JoinSet<()>>,
+    pub(super) options: Options,
+    pub(super) patterns: Patterns,
+    pub(super) runtime: Arc<dyn Runtime>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) history: Option<Arc<History>>,
+    state: PathBuf,
+    spool: Option<Arc<Spool>>,
+    desks: Mutex<HashMap<(SessionId, Attempt), Arc<Desk>>>,
 }
 
-struct Followed {
-    follower: Arc<Follower>,
-    /// Absent as long as nobody wants reports.
-    task: Option<AbortHandle>,
+/// What is known of one process.
+pub(super) struct Desk {
+    session: SessionId,
+    attempt: Attempt,
+    state: PathBuf,
+    /// Whoever types holds it, all the while. Absent until it was read.
+    memory: tokio::sync::Mutex<Option<Memory>>,
+    /// What it has said by the line protocol.
+    pub(super) said: Follower,
+    moved: Mutex<Option<Instant>>,
 }
 
 impl CommandAgent {
-    pub fn new(options: Options, runtime: Arc<dyn Runtime>, clock: Arc<dyn Clock>) -> CommandAgent {
-        CommandAgent {
+    pub fn new(options: Options, ground: Ground) -> Result<CommandAgent, OptionsError> {
+        let spool = ground.hooks.filter(|_| options.hooks);
+        if options.hooks && spool.is_none() {
+            return Err(OptionsError::NoSpool { name: options.name });
+        }
+        if options.prompt == Prompt::Typed && options.io() != Io::Terminal {
+            return Err(OptionsError::NoTerminal { name: options.name });
+        }
+        if options.prompt == Prompt::Typed && !options.hooks && options.screen.draft.is_none() {
+            return Err(OptionsError::NoProof { name: options.name });
+        }
+        Ok(CommandAgent {
+            patterns: Patterns::new(&options.screen)?,
             options,
-            runtime,
-            clock,
-            reporter: RwLock::default(),
-            followers: Mutex::default(),
-            tasks: Mutex::default(),
-        }
+            runtime: ground.runtime,
+            clock: ground.clock,
+            history: spool.as_ref().map(|spool| spool.history()),
+            state: ground.state,
+            spool,
+            desks: Mutex::default(),
+        })
     }
 
-    /// Names whom to report to.
-    pub fn watch(&self, reporter: Arc<dyn Reporter>) {
-        *self.reporter.write().expect("nobody panics while setting it") = Some(reporter);
-    }
-
-    /// Reads along with a process from now on. To be called when it was launched, and after a restart for each that
-    /// runs; a second call changes nothing.
-    pub async fn follow(&self, follow: Follow) {
-        let Some(reporter) = self.reporter.read().expect("nobody panics while setting it").clone() else {
-            return;
+    pub(super) fn desk(&self, session: SessionId, attempt: Attempt) -> Arc<Desk> {
+        let mut desks = self.desks.lock().expect("nobody panics while looking one up");
+        let new = || {
+            Arc::new(Desk {
+                session,
+                attempt,
+                state: self.state.clone(),
+                memory: tokio::sync::Mutex::default(),
+                said: Follower::new(session, attempt),
+                moved: Mutex::default(),
+            })
         };
-        // A program has the argument it was started with: that it runs is the proof.
-        if self.options.prompt == Prompt::Argument
-            && let Some(text) = follow.with_launch.clone()
-        {
-            let (session, attempt) = (follow.session, follow.attempt);
-            let turn = format!("launch {attempt}");
-            reporter.report(Report::Taken { session, attempt, turn, text }).await;
-        }
-        let follower = self.follower(follow.session, follow.attempt, &follow.process);
-        let mut followers = self.followers.lock().expect("nobody panics while looking one up");
-        if let Some(followed) = followers.get_mut(&(follow.session, follow.attempt))
-            && followed.task.is_none()
-        {
-            let ears = Ears { runtime: self.runtime.clone(), reporter, clock: self.clock.clone() };
-            let mut tasks = self.tasks.lock().expect("nobody panics while adding one");
-            while tasks.try_join_next().is_some() {}
-            followed.task = Some(tasks.spawn(async move {
-                follower.run(&*ears.runtime, &*ears.reporter, &*ears.clock).await;
-            }));
-        }
+        desks.entry((session, attempt)).or_insert_with(new).clone()
     }
 
-    /// Reads along no more: the process has ended.
-    pub fn leave(&self, session: SessionId) {
-        let mut followers = self.followers.lock().expect("nobody panics while looking one up");
-        for (_, left) in followers.extract_if(|(of, _), _| *of == session) {
-            if let Some(task) = left.task {
-                task.abort();
-            }
+    /// Whatever was kept for processes of this session that are no longer.
+    fn clear_before(&self, session: SessionId, attempt: Attempt) {
+        let mut desks = self.desks.lock().expect("nobody panics while looking one up");
+        desks.retain(|(of, number), _| *of != session || *number >= attempt);
+        memory::forget_before(&self.state, session, attempt);
+    }
+
+    /// Whatever was kept for a process that has ended.
+    fn clear(&self, session: SessionId, attempt: Attempt) {
+        self.desks.lock().expect("nobody panics while looking one up").remove(&(session, attempt));
+        memory::forget(&self.state, session, attempt);
+        launch::forget_prompt(&self.state, session, attempt);
+    }
+}
+
+impl Desk {
+    /// What was typed at the process, for one at a time.
+    pub(super) async fn memory(&self) -> io::Result<tokio::sync::MappedMutexGuard<'_, Memory>> {
+        let mut memory = self.memory.lock().await;
+        if memory.is_none() {
+            *memory = Some(Memory::open(&self.state, self.session, self.attempt)?);
         }
+        Ok(tokio::sync::MutexGuard::map(memory, |memory| memory.get_or_insert_default()))
     }
 
-    /// Answers the question that is open. Not a message: it goes to the dialog, which messages keep away from.
-    pub async fn answer(&self, process: &ProcessRef, text: &str) -> Result<(), AgentError> {
-        // Apart from the numbers of deliveries.
-        let number = self.clock.fresh() | 1 << 63;
-        let order = WriteOrder { process: process.clone(), number, bytes: line::answer(text).into_bytes() };
-        self.runtime.write(&order).await.map(|_| ()).map_err(failed)
+    pub(super) fn moved(&self) {
+        *self.moved.lock().expect("nobody panics while setting it") = Some(Instant::now());
     }
 
-    fn follower(&self, session: SessionId, attempt: Attempt, process: &ProcessRef) -> Arc<Follower> {
-        let mut followers = self.followers.lock().expect("nobody panics while looking one up");
-        let followed = followers.entry((session, attempt)).or_insert_with(|| Followed {
-            follower: Arc::new(Follower::new(session, attempt, process.clone())),
-            task: None,
-        });
-        followed.follower.clone()
+    fn moves(&self) -> bool {
+        let moved = *self.moved.lock().expect("nobody panics while setting it");
+        moved.is_some_and(|moved| moved.elapsed() < MOVES)
     }
 }
 
 #[async_trait]
 impl Agent for CommandAgent {
     fn abilities(&self) -> AgentAbilities {
-        let by_argument = self.options.prompt == Prompt::Argument;
-        AgentAbilities { resume: false, prompt_at_launch: by_argument, one_turn: by_argument, steer: false }
+        AgentAbilities {
+            resume: self.options.resume.is_some(),
+            prompt_at_launch: self.options.prompt_at_launch(),
+            one_turn: self.options.one_turn(),
+            steer: self.options.steer,
+        }
     }
 
     async fn prepare(
         &self,
-        _session: SessionId,
-        _attempt: Attempt,
+        session: SessionId,
+        attempt: Attempt,
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
-        if plan.resume {
-            return Ok(Prepared::NothingToResume);
+        self.clear_before(session, attempt);
+        if let (Some(history), Some(prompt)) = (&self.history, &plan.prompt) {
+            history.typed(session, attempt, &sanitise(prompt), prompt);
         }
-        let mut args = self.options.args.clone();
-        if self.options.prompt == Prompt::Argument {
-            let Some(prompt) = &plan.prompt else {
-                return Err(AgentError::Unable {
-                    agent: self.options.name.clone(),
-                    wish: "start without a task".into(),
-                });
-            };
-            let mut placed = false;
-            for arg in &mut args {
-                placed |= arg.contains("{prompt}");
-                *arg = arg.replace("{prompt}", prompt);
-            }
-            if !placed {
-                args.push(prompt.clone());
+        let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
+        if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
+            command.env.extend(spool.environment(session, attempt));
+            if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
+                let desk = self.desk(session, attempt);
+                let mut memory = desk.memory().await.map_err(failed)?;
+                memory.launch(&sanitise(prompt), self.clock.now()).map_err(failed)?;
             }
         }
-        let command = Command {
-            program: self.options.program.clone(),
-            args,
-            env: self.options.env.clone(),
-            pass: vec![],
-            secrets: vec![],
-            io: Io::Pipes,
-        };
-        Ok(Prepared::Run { command, conversation: None })
+        Ok(prepared)
     }
 
     async fn deliver(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
-        if self.options.prompt == Prompt::Argument {
-            return Ok(Delivered::Held {
+        match self.options.prompt {
+            Prompt::Lines => self.write_line(order).await,
+            Prompt::Typed => self.type_in(order).await,
+            Prompt::Argument | Prompt::Stdin | Prompt::File => Ok(Delivered::Held {
                 why: "it takes messages only when it is started".into(),
                 signals: vec![],
-            });
+            }),
         }
-        let Some(process) = &order.process else {
-            return Err(AgentError::Failed("there is no process to write to".into()));
-        };
-        let follower = self.follower(order.session, order.attempt, process);
-        // Always, not only on later tries: after a crash the first try comes again as the first.
-        if let Some(text) = follower.taken(&*self.runtime, order.delivery).await.map_err(failed)? {
-            return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
-        }
-        if let Some(question) = follower.question() {
-            let why = format!("a question is open: {question}");
-            let asking = Signal {
-                attempt: order.attempt,
-                source: Source::Protocol,
-                at: self.clock.now(),
-                confidence: Confidence::High,
-                reading: Reading::Asking { question },
-            };
-            return Ok(Delivered::Held { why, signals: vec![asking] });
-        }
-        let mut text = line::message(order.delivery, &order.text, order.interrupt);
-        if order.tries > 1 {
-            // An earlier try may have been cut off in the middle of its line.
-            text.insert(0, '\n');
-        }
-        let number = u64::from(order.delivery) << 20 | u64::from(order.tries);
-        let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
-        self.runtime.write(&write).await.map_err(failed)?;
-        Ok(Delivered::Written)
     }
 
-    async fn follow(&self, _: &FollowOrder, _: Arc<dyn Reporter>) {}
+    async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
+        let (session, attempt) = (order.session, order.attempt);
+        // A program has what it was started with: that it runs is the proof. One with hooks says so itself.
+        if self.options.prompt_at_launch()
+            && !self.options.hooks
+            && let Some(text) = order.with_launch.clone()
+        {
+            let turn = format!("launch {attempt}");
+            reporter.report(Report::Taken { session, attempt, turn, text }).await;
+        }
+        if self.options.io() == Io::Terminal && !self.patterns.are_none() {
+            self.watch_screen(order, &*reporter).await;
+        } else {
+            let desk = self.desk(session, attempt);
+            desk.said.run(&order.process, &*self.runtime, &*reporter, &*self.clock).await;
+        }
+        self.clear(session, attempt);
+    }
 
-    async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {
-        Ok(Answered::Given)
+    async fn answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+        match (self.options.prompt, self.options.io()) {
+            (Prompt::Lines, _) => self.write_answer(order).await,
+            (_, Io::Terminal) => self.press_answer(order).await,
+            _ => Err(AgentError::Unable { agent: self.options.name.clone(), wish: "be answered".into() }),
+        }
     }
 
     async fn look(&self, order: &LookOrder) -> Result<Vec<Signal>, AgentError> {
@@ -239,22 +233,36 @@ impl Agent for CommandAgent {
             Life::Gone { code } => Reading::Exited { code },
             Life::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
-        Ok(vec![Signal {
-            attempt: order.attempt,
-            source: Source::Process,
-            at: self.clock.now(),
-            confidence: Confidence::High,
-            reading,
-        }])
+        let alive = matches!(reading, Reading::Alive { .. });
+        let (attempt, at) = (order.attempt, self.clock.now());
+        let mut signals =
+            vec![Signal { attempt, source: Source::Process, at, confidence: Confidence::High, reading }];
+        if alive && self.options.io() == Io::Terminal && !self.patterns.are_none() {
+            let seen = match self.runtime.screen(process).await {
+                Ok(screen) => self.patterns.read(&screen, at),
+                Err(err) => Reading::Unreadable { why: err.to_string() },
+            };
+            // For the same reason a spinner that stands still is no sign of work.
+            if !matches!(seen, Reading::Working { .. }) || self.desk(order.session, attempt).moves() {
+                signals.push(signal(attempt, at, seen));
+            }
+        }
+        Ok(signals)
     }
 }
 
-fn failed(err: impl fmt::Display) -> AgentError {
+pub(super) fn failed(err: impl fmt::Display) -> AgentError {
     AgentError::Failed(err.to_string())
 }
 
 impl fmt::Debug for CommandAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CommandAgent").field("options", &self.options).finish_non_exhaustive()
+        f.debug_struct("CommandAgent").field("name", &self.options.name).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Ground {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ground").field("state", &self.state).finish_non_exhaustive()
     }
 }

@@ -1,7 +1,7 @@
 //! Reading along with one process.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Signal, Source};
@@ -25,7 +25,6 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 pub(super) struct Follower {
     session: SessionId,
     attempt: Attempt,
-    process: ProcessRef,
     /// Held only to look and to add, never while output is waited for: whoever delivers reads too, and does not wait.
     read: Mutex<Read>,
 }
@@ -55,12 +54,18 @@ struct News {
 }
 
 impl Follower {
-    pub(super) fn new(session: SessionId, attempt: Attempt, process: ProcessRef) -> Follower {
-        Follower { session, attempt, process, read: Mutex::default() }
+    pub(super) fn new(session: SessionId, attempt: Attempt) -> Follower {
+        Follower { session, attempt, read: Mutex::default() }
     }
 
     /// Reports whatever the process says until it has ended and all is read.
-    pub(super) async fn run(&self, runtime: &dyn Runtime, reporter: &dyn Reporter, clock: &dyn Clock) {
+    pub(super) async fn run(
+        &self,
+        process: &ProcessRef,
+        runtime: &dyn Runtime,
+        reporter: &dyn Reporter,
+        clock: &dyn Clock,
+    ) {
         loop {
             let news = self.read().news();
             for line in &news.lines {
@@ -72,7 +77,7 @@ impl Follower {
                 return;
             }
             let wait = if news.caught_up { LONG } else { Duration::ZERO };
-            if let Err(err) = self.read_on(runtime, news.from, wait).await {
+            if let Err(err) = self.read_on(process, runtime, news.from, wait).await {
                 tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
                 tokio::time::sleep(AFTER_FAILURE).await;
             }
@@ -82,20 +87,27 @@ impl Follower {
     /// The text that was taken for a delivery, if it was, by all that has been put out until now.
     pub(super) async fn taken(
         &self,
+        process: &ProcessRef,
         runtime: &dyn Runtime,
         delivery: u32,
     ) -> Result<Option<String>, RuntimeError> {
         loop {
             let from = self.read().offset;
-            if self.read_on(runtime, from, Duration::ZERO).await? {
+            if self.read_on(process, runtime, from, Duration::ZERO).await? {
                 return Ok(self.read().taken.get(&delivery).cloned());
             }
         }
     }
 
     /// Reads a piece, and returns whether that was all there is for now.
-    async fn read_on(&self, runtime: &dyn Runtime, from: u64, wait: Duration) -> Result<bool, RuntimeError> {
-        let piece = runtime.output(&self.process, from, PIECE, wait).await?;
+    async fn read_on(
+        &self,
+        process: &ProcessRef,
+        runtime: &dyn Runtime,
+        from: u64,
+        wait: Duration,
+    ) -> Result<bool, RuntimeError> {
+        let piece = runtime.output(process, from, PIECE, wait).await?;
         let mut read = self.read();
         // Otherwise another has read this meanwhile, and perhaps more.
         Ok(read.offset == from && read.add(&piece))
@@ -183,11 +195,4 @@ impl Read {
         }
         self.waiting.push_back(line);
     }
-}
-
-/// What a follower's task needs to live on its own.
-pub(super) struct Ears {
-    pub(super) runtime: Arc<dyn Runtime>,
-    pub(super) reporter: Arc<dyn Reporter>,
-    pub(super) clock: Arc<dyn Clock>,
 }

@@ -1,14 +1,24 @@
 //! Any program as an agent.
 //!
 //! ```text
-//!  deliver ──► message ──► the program's stdin          (through the runtime)
-//!  follow  ◄── lines   ◄── the program's output, by offset
+//!  deliver ──► message ──► the program's stdin, or its terminal          (through the runtime)
+//!  follow  ◄── lines, or what the screen shows ◄── the program's output
 //!     └──► Report: signals, texts taken, what was spent
 //! ```
 //!
-//! A follower does nothing while the program says nothing: the runtime wakes it, and it ends with the program.
+//! A follower does nothing while the program puts nothing out: the runtime wakes it, and it ends with the program.
 
 mod agent;
+mod answering;
 mod follower;
+mod launch;
+mod lines;
+mod memory;
+mod options;
+mod patterns;
+mod typing;
+mod watching;
 
-pub use agent::{CommandAgent, Follow, Options, Prompt};
+pub use agent::{CommandAgent, Ground, OptionsError};
+pub use options::{Keys, Options, Prompt, ScreenOptions};
+pub use patterns::PatternError;

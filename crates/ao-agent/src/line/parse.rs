@@ -5,6 +5,8 @@ use ao_core::budget::Spend;
 use ao_core::evidence::Reading;
 use serde::Deserialize;
 
+use crate::text::cut;
+
 /// Longer lines are passed over. A message of the most bytes that a delivery may have fits, however it is escaped.
 pub const LINE_MOST: usize = 256 * 1024;
 /// The most of a word about what the agent does; it is shown, not sent on.
@@ -61,8 +63,8 @@ pub fn parse_line(line: &str) -> Option<Line> {
     }
     let mut said: Line = serde_json::from_str(line).ok()?;
     match &mut said {
-        Line::Working { doing: text } | Line::Blocked { on: text } => cut(text, DOING_MOST),
-        Line::Asking { question } => cut(question, QUESTION_MOST),
+        Line::Working { doing: text } | Line::Blocked { on: text } => *text = cut(text, DOING_MOST),
+        Line::Asking { question } => *question = cut(question, QUESTION_MOST),
         _ => {}
     }
     Some(said)
@@ -88,13 +90,6 @@ impl Line {
             Line::Spent { micros, tokens, turns, seconds } => Some(Spend { micros, tokens, turns, seconds }),
             _ => None,
         }
-    }
-}
-
-fn cut(text: &mut String, most: usize) {
-    if let Some((at, _)) = text.char_indices().nth(most) {
-        text.truncate(at);
-        text.push('…');
     }
 }
 

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use ao_agent::Prompt;
 use ao_core::evidence::Reading;
-use ao_ports::{Agent, Delivered};
+use ao_ports::{Agent, AnswerOrder, Answered, Delivered};
 
-use crate::support::{Buffers, agent, follow, order, process};
+use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
 
 #[tokio::test(start_paused = true)]
 async fn a_message_is_one_line_with_its_number() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent, .. } = &agent(&buffers, Prompt::Lines, &[]);
     let text = "one\n\"two\"\u{7}\r\n";
     assert_eq!(agent.deliver(&order(3, 1, text)).await, Ok(Delivered::Written));
     let told = buffers.told();
@@ -27,26 +27,25 @@ async fn a_message_is_one_line_with_its_number() {
 #[tokio::test(start_paused = true)]
 async fn what_was_taken_is_not_written_again_by_a_new_daemon() {
     let buffers = Arc::new(Buffers::default());
-    let (first, _) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent: first, .. } = &agent(&buffers, Prompt::Lines, &[]);
     first.deliver(&order(1, 1, "go")).await.unwrap();
-    drop(first);
     buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
     for tries in [1, 2] {
-        let (next, _) = agent(&buffers, Prompt::Lines, &[]);
+        let Stage { agent: next, .. } = &agent(&buffers, Prompt::Lines, &[]);
         let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
         assert_eq!(next.deliver(&order(1, tries, "go")).await, Ok(taken));
     }
     assert_eq!(buffers.told().len(), 1);
 
     // The same words with another number are another message.
-    let (next, _) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent: next, .. } = &agent(&buffers, Prompt::Lines, &[]);
     assert_eq!(next.deliver(&order(2, 1, "go")).await, Ok(Delivered::Written));
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_was_not_taken_is_written_again_on_a_line_of_its_own() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent, .. } = &agent(&buffers, Prompt::Lines, &[]);
     agent.deliver(&order(1, 1, "go")).await.unwrap();
     agent.deliver(&order(1, 2, "go")).await.unwrap();
     let told = buffers.told();
@@ -56,9 +55,9 @@ async fn what_was_not_taken_is_written_again_on_a_line_of_its_own() {
 #[tokio::test(start_paused = true)]
 async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
     buffers.says(r#"{"ao":"asking","question":"May I?"}"#);
-    agent.follow(follow()).await;
+    following(agent, follow(), notebook);
     notebook.until(1).await;
     let Ok(Delivered::Held { why, signals }) = agent.deliver(&order(1, 1, "go")).await else {
         panic!("it is held")
@@ -66,7 +65,17 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
     assert_eq!(why, "a question is open: May I?");
     assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
     assert_eq!(buffers.told(), [""; 0]);
-    agent.answer(&process(), "yes").await.unwrap();
+    let answer = AnswerOrder {
+        session: SESSION,
+        attempt: ATTEMPT,
+        process: process(),
+        number: 1,
+        question: "May I?".into(),
+        text: "yes".into(),
+    };
+    let another = AnswerOrder { question: "May I go?".into(), ..answer.clone() };
+    assert!(matches!(agent.answer(&another).await, Ok(Answered::NotAsked { .. })));
+    assert_eq!(agent.answer(&answer).await, Ok(Answered::Given));
     assert_eq!(buffers.told(), ["{\"ao\":\"answer\",\"text\":\"yes\"}\n"]);
     buffers.says(r#"{"ao":"idle"}"#);
     notebook.until(2).await;
@@ -76,7 +85,7 @@ async fn nothing_is_written_while_a_question_is_open_but_the_answer() {
 #[tokio::test(start_paused = true)]
 async fn a_program_with_its_task_as_argument_is_not_written_to() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, _) = agent(&buffers, Prompt::Argument, &[]);
+    let Stage { agent, .. } = &agent(&buffers, Prompt::Argument, &[]);
     assert!(matches!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Held { .. })));
     assert_eq!(buffers.told(), [""; 0]);
 }

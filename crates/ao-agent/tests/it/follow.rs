@@ -5,17 +5,16 @@ use std::time::Duration;
 
 use ao_agent::Prompt;
 use ao_core::input::Life;
-use ao_ports::{Agent, Delivered, LookOrder};
+use ao_ports::{Agent, Delivered, FollowOrder, LookOrder};
 use tokio::time::{Instant, sleep};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, agent, follow, order, process};
+use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
 
 #[tokio::test(start_paused = true)]
 async fn lines_are_reported_in_order_and_other_output_is_not() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
-    agent.follow(follow()).await;
-    agent.follow(follow()).await;
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    let task = following(agent, follow(), notebook);
     buffers.says("warming up");
     buffers.says(r#"{"ao":"idle"}"#);
     assert_eq!(notebook.until(1).await, ["Idle"]);
@@ -25,7 +24,7 @@ async fn lines_are_reported_in_order_and_other_output_is_not() {
     buffers.says(r#"{"ao":"spent","turns":2}"#);
     let expected = ["Idle", "Taken \"go\"", "Working { doing: \"tests\" }", "Spent 2"];
     assert_eq!(notebook.until(4).await, expected);
-    agent.leave(SESSION);
+    task.abort();
     buffers.says(r#"{"ao":"idle"}"#);
     assert_eq!(notebook.until(5).await, expected, "it is not read any more");
 }
@@ -42,8 +41,8 @@ async fn after_a_restart_only_the_last_word_counts() {
     ] {
         buffers.says(line);
     }
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
-    agent.follow(follow()).await;
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
     assert_eq!(notebook.until(2).await, ["Idle"]);
 }
 
@@ -52,7 +51,7 @@ async fn after_a_restart_only_the_last_word_counts() {
 async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
     let buffers = Arc::new(Buffers::default());
     buffers.says(r#"{"ao":"working"}"#);
-    let (agent, _) = agent(&buffers, Prompt::Lines, &[]);
+    let Stage { agent, .. } = &agent(&buffers, Prompt::Lines, &[]);
     let order =
         LookOrder { session: SESSION, attempt: ATTEMPT, process: Some(process()), conversation: None };
     for (life, expected) in [
@@ -69,9 +68,10 @@ async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
 #[tokio::test(start_paused = true)]
 async fn a_program_that_was_started_with_a_task_has_it() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Argument, &[]);
-    agent.follow(ao_agent::Follow { with_launch: Some("go".into()), ..follow() }).await;
-    assert_eq!(notebook.reports(), ["Taken \"go\""]);
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
+    let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
+    following(agent, order, notebook);
+    assert_eq!(notebook.until(1).await, ["Taken \"go\""]);
 }
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -79,8 +79,8 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[tokio::test(start_paused = true)]
 async fn what_is_said_after_a_long_silence_is_reported_without_delay() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
-    agent.follow(follow()).await;
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
     sleep(HOUR).await;
     assert!(buffers.asked() < 70, "{} times in an hour", buffers.asked());
     let before = Instant::now();
@@ -95,8 +95,8 @@ async fn what_is_said_after_a_long_silence_is_reported_without_delay() {
 #[tokio::test(start_paused = true)]
 async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
-    agent.follow(follow()).await;
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
     sleep(HOUR).await;
     let before = Instant::now();
     assert_eq!(agent.deliver(&order(1, 1, "go")).await, Ok(Delivered::Written));
@@ -110,8 +110,8 @@ async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
 #[tokio::test(start_paused = true)]
 async fn a_follower_reports_the_last_words_and_ends_with_the_process() {
     let buffers = Arc::new(Buffers::default());
-    let (agent, notebook) = agent(&buffers, Prompt::Lines, &[]);
-    agent.follow(follow()).await;
+    let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+    following(agent, follow(), notebook);
     sleep(HOUR).await;
     buffers.says(r#"{"ao":"idle"}"#);
     buffers.ends();

@@ -1,14 +1,17 @@
 //! What is run.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::sync::Arc;
+use std::{fs, process};
 
-use ao_agent::Prompt;
+use ao_agent::{CommandAgent, Ground, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId};
-use ao_ports::{Agent, AgentError, Prepared};
+use ao_ports::{Agent, AgentError, Command, Io, Prepared};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, agent};
+use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, follow, following};
 
 fn plan(prompt: Option<&str>) -> LaunchPlan {
     LaunchPlan {
@@ -32,7 +35,7 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
 }
 
 async fn args(prompt: Prompt, args: &[&str], task: Option<&str>) -> Result<Vec<String>, AgentError> {
-    let (agent, _) = agent(&Arc::new(Buffers::default()), prompt, args);
+    let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), prompt, args);
     match agent.prepare(SESSION, ATTEMPT, &plan(task)).await? {
         Prepared::Run { command, .. } => Ok(command.args),
         Prepared::NothingToResume => panic!("nothing was to be resumed"),
@@ -53,8 +56,108 @@ async fn the_task_is_placed_where_the_arguments_say() {
 
 #[tokio::test]
 async fn it_remembers_nothing_of_an_earlier_conversation() {
-    let (agent, _) = agent(&Arc::new(Buffers::default()), Prompt::Lines, &[]);
+    let Stage { agent, .. } = &agent(&Arc::new(Buffers::default()), Prompt::Lines, &[]);
     assert!(!agent.abilities().resume);
     let plan = LaunchPlan { resume: true, ..plan(None) };
     assert_eq!(agent.prepare(SESSION, ATTEMPT, &plan).await, Ok(Prepared::NothingToResume));
+}
+
+async fn command(stage: &Stage, plan: &LaunchPlan) -> (Command, Option<ConversationId>) {
+    match stage.agent.prepare(SESSION, ATTEMPT, plan).await.unwrap() {
+        Prepared::Run { command, conversation } => (command, conversation),
+        Prepared::NothingToResume => panic!("there is something to run"),
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_file_is_for_us_alone_and_goes_when_the_process_has_ended() {
+    let buffers = Arc::new(Buffers::default());
+    let stage = agent(&buffers, Prompt::File, &["--task", "{prompt_file}"]);
+    let (command, _) = command(&stage, &plan(Some("fix\u{0} it"))).await;
+    let file = Path::new(&command.args[1]);
+    assert_eq!(fs::read_to_string(file).unwrap(), "fix it");
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
+    buffers.ends();
+    let Stage { agent, notebook, .. } = &stage;
+    following(agent, follow(), notebook).await.unwrap();
+    assert!(!file.exists());
+}
+
+/// acceptance: M8
+#[tokio::test]
+async fn a_prompt_on_stdin_has_an_end() {
+    let options = Options { prompt: Prompt::Stdin, args: vec!["-n".into()], ..Options::default() };
+    let stage = agent_with(&Arc::new(Buffers::default()), options);
+    let (command, _) = command(&stage, &plan(Some("-- fix `it`\nand $that"))).await;
+    assert_eq!(&command.args[command.args.len() - 2..], ["my-agent", "-n"]);
+    // The same with `cat` for the agent, as a shell does it.
+    let args: Vec<&str> =
+        command.args.iter().map(|arg| if arg == "my-agent" { "cat" } else { arg }).collect();
+    let output = process::Command::new(&command.program).args(&args).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(text.split_whitespace().collect::<Vec<_>>(), ["1", "--", "fix", "`it`", "2", "and", "$that"]);
+}
+
+/// acceptance: L2
+#[tokio::test]
+async fn a_conversation_is_resumed_by_its_name_unless_its_file_is_gone() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options {
+        args: vec!["--new".into(), "{conversation}".into(), "{prompt}".into()],
+        resume: Some(vec!["--resume={conversation}".into()]),
+        conversation_file: Some(format!(
+            "{}/{{path_dashes}}/{{conversation}}.jsonl",
+            folder.path().display()
+        )),
+        prompt: Prompt::Typed,
+        screen: ScreenOptions { draft: Some("^> (?P<text>.*)$".into()), ..ScreenOptions::default() },
+        ..Options::default()
+    };
+    let stage = agent_with(&Arc::new(Buffers::default()), options);
+    let abilities = stage.agent.abilities();
+    assert!(abilities.resume && abilities.prompt_at_launch && !abilities.one_turn);
+    let (first, conversation) = command(&stage, &plan(Some("go"))).await;
+    assert_eq!(first.args, ["--new", "c", "go"]);
+    assert_eq!((first.io, conversation), (Io::Terminal, Some(ConversationId::new("c"))));
+    assert_eq!(command(&stage, &plan(None)).await.0.args, ["--new", "c"]);
+
+    let resumed = LaunchPlan { resume: true, ..plan(None) };
+    let gone = stage.agent.prepare(SESSION, ATTEMPT, &resumed).await;
+    assert_eq!(gone, Ok(Prepared::NothingToResume));
+    fs::create_dir(folder.path().join("-tmp")).unwrap();
+    fs::write(folder.path().join("-tmp/c.jsonl"), "").unwrap();
+    assert_eq!(command(&stage, &resumed).await.0.args, ["--resume=c"]);
+    let with_news = LaunchPlan { resume: true, ..plan(Some("news")) };
+    assert_eq!(command(&stage, &with_news).await.0.args, ["--resume=c", "news"]);
+}
+
+#[test]
+fn options_are_plain_data_and_a_word_that_is_none_is_refused() {
+    let text = r#"{"name":"mine","program":"my-agent","prompt":"typed","hooks":true,
+        "screen":{"prompt":"^> "},"keys":{"answers":{"yes":"1"}}}"#;
+    let options: Options = serde_json::from_str(text).unwrap();
+    assert_eq!((options.prompt, options.io()), (Prompt::Typed, Io::Terminal));
+    assert_eq!(options.keys.submit, "\r");
+    assert_eq!(serde_json::from_str::<Options>(&serde_json::to_string(&options).unwrap()).unwrap(), options);
+    assert!(serde_json::from_str::<Options>(r#"{"porgram":"x"}"#).is_err());
+}
+
+#[test]
+fn what_cannot_work_is_refused_at_once() {
+    let buffers = Arc::new(Buffers::default());
+    let refused = |options: Options| {
+        let ground = Ground {
+            runtime: buffers.clone(),
+            clock: buffers.clone(),
+            state: "/nowhere".into(),
+            hooks: None,
+        };
+        CommandAgent::new(options, ground).expect_err("it cannot work").to_string()
+    };
+    let hooks = refused(Options { name: "mine".into(), hooks: true, ..Options::default() });
+    assert_eq!(hooks, "`mine` is to run hooks, but there is nobody to hear them");
+    let pipes = Options { prompt: Prompt::Typed, io: Some(Io::Pipes), ..Options::default() };
+    assert!(refused(pipes).contains("needs a terminal"));
+    let unproven = Options { prompt: Prompt::Typed, ..Options::default() };
+    assert!(refused(unproven).starts_with("nothing would prove"));
 }

@@ -1,6 +1,11 @@
-//! The command agent against a runtime in memory.
+//! The command agent against a runtime in memory, and against a scripted agent on a real terminal.
 
 mod deliver;
 mod follow;
+mod hooks;
 mod launch;
+mod place;
+mod screens;
+mod stage;
 mod support;
+mod typed;

@@ -1,19 +1,22 @@
 //! A runtime whose one process is two buffers, and a notebook for reports.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use ao_agent::{CommandAgent, Follow, Options, Prompt};
+use ao_agent::{CommandAgent, Ground, Options, Prompt};
+use ao_core::evidence::Signal;
 use ao_core::input::{Counted, Life};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Clock, DeliverOrder, EndOrder, Output, ProcessRef, Report, Reporter, Runtime, RuntimeAbilities,
-    RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
+    Agent, Clock, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime,
+    RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
+use tempfile::TempDir;
 use tokio::sync::Notify;
+use tokio::task::JoinHandle;
 
 pub(crate) const SESSION: SessionId = SessionId(0x4f);
 pub(crate) const ATTEMPT: Attempt = Attempt(1);
@@ -155,6 +158,52 @@ impl Notebook {
         self.reports.lock().unwrap().iter().map(short).collect()
     }
 
+    /// What was seen of the agent, each with who saw it.
+    pub(crate) fn with_source(&self) -> Vec<String> {
+        let seen = |report: &Report| match report {
+            Report::Signal { signal, .. } => Some(format!("{:?} {:?}", signal.source, signal.reading)),
+            _ => None,
+        };
+        self.reports.lock().unwrap().iter().filter_map(seen).collect()
+    }
+
+    pub(crate) fn signals(&self) -> Vec<Signal> {
+        let signal = |report: &Report| match report {
+            Report::Signal { signal, .. } => Some(signal.clone()),
+            _ => None,
+        };
+        self.reports.lock().unwrap().iter().filter_map(signal).collect()
+    }
+
+    /// Waits until the reports are as wished.
+    pub(crate) async fn when(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        self.wait(|| self.reports(), is).await
+    }
+
+    pub(crate) async fn when_with_source(&self, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        self.wait(|| self.with_source(), is).await
+    }
+
+    async fn wait(&self, read: impl Fn() -> Vec<String>, is: impl Fn(&[String]) -> bool) -> Vec<String> {
+        loop {
+            let reported = self.reported.notified();
+            let reports = read();
+            if is(&reports) {
+                return reports;
+            }
+            reported.await;
+        }
+    }
+
+    /// The names of the turns that were told.
+    pub(crate) fn turns(&self) -> Vec<String> {
+        let turn = |report: &Report| match report {
+            Report::Taken { turn, .. } => Some(turn.clone()),
+            _ => None,
+        };
+        self.reports.lock().unwrap().iter().filter_map(turn).collect()
+    }
+
     /// Waits until there are so many, and no longer. With a paused clock the bound costs no time.
     pub(crate) async fn until(&self, count: usize) -> Vec<String> {
         let enough = async {
@@ -171,22 +220,45 @@ pub(crate) fn process() -> ProcessRef {
     ProcessRef("ses_4f/1".into())
 }
 
-pub(crate) fn follow() -> Follow {
-    Follow { session: SESSION, attempt: ATTEMPT, process: process(), with_launch: None }
+pub(crate) fn follow() -> FollowOrder {
+    FollowOrder {
+        session: SESSION,
+        attempt: ATTEMPT,
+        process: process(),
+        conversation: None,
+        with_launch: None,
+    }
 }
 
-pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> (CommandAgent, Arc<Notebook>) {
-    let options = Options {
-        name: "mine".into(),
-        program: "my-agent".into(),
-        args: args.iter().map(ToString::to_string).collect(),
-        env: BTreeMap::new(),
-        prompt,
-    };
-    let agent = CommandAgent::new(options, buffers.clone(), buffers.clone());
-    let notebook = Arc::new(Notebook::default());
-    agent.watch(notebook.clone());
-    (agent, notebook)
+/// Reads along from now on, until the process has ended or nobody wants it any more.
+pub(crate) fn following(
+    agent: &Arc<CommandAgent>,
+    order: FollowOrder,
+    notebook: &Arc<Notebook>,
+) -> JoinHandle<()> {
+    let (agent, notebook) = (agent.clone(), notebook.clone());
+    tokio::spawn(async move { agent.follow(&order, notebook).await })
+}
+
+/// An agent over buffers, and a folder of its own that goes with the test.
+pub(crate) struct Stage {
+    pub(crate) agent: Arc<CommandAgent>,
+    pub(crate) notebook: Arc<Notebook>,
+    _state: TempDir,
+}
+
+pub(crate) fn agent(buffers: &Arc<Buffers>, prompt: Prompt, args: &[&str]) -> Stage {
+    let args = args.iter().map(ToString::to_string).collect();
+    agent_with(buffers, Options { args, prompt, ..Options::default() })
+}
+
+pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
+    let state = tempfile::tempdir().unwrap();
+    let options = Options { name: "mine".into(), program: "my-agent".into(), ..options };
+    let path = state.path().to_owned();
+    let ground = Ground { runtime: buffers.clone(), clock: buffers.clone(), state: path, hooks: None };
+    let agent = Arc::new(CommandAgent::new(options, ground).unwrap());
+    Stage { agent, notebook: Arc::default(), _state: state }
 }
 
 pub(crate) fn order(delivery: u32, tries: u32, text: &str) -> DeliverOrder {

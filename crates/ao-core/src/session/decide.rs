@@ -260,11 +260,6 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                 E::DeliveryFailed { delivery, why: format!("not accepted: {why}") }
             }])
         }
-        (Phase::Running { .. }, I::TurnOver)
-            if !session.look && now.since(session.placed) >= settings.look_after =>
-        {
-            Ok(vec![E::LookWanted {}])
-        }
         (Phase::Running { .. }, I::Flush) => Ok(flush(state, session, now)),
         (Phase::Exited { .. }, I::Flush) => Ok(wake(state, session)),
 
@@ -361,7 +356,6 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Spent { .. }
             | I::PullLinked { .. }
             | I::Flush
-            | I::TurnOver
             | I::Count,
         ) => NOTHING,
         (_, I::Signal(signal)) => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),

@@ -109,12 +109,13 @@ impl Session {
                 let waited = self.looked.since(self.activity_since);
                 Some(self.looked + waited.clamp(settings.look_after, LOOK_SELDOM))
             }
-            // Somebody typed, and nothing has been heard of what came of it.
-            Activity::Idle | Activity::RateLimited => self
-                .evidence
-                .human_typed
-                .filter(|typed| *typed > self.looked)
-                .map(|typed| typed + settings.human_quiet),
+            Activity::Idle | Activity::RateLimited => {
+                // Somebody typed, and nothing has been heard of what came of it.
+                let typed = self.evidence.human_typed.filter(|typed| *typed > self.looked);
+                // A turn is over, and nobody has seen yet whether the agent is still where it should be.
+                let turned = (self.activity_since > self.placed).then_some(self.placed + settings.look_after);
+                [typed.map(|typed| typed + settings.human_quiet), turned].into_iter().flatten().min()
+            }
             Activity::Exited => None,
         }
     }

@@ -143,8 +143,6 @@ pub enum SessionInput {
     },
     // What follows from other things.
     Flush,
-    /// A turn is over: a good time to see whether the agent is still where it should be.
-    TurnOver,
     /// Compare what we counted ourselves with the limits.
     Count,
     Due,

@@ -2,7 +2,7 @@
 
 use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
-use crate::evidence::{Evidence, Reading, Source, judge};
+use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
 use crate::workspace::{Workspace, WorkspaceState};
 
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
@@ -97,8 +97,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
             }
+            let another = asks_something_else(session, signal);
             session.evidence.record(signal);
             rejudge(session, at);
+            if another && session.judgement.activity == Activity::NeedsInput {
+                session.activity_since = at;
+            }
         }
         E::Rejudged {} => rejudge(session, at),
         E::LookWanted {} => session.look = true,
@@ -254,6 +258,20 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 fn give_ports_back(session: &mut Session) {
     session.ports.clear();
     session.ports_refused.clear();
+}
+
+/// Whether a dialog has given way to another, with nothing seen in between.
+///
+/// Only where the question itself is read: hooks tell of one dialog in several ways, first as a request and then as a
+/// reminder.
+fn asks_something_else(session: &Session, signal: &Signal) -> bool {
+    let reads = matches!(signal.source, Source::Terminal | Source::Protocol);
+    match (session.evidence.from(signal.source).map(|before| &before.reading), &signal.reading) {
+        (Some(Reading::Asking { question: before }), Reading::Asking { question }) => {
+            reads && before != question
+        }
+        _ => false,
+    }
 }
 
 fn rejudge(session: &mut Session, at: Timestamp) {

@@ -148,8 +148,9 @@ impl Session {
             }
             Phase::Running { .. } => match self.judgement.activity {
                 Activity::NeedsInput => {
-                    let question: String = self.judgement.detail.chars().take(80).collect();
-                    add(IncidentKind::AgentNeedsInput, format!("{since} {question}"), &self.judgement.detail);
+                    // Not by its words: several sources tell of one dialog, each in its own.
+                    let dialog = format!("{since} {}", self.answers);
+                    add(IncidentKind::AgentNeedsInput, dialog, &self.judgement.detail);
                 }
                 Activity::Blocked => {
                     add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_core::budget::{Limits, Spend};
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::evidence::{Activity, Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{
@@ -79,8 +79,19 @@ impl Desk {
         self.take(Input::Session { session, input })
     }
 
-    /// Lets time pass, with everything that falls due on the way.
+    /// Lets time pass, with everything that falls due on the way. Whoever looks at an agent at rest finds it so.
     pub(crate) fn wait(&mut self, seconds: u64) {
+        self.wait_unseen(seconds);
+        let resting = self.state.live().filter(|session| {
+            session.look && matches!(session.judgement.activity, Activity::Idle | Activity::RateLimited)
+        });
+        for (session, attempt) in resting.map(|session| (session.id, session.attempt)).collect::<Vec<_>>() {
+            self.tell(session, SessionInput::Looked { attempt, signals: vec![] });
+        }
+    }
+
+    /// Lets time pass, and nobody looks.
+    pub(crate) fn wait_unseen(&mut self, seconds: u64) {
         let end = self.now + Duration::from_secs(seconds);
         while let Some(due) = self.state.next_due().filter(|due| *due <= end) {
             self.now = self.now.max(due);

@@ -169,8 +169,9 @@ fn an_agent_that_leaves_its_place_is_flagged_once_and_again_when_it_comes_back()
     desk.wait(60);
     desk.sees(session, Source::Hook, working());
     desk.wait(1);
-    // The end of a turn is when it shows.
+    // After the end of a turn it is looked at once, and not again while it rests.
     desk.sees(session, Source::Hook, Reading::Idle);
+    desk.wait_unseen(30);
     assert_eq!(desk.wants(session), [format!("look at {session}")]);
     let astray =
         |what: Option<&str>| SessionInput::Place { attempt: attempt(1), astray: what.map(str::to_owned) };
@@ -182,6 +183,23 @@ fn an_agent_that_leaves_its_place_is_flagged_once_and_again_when_it_comes_back()
     assert!(desk.status(session).ends_with("; its branch is `main`"), "{}", desk.status(session));
     desk.tell(session, astray(None));
     assert_eq!(desk.session(session).astray, None);
+}
+
+/// acceptance: S2
+#[test]
+fn a_dialog_is_told_once_however_many_tell_of_it_and_the_next_one_again() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let asks = |question: &str| Reading::Asking { question: question.into() };
+    desk.wait(5);
+    desk.sees(session, Source::Hook, asks("Bash: May I?"));
+    desk.wait(6);
+    desk.sees(session, Source::Hook, asks("The agent needs your permission: May I?"));
+    desk.sees(session, Source::Terminal, asks("May I?"));
+    desk.wait(60);
+    assert_eq!(desk.told().len(), 1, "{:?}", desk.told());
+    desk.sees(session, Source::Terminal, asks("And that too?"));
+    assert_eq!(desk.told().len(), 2, "{:?}", desk.told());
 }
 
 /// acceptance: S2

@@ -1,6 +1,5 @@
 //! Ending all that belongs to an attempt.
 
-use std::io;
 use std::time::Duration;
 
 use ao_ports::RuntimeError;
@@ -37,13 +36,8 @@ pub(crate) async fn all(key: Key, record: Option<&Record>, grace: Duration) -> R
 }
 
 async fn find(key: Key, record: Option<&Record>) -> Result<Vec<Stat>, RuntimeError> {
-    let record = record.cloned();
-    tokio::task::spawn_blocking(move || members::of(key, record.as_ref()))
-        .await
-        .map_err(|err| RuntimeError::Failed(err.to_string()))?
-        .map_err(|err: io::Error| {
-            RuntimeError::Failed(format!("could not look for processes in `/proc`: {err}"))
-        })
+    let found = members::find(key, record).await;
+    found.map_err(|err| RuntimeError::Failed(format!("could not look for processes in `/proc`: {err}")))
 }
 
 /// Sends a signal through a handle to each that is still the one that was seen, and waits for all their ends.

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
 
 use ao_core::{Attempt, SessionId};
 use ao_ports::environment::{ATTEMPT, SESSION};
@@ -9,6 +11,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
+use tokio::sync::Mutex;
 
 use super::procfs::{self, Stat};
 
@@ -28,38 +31,63 @@ pub(crate) struct Record {
     pub(crate) program: String,
 }
 
+/// All processes, each with the attempt whose ids it carries in its environment.
+type Table = Vec<(Stat, Option<Key>)>;
+
+/// The last reading of all processes, and when it was begun. Held while one is made, so that all who ask meanwhile share the
+/// next: a reading costs as much as the host has processes, and many attempts may be ended at once.
+static LAST: Mutex<Option<(Instant, Arc<Table>)>> = Mutex::const_new(None);
+
 /// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
 /// because a program may clear its environment.
-pub(crate) fn of(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
-    let all = procfs::all()?;
-    let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &all));
-    Ok(all
-        .into_iter()
-        .filter(|process| !process.zombie && (Some(process.group) == group || carries(process.pid, key)))
-        .collect())
+pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
+    let table = read().await?;
+    let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &table));
+    let is_member = |(process, carried): &&(Stat, Option<Key>)| {
+        !process.zombie && (Some(process.group) == group || *carried == Some(key))
+    };
+    Ok(table.iter().filter(is_member).map(|(process, _)| *process).collect())
+}
+
+/// A reading that was begun after this was called.
+async fn read() -> io::Result<Arc<Table>> {
+    let asked = Instant::now();
+    let mut last = LAST.lock().await;
+    if let Some((begun, table)) = &*last
+        && *begun >= asked
+    {
+        return Ok(table.clone());
+    }
+    let begun = Instant::now();
+    let all =
+        || procfs::all().map(|all| all.into_iter().map(|process| (process, carried(process.pid))).collect());
+    let table: Arc<Table> = Arc::new(tokio::task::spawn_blocking(all).await.map_err(io::Error::other)??);
+    *last = Some((begun, table.clone()));
+    Ok(table)
 }
 
 /// The process group of a record, unless its number now belongs to somebody else.
-pub(crate) fn own_group(record: &Record, all: &[Stat]) -> Option<i32> {
-    match all.iter().find(|process| process.pid == record.pid) {
+fn own_group(record: &Record, all: &Table) -> Option<i32> {
+    match all.iter().map(|(process, _)| process).find(|process| process.pid == record.pid) {
         Some(leader) => (leader.start == record.start).then_some(record.pid),
         // The leader is gone. While its group has members, the kernel gives its number to nobody else.
         None => all
             .iter()
+            .map(|(process, _)| process)
             .filter(|process| process.group == record.pid)
             .all(|process| process.start >= record.start)
             .then_some(record.pid),
     }
 }
 
-/// Whether a process was started with the ids of this attempt.
-fn carries(pid: i32, key: Key) -> bool {
-    let Some(environment) = procfs::environment(pid) else { return false };
-    let has = |name: &str, value: String| {
-        let line = format!("{name}={value}");
-        environment.split(|byte| *byte == 0).any(|known| known == line.as_bytes())
+/// The attempt whose ids a process was started with.
+fn carried(pid: i32) -> Option<Key> {
+    let environment = procfs::environment(pid)?;
+    let value = |name: &str| {
+        let lines = environment.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
+        lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next()
     };
-    has(SESSION, key.0.to_string()) && has(ATTEMPT, key.1.to_string())
+    Some((value(SESSION)?.parse().ok()?, Attempt(value(ATTEMPT)?.parse().ok()?)))
 }
 
 impl Record {

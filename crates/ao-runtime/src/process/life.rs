@@ -98,7 +98,7 @@ fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
         return match place.exit()? {
             Some(exit) => Ok(Life::Gone { code: exit.code }),
             // Somebody is about to write down how it ended.
-            None if is_linked || is_held => Ok(Life::Alive { busy: true }),
+            None if is_linked || is_held => Ok(Life::Unknown),
             None => Ok(Life::Gone { code: None }),
         };
     }

@@ -106,6 +106,8 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
     let could_not = |err: std::io::Error| failed("start the shim", &shim.program, &err);
     let mut child = Command::new(&shim.program)
         .args(&shim.args)
+        // Only for people who look at a list of processes.
+        .arg(place.process().0)
         .env_clear()
         .current_dir("/")
         .stdin(Stdio::piped())

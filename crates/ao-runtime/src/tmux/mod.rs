@@ -33,6 +33,7 @@ mod screen;
 mod segments;
 mod server;
 mod start;
+mod sweep;
 mod typed;
 mod watch;
 mod write;

@@ -1,16 +1,19 @@
 //! What is known of an agent, in files, so that the next daemon and the helpers know it too.
 
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind};
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use ao_core::Attempt;
 use ao_ports::{ProcessRef, RuntimeError};
+use rustix::fs::OFlags;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::helper::FINISH;
 use crate::host::{self, Key};
 
 /// The folder of one agent.
@@ -84,18 +87,34 @@ impl Place {
         self.put("record", record)
     }
 
-    /// Nothing was started after all.
-    pub(super) fn forget_record(&self) -> Result<(), RuntimeError> {
-        match fs::remove_file(self.dir.join("record")) {
-            Err(err) if err.kind() != ErrorKind::NotFound => {
-                Err(failed("remove", &self.dir.join("record"), &err))
+    /// Removes all but the memory that it was ended, if it was.
+    pub(super) fn empty(&self) -> Result<(), RuntimeError> {
+        for entry in fs::read_dir(&self.dir).map_err(|err| failed("list", &self.dir, &err))? {
+            let entry = entry.map_err(|err| failed("list", &self.dir, &err))?;
+            if entry.file_name() != ENDED {
+                fs::remove_file(entry.path()).map_err(|err| failed("remove", &entry.path(), &err))?;
             }
-            _ => Ok(()),
         }
+        Ok(())
+    }
+
+    /// How long ago it was ended.
+    pub(super) fn ended_for(&self) -> Option<Duration> {
+        let at = fs::metadata(self.dir.join(ENDED)).and_then(|file| file.modified()).ok()?;
+        SystemTime::now().duration_since(at).ok()
     }
 
     pub(super) fn is_launched(&self) -> bool {
         self.dir.join(LAUNCHED).exists()
+    }
+
+    /// Whether somebody keeps the output: its keeper has the pipe open by which it is told of the end.
+    pub(super) fn is_kept(&self) -> bool {
+        OpenOptions::new()
+            .write(true)
+            .custom_flags(OFlags::NONBLOCK.bits() as i32)
+            .open(self.dir.join(FINISH))
+            .is_ok()
     }
 
     /// The output has come to its end, whatever has become of the agent.
@@ -112,11 +131,11 @@ impl Place {
     }
 
     pub(super) fn ending(&self) -> Result<Option<Ending>, RuntimeError> {
-        self.get("ended")
+        self.get(ENDED)
     }
 
     pub(super) fn keep_ending(&self, ending: Ending) -> Result<(), RuntimeError> {
-        self.put("ended", &ending)
+        self.put(ENDED, &ending)
     }
 
     fn get<T: DeserializeOwned>(&self, file: &str) -> Result<Option<T>, RuntimeError> {
@@ -133,6 +152,7 @@ impl Place {
 const LAUNCHED: &str = "launched";
 const CLOSED: &str = "closed";
 const EXIT: &str = "exit";
+const ENDED: &str = "ended";
 const SOCKET: &str = "launch";
 
 /// The socket of a folder, by a path that is short however deep the folder lies: the kernel takes 107 bytes.

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, RwLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ao_core::Timestamp;
 use ao_core::input::{Counted, Life};
@@ -20,7 +20,7 @@ use super::control::{Control, News};
 use super::life::Samples;
 use super::place::{Place, Record, key_of};
 use super::server::Server;
-use super::{end, life, output, screen, start, typed, watch, write};
+use super::{end, life, output, screen, start, sweep, typed, watch, write};
 use crate::host::Key;
 use crate::host::listen::Ear;
 
@@ -38,6 +38,8 @@ pub struct Options {
     pub size: (u16, u16),
     /// How long an agent has to end by itself before it is killed.
     pub grace: Duration,
+    /// How long the output of what was ended is kept.
+    pub keep_ended: Duration,
 }
 
 impl Options {
@@ -48,6 +50,7 @@ impl Options {
             program: "tmux".into(),
             size: (200, 50),
             grace: Duration::from_secs(5),
+            keep_ended: Duration::from_secs(3 * 24 * 3600),
         }
     }
 }
@@ -77,16 +80,18 @@ pub(super) struct Shared {
     pub(super) ear: Ear,
     /// One thing at a time is done to an agent. Held only to look one up; grows with the attempts of one daemon.
     turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+    /// When what ended long ago was last looked for.
+    pub(super) swept: Mutex<Option<Instant>>,
     /// For whoever waits for the typing.
-    news: Mutex<Option<mpsc::Receiver<News>>>,
+    news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
 }
 
 impl Tmux {
     /// Needs to be called within a tokio runtime. Starts nothing until it is asked to.
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Tmux {
         let server = Server::of(&options);
-        // Only the latest news matters.
-        let (sender, news) = mpsc::channel(1);
+        // Without a bound: it comes no faster than people do, and at most once a second while they type.
+        let (sender, news) = mpsc::unbounded_channel();
         let control = Control::new(server.clone(), sender);
         Tmux {
             shared: Arc::new(Shared {
@@ -100,6 +105,7 @@ impl Tmux {
                 typed: Mutex::default(),
                 ear: Ear::default(),
                 turns: Mutex::default(),
+                swept: Mutex::default(),
                 news: Mutex::new(Some(news)),
             }),
             waiters: Mutex::default(),
@@ -227,6 +233,7 @@ impl Runtime for Tmux {
     }
 
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
+        sweep::now_and_then(&self.shared);
         life::census(&self.shared).await
     }
 

@@ -94,9 +94,13 @@ impl Server {
         }
     }
 
-    /// The control client's command. It starts the server if there is none.
-    pub(super) fn control(&self) -> Command {
+    /// The control client's command. It starts a server if it may and there is none.
+    pub(super) fn control(&self, starts: bool) -> Command {
         let mut command = Command::new(&self.program);
+        if !starts {
+            // One that has just gone is not replaced by one that nobody asked for.
+            command.arg("-N");
+        }
         command
             .arg("-u")
             .arg("-S")
@@ -116,10 +120,32 @@ impl Server {
             )
             .env("SHELL", "/bin/sh")
             .env("LC_ALL", "C.UTF-8")
-            // What a terminal sends to the daemon's group is not meant for the server.
-            .process_group(0)
-            .kill_on_drop(true);
+            // What a terminal sends to the daemon's group is not meant for the server. Nor is the client killed when it is
+            // dropped: it goes when its stdin is closed, and one that goes before tmux knows it would take the server along.
+            .process_group(0);
         command
+    }
+
+    /// The pids of the control clients that sit in our own session, by a client that is none.
+    pub(super) async fn control_clients(&self) -> Result<Vec<i32>, String> {
+        let target = format!("={KEEPER}");
+        let format = "#{client_control_mode} #{client_pid}";
+        let output = Command::new(&self.program)
+            .arg("-S")
+            .arg(&self.socket)
+            .args(["list-clients", "-t", &target, "-F", format])
+            .stdin(Stdio::null())
+            .kill_on_drop(true)
+            .output()
+            .await
+            .map_err(|err| err.to_string())?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        // Without that session nobody can sit in it.
+        if !output.status.success() && !said.contains("can't find session") {
+            return Err(said.trim().to_owned());
+        }
+        let clients = String::from_utf8_lossy(&output.stdout);
+        Ok(clients.lines().filter_map(|line| line.strip_prefix("1 ")?.parse().ok()).collect())
     }
 
     pub(super) fn keep(&self, pid: i32) -> Result<Record, RuntimeError> {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use ao_ports::environment::{self, ATTEMPT, SESSION};
 use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, Refused};
@@ -64,15 +64,14 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
 
 /// Removes what a start has left that did not come to run anything.
 async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
-    let Some(record) = place.record()? else {
-        return match shared.server.standing()? {
-            Standing::Gone => Ok(()),
-            _ => end::kill_session(shared, place.key).await,
-        };
-    };
-    host::end::all(place.key, Some(&record.process), Duration::ZERO).await?;
-    end::kill_session(shared, place.key).await?;
-    place.forget_record()
+    // The pane first: one that is killed says nothing of its end, which would be taken for that of the next.
+    if shared.server.standing()? != Standing::Gone {
+        end::kill_session(shared, place.key).await?;
+    }
+    if let Some(record) = place.record()? {
+        host::end::all(place.key, Some(&record.process), Duration::ZERO).await?;
+    }
+    place.empty()
 }
 
 /// What is to be run, if that is possible at all.
@@ -132,16 +131,22 @@ async fn start_pane(
     let program = &spec.command.program;
     let cut_off =
         |why: &str| RuntimeError::Failed(format!("`{program}` could not be started in tmux: {why}"));
-    let handed = async { hand_over(&listener, launch, program).await };
-    let done = tokio::select! {
+    let handed = tokio::select! {
         // First, because a program may well end at once.
         biased;
-        handed = handed => handed,
+        handed = hand_over(&listener, launch, program) => handed,
         _ = gone => Err(cut_off("the helper that was to become it has ended; is it installed?")),
         () = tokio::time::sleep(PATIENCE) => Err(cut_off("the helpers do not come up")),
     };
     let _ = fs::remove_file(&socket);
-    done.map(|()| record)
+    match handed? {
+        None => Ok(record),
+        Some(refusal) => {
+            // The helper waits until it is let go, so that the pane goes before it and tells of no end.
+            end::kill_session(shared, place.key).await?;
+            Err(refusal.reason(launch, program))
+        }
+    }
 }
 
 /// Makes the pane and has its output kept, before anything is put out.
@@ -184,12 +189,39 @@ pub(super) fn keeping(pane: &str, place: &str) -> [String; 2] {
     [
         format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
         // The command is put together by tmux from what it has as options: those are taken as they are.
-        format!("pipe-pane -o -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
+        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
     ]
 }
 
-/// Tells the helper what to run, once the output is kept, and waits until it has become that.
-async fn hand_over(listener: &UnixListener, launch: &Launch, program: &str) -> Result<(), RuntimeError> {
+/// What a helper that cannot become the agent has said, and the helper, which waits to be let go.
+struct Refusal {
+    word: Vec<u8>,
+    _helper: UnixStream,
+}
+
+impl Refusal {
+    fn reason(&self, launch: &Launch, program: &str) -> RuntimeError {
+        match serde_json::from_slice(&self.word) {
+            Ok(Refused::NoProgram) => RuntimeError::NoProgram { program: program.to_owned() },
+            Ok(Refused::NoFolder(why)) => {
+                RuntimeError::Failed(format!("the folder `{}` cannot be used: {why}", launch.folder))
+            }
+            Ok(Refused::Failed(why)) => {
+                RuntimeError::Failed(format!("`{program}` could not be started: {why}"))
+            }
+            Err(err) => {
+                RuntimeError::Failed(format!("`{program}` could not be started, and nobody says why: {err}"))
+            }
+        }
+    }
+}
+
+/// Tells the helper what to run, once the output is kept, and waits until it has become that or says why it cannot.
+async fn hand_over(
+    listener: &UnixListener,
+    launch: &Launch,
+    program: &str,
+) -> Result<Option<Refusal>, RuntimeError> {
     let io =
         |err: std::io::Error| RuntimeError::Failed(format!("`{program}` could not be handed to tmux: {err}"));
     let (mut kept, mut waiting): (bool, Option<UnixStream>) = (false, None);
@@ -209,19 +241,10 @@ async fn hand_over(listener: &UnixListener, launch: &Launch, program: &str) -> R
     let json = serde_json::to_vec(launch).map_err(|err| io(err.into()))?;
     helper.write_all(&json).await.map_err(io)?;
     helper.shutdown().await.map_err(io)?;
+    // A line, or the end that the exec brings.
     let mut word = Vec::new();
-    helper.read_to_end(&mut word).await.map_err(io)?;
-    if word.is_empty() {
-        return Ok(());
-    }
-    Err(match serde_json::from_slice(&word) {
-        Ok(Refused::NoProgram) => RuntimeError::NoProgram { program: program.to_owned() },
-        Ok(Refused::NoFolder(why)) => {
-            RuntimeError::Failed(format!("the folder `{}` cannot be used: {why}", launch.folder))
-        }
-        Ok(Refused::Failed(why)) => RuntimeError::Failed(format!("`{program}` could not be started: {why}")),
-        Err(err) => io(err.into()),
-    })
+    BufReader::new(&mut helper).read_until(b'\n', &mut word).await.map_err(io)?;
+    Ok((!word.is_empty()).then_some(Refusal { word, _helper: helper }))
 }
 
 pub(super) fn path_text(path: &Path) -> Result<String, RuntimeError> {

@@ -1,7 +1,9 @@
 //! Noticing that a person types into an agent's terminal.
 //!
-//! tmux knows when each client last had a key pressed. It tells the control client when that has changed for a session;
-//! what we write ourselves does not count, as it comes from no client.
+//! tmux knows when each client last had a key pressed. It tells the control client when somebody has come or gone, and by a
+//! subscription when somebody was active; what we write ourselves does not count, as it comes from no client. The
+//! subscription is there only while somebody is: tmux looks once a second for it, and up to 3.6 it falls over if our own
+//! session is killed just then.
 
 use ao_core::Timestamp;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
@@ -13,30 +15,30 @@ use super::place::Place;
 use super::runtime::Shared;
 use crate::host::Key;
 
-/// The subscription's name.
-pub(super) const NAME: &str = "typed";
+/// When somebody was last active, for each session.
+const SUBSCRIBE: &str = "refresh-client -B 'typed::#{S:#{session_id}=#{session_activity} }'";
+const UNSUBSCRIBE: &str = "refresh-client -B typed";
 
 const CLIENTS: &str =
     "list-clients -F '#{client_control_mode} #{session_id} #{client_activity} #{client_created}'";
 
-pub(super) async fn listen(shared: &Shared, mut news: mpsc::Receiver<News>) {
+pub(super) async fn listen(shared: &Shared, mut news: mpsc::UnboundedReceiver<News>) {
     while let Some(told) = news.recv().await {
-        if let News::Changed { name, .. } = told
-            && name == NAME
-            && let Err(err) = look(shared).await
-        {
+        if let Err(err) = look(shared, &told).await {
             tracing::debug!(%err, "cannot tell who types");
         }
     }
 }
 
-async fn look(shared: &Shared) -> Result<(), RuntimeError> {
+async fn look(shared: &Shared, told: &News) -> Result<(), RuntimeError> {
     let clients = shared.control.ask(&[CLIENTS.to_owned()]).await?;
+    if *told == News::Clients {
+        let people = clients.blocks.iter().flatten().any(|line| line.starts_with("0 "));
+        // Either can be said again without harm.
+        shared.control.ask(&[if people { SUBSCRIBE } else { UNSUBSCRIBE }.to_owned()]).await?;
+    }
     let typed: Vec<(&str, Timestamp)> =
         clients.blocks.iter().flatten().filter_map(|line| typed_in(line)).collect();
-    if typed.is_empty() {
-        return Ok(());
-    }
     for place in Place::all(&shared.agents())? {
         let Some(record) = place.record()?.filter(|record| record.server == clients.server) else { continue };
         let here = typed.iter().filter(|(session, _)| *session == record.session).map(|(_, at)| *at);

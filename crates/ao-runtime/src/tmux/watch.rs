@@ -13,8 +13,9 @@ use super::server;
 use super::start::{keeping, path_text};
 use crate::host::wait;
 
-/// How long tmux and the helpers may take to write an exit down.
-const WRITTEN: Duration = Duration::from_secs(5);
+/// How long tmux and the helpers may take to write an exit down, before tmux is made to look again.
+const PATIENCE: [Duration; 4] =
+    [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(4)];
 
 /// Waits for an agent that has just been started.
 pub(super) fn begin(tmux: &Tmux, place: &Place, record: Record) -> Result<(), RuntimeError> {
@@ -44,14 +45,12 @@ pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Record>, 
         return Ok(Some(record));
     }
     begin(tmux, place, record.clone())?;
-    // Whoever kept the output may have been killed; that of a living agent is kept again.
-    let pipe = format!("display-message -p -t {} '#{{pane_pipe}}'", record.pane);
-    match shared.control.ask(&[pipe]).await {
-        Ok(reply) if reply.server == record.server && reply.line() == "0" => {
-            shared.control.ask(&keeping(&record.pane, &path_text(&place.dir)?)).await?;
-        }
-        Ok(_) => {}
-        Err(err) => tracing::warn!(%err, session = %place.key.0, "cannot tell whether output is kept"),
+    // Whoever kept the output may have been killed; that of a living agent is kept again. tmux itself would notice only
+    // when it has something to pass on.
+    if !place.is_kept()
+        && let Err(err) = shared.control.ask(&keeping(&record.pane, &path_text(&place.dir)?)).await
+    {
+        tracing::warn!(%err, session = %place.key.0, "the output of an agent is not kept");
     }
     Ok(None)
 }
@@ -59,18 +58,16 @@ pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Record>, 
 /// Has the exit of an agent that has ended written down, with its code if tmux can be made to tell.
 pub(super) async fn settle(shared: &Shared, place: &Place, record: &Record) {
     let settled = async {
-        // tmux may have missed the signal of its child; another makes it look.
-        server::signal(&record.server, Kill::CHILD);
-        let written = async {
-            let mut listening =
-                shared.ear.listen(&place.dir).map_err(|err| failed("listen to", &place.dir, &err))?;
-            while place.exit()?.is_none() && !(place.is_closed() && !server::lives(&record.server)?) {
-                listening.heard().await.map_err(|err| failed("listen to", &place.dir, &err))?;
+        for patience in PATIENCE {
+            // tmux may have missed the signal of its child; another makes it look.
+            server::signal(&record.server, Kill::CHILD);
+            match tokio::time::timeout(patience, written(shared, place, record)).await {
+                Ok(written) => {
+                    written?;
+                    break;
+                }
+                Err(_) => tracing::debug!(session = %place.key.0, "an exit is waited for"),
             }
-            Ok::<(), RuntimeError>(())
-        };
-        if let Ok(Err(err)) = tokio::time::timeout(WRITTEN, written).await {
-            tracing::warn!(%err, session = %place.key.0, "an exit cannot be waited for");
         }
         match place.exit()? {
             Some(_) => Ok(()),
@@ -80,6 +77,16 @@ pub(super) async fn settle(shared: &Shared, place: &Place, record: &Record) {
     if let Err(err) = settled.await {
         tracing::warn!(%err, session = %place.key.0, "an exit could not be kept");
     }
+}
+
+/// Waits until the exit is written down, or nobody is left who could.
+async fn written(shared: &Shared, place: &Place, record: &Record) -> Result<(), RuntimeError> {
+    let deaf = |err: std::io::Error| failed("listen to", &place.dir, &err);
+    let mut listening = shared.ear.listen(&place.dir).map_err(deaf)?;
+    while place.exit()?.is_none() && (!place.is_closed() || server::lives(&record.server)?) {
+        listening.heard().await.map_err(deaf)?;
+    }
+    Ok(())
 }
 
 /// What tmux knows of the end.

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 /// Generous: it only decides how long a failing test takes.
-const BOUND: Duration = Duration::from_secs(20);
+pub(crate) const BOUND: Duration = Duration::from_secs(20);
 
 pub(crate) const ATTEMPT: Attempt = Attempt(1);
 pub(crate) const SIZE: (u16, u16) = (80, 24);
@@ -82,11 +82,29 @@ impl Bench {
         EndOrder { session: self.session, attempt: ATTEMPT, process: None }
     }
 
+    /// Where the runtime keeps what it knows of the first attempt.
+    pub(crate) fn place(&self) -> PathBuf {
+        self.dir.join(format!("state/{}/{ATTEMPT}", self.session))
+    }
+
+    /// One of the files there.
+    pub(crate) fn json(&self, name: &str) -> serde_json::Value {
+        serde_json::from_slice(&std::fs::read(self.place().join(name)).unwrap()).unwrap()
+    }
+
+    /// Drops the runtime, as a daemon that ends does. Until the restart there is one that knows of nothing.
+    pub(crate) fn close(&mut self) {
+        (self.runtime, self.reports) = open(&self.dir.join("elsewhere"));
+    }
+
+    /// The next that is reported.
+    pub(crate) async fn report(&mut self) -> Report {
+        tokio::time::timeout(BOUND, self.reports.recv()).await.expect("a report in time").unwrap()
+    }
+
     /// The next exit that is reported for this session.
     pub(crate) async fn exit(&mut self) -> Option<i32> {
-        let report =
-            tokio::time::timeout(BOUND, self.reports.recv()).await.expect("a report in time").unwrap();
-        match report {
+        match self.report().await {
             Report::Signal { session, signal } if session == self.session && signal.attempt == ATTEMPT => {
                 match signal.reading {
                     Reading::Exited { code } => code,
@@ -133,6 +151,16 @@ fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
     let (sender, reports) = unbounded_channel();
     runtime.watch(Arc::new(Notebook(sender))).unwrap();
     (runtime, reports)
+}
+
+/// Waits until a process is gone.
+pub(crate) async fn gone(pid: &str) {
+    let wait = async {
+        while lives(pid) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(BOUND, wait).await.expect("gone in time");
 }
 
 /// Whether a process is there and has not ended.

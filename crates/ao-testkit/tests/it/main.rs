@@ -7,4 +7,5 @@ mod feedback;
 mod life;
 mod messages;
 mod mutants;
+mod scripted;
 mod seeds;

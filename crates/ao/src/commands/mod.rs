@@ -3,3 +3,4 @@
 pub(crate) mod demo;
 pub(crate) mod demo_agent;
 pub(crate) mod events;
+pub(crate) mod hook;

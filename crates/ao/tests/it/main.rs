@@ -1,8 +1,15 @@
-//! The program as its users call it.
+//! The program as its users call it, and the daemon with agents at real terminals.
 
 mod demo;
 mod events;
+mod fleet;
 mod help;
+mod hook;
+mod killed;
+mod life;
 mod logind;
+mod messages;
 mod power;
+mod states;
 mod support;
+mod workspaces;

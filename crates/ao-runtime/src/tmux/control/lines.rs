@@ -19,7 +19,9 @@ pub(super) enum Heard {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) enum News {
     /// A subscription has another value.
-    Changed { name: String, value: String },
+    Changed,
+    /// Somebody has come or gone.
+    Clients,
     /// The client is to go; sometimes it is said why.
     Exit(String),
 }
@@ -68,12 +70,8 @@ impl Lines {
                 self.open = Some(Block { guard: rest.to_owned(), ours: flags & 1 == 1, lines: Vec::new() });
                 Ok(None)
             }
-            "%subscription-changed" => match (rest.split_once(' '), rest.split_once(" : ")) {
-                (Some((name, _)), Some((_, value))) => {
-                    Ok(Some(Heard::News(News::Changed { name: name.to_owned(), value: value.to_owned() })))
-                }
-                _ => Err(OddLine(line.into_owned())),
-            },
+            "%subscription-changed" => Ok(Some(Heard::News(News::Changed))),
+            "%client-session-changed" | "%client-detached" => Ok(Some(Heard::News(News::Clients))),
             "%exit" => Ok(Some(Heard::News(News::Exit(rest.to_owned())))),
             "%end" | "%error" => Err(OddLine(line.into_owned())),
             // Newer versions say more, and most of what is said is of no use here.
@@ -98,15 +96,15 @@ mod tests {
 
     #[test]
     fn answers_come_in_order_with_news_between() {
-        let text = "%begin 17 264 0\n%end 17 264 0\n%window-add @0\n%session-changed $0 ao\n\
+        let text = "%begin 17 264 0\n%end 17 264 0\n%window-add @0\n%client-detached client-9\n%session-changed $0 ao\n\
             %begin 17 272 1\n$1 %1 2835\n%end 17 272 1\n%subscription-changed typed $0 - - - : $1=17 $0=16 \n\
             %begin 17 273 1\nparse error: unknown command: bogus\n%error 17 273 1\n%exit server exited";
-        let changed = News::Changed { name: "typed".into(), value: "$1=17 $0=16 ".into() };
         assert_eq!(
             heard(text).unwrap(),
             [
+                Heard::News(News::Clients),
                 answer(&["$1 %1 2835"]),
-                Heard::News(changed),
+                Heard::News(News::Changed),
                 Heard::Answer(Err("parse error: unknown command: bogus".into())),
                 Heard::News(News::Exit("server exited".into())),
             ]
@@ -122,7 +120,7 @@ mod tests {
     #[test]
     fn what_is_not_of_the_protocol_is_an_error_and_what_is_new_in_it_is_not() {
         assert_eq!(heard("%something-new 1 2\n%output %1 \\033[H\n%pause %1").unwrap(), []);
-        for odd in ["hello", "%end 17 5 1", "%begin", "%begin 1 2 x", "%subscription-changed typed"] {
+        for odd in ["hello", "%end 17 5 1", "%begin", "%begin 1 2 x"] {
             assert_eq!(heard(odd), Err(OddLine(odd.into())));
         }
     }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use ao_ports::RuntimeError;
-use rustix::process::Signal;
+use rustix::process::{Signal, pidfd_send_signal};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Split};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
@@ -12,12 +12,15 @@ use tokio::task::JoinSet;
 
 use super::super::server::{self, Server, Standing};
 use super::lines::{Heard, Lines, News};
-use crate::host::Record;
+use crate::host::{Record, members, procfs, wait};
 
 /// How long tmux may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait before the client is started again; doubles each time that it does not come up.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// How often earlier clients are looked for. tmux needs a moment to notice that one has gone.
+const ROUNDS: usize = 50;
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,7 +74,7 @@ impl Reply {
 }
 
 impl Control {
-    pub(in super::super) fn new(server: Server, news: mpsc::Sender<News>) -> Control {
+    pub(in super::super) fn new(server: Server, news: mpsc::UnboundedSender<News>) -> Control {
         // A few, so that who asks more than tmux can answer waits here.
         let (requests, received) = mpsc::channel(16);
         let mut task = JoinSet::new();
@@ -103,7 +106,7 @@ impl Control {
     }
 }
 
-async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mpsc::Sender<News>) {
+async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mpsc::UnboundedSender<News>) {
     let mut pause = BACKOFF.0;
     loop {
         // With a server there is something to hear; without one there is until somebody wants it.
@@ -117,7 +120,7 @@ async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mp
         match connect(&server, first.as_ref().is_some_and(|request| request.starts)).await {
             Ok(client) => {
                 pause = BACKOFF.0;
-                let why = client.serve(&server, first, &mut requests, &news).await;
+                let why = client.serve(first, &mut requests, &news).await;
                 tracing::debug!(%why, "the control client has ended");
             }
             Err(err) => {
@@ -150,7 +153,7 @@ async fn refuse_for(pause: Duration, err: &ControlError, requests: &mut mpsc::Re
 async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> {
     let unreachable = |why: String| ControlError::Unreachable(why);
     match server.standing().map_err(|err| unreachable(err.to_string()))? {
-        Standing::Lives(_) => {}
+        Standing::Lives(_) => quiet(server).await.map_err(unreachable)?,
         // Whoever wants one started has prepared for it.
         Standing::Gone if starts => {}
         Standing::Gone => return Err(ControlError::Gone),
@@ -165,38 +168,56 @@ async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> 
             )));
         }
     }
-    let mut child = server.control().spawn().map_err(|err| unreachable(err.to_string()))?;
+    let mut child = server.control(starts).spawn().map_err(|err| unreachable(err.to_string()))?;
     let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(unreachable("its client has no pipes".into()));
     };
-    let lines = BufReader::new(stdout).split(b'\n');
-    let mut client = Client { child, stdin, lines, parser: Lines::default(), pending: VecDeque::new() };
-    let identity = client.first_answer("display-message -p '#{pid}'");
-    let answer = match tokio::time::timeout(PATIENCE, identity).await {
-        Ok(answer) => answer,
+    let mut opening =
+        Opening { child, stdin, lines: BufReader::new(stdout).split(b'\n'), parser: Lines::default() };
+    let pid = match tokio::time::timeout(PATIENCE, opening.server_pid()).await {
+        Ok(pid) => pid,
         Err(_) => Err("it does not answer".into()),
     };
-    let pid = match answer {
-        Ok(lines) => {
-            lines.first().and_then(|line| line.parse().ok()).ok_or("its server has no pid".to_owned())
-        }
-        Err(why) => Err(why),
-    };
-    match pid {
-        Ok(pid) => {
-            server.keep(pid).map_err(|err| unreachable(err.to_string()))?;
-            Ok(client)
-        }
-        Err(why) => Err(unreachable(client.last_words(why).await)),
+    match pid.and_then(|pid| server.keep(pid).map_err(|err| err.to_string())) {
+        Ok(server) => Ok(Client { opening, pending: VecDeque::new(), server }),
+        Err(why) => Err(unreachable(opening.last_words(why).await)),
     }
 }
 
-struct Client {
+/// Waits until no control client of an earlier daemon is left, and ends those that would stay.
+///
+/// Up to 3.6, tmux falls over a control client that is not quite there yet when it tells all of them that another one
+/// has gone (<https://github.com/tmux/tmux/pull/4980>), and takes all agents along. And one whose daemon was killed does not
+/// always go by itself, as what it was to be told cannot be delivered any more.
+async fn quiet(server: &Server) -> Result<(), String> {
+    for _ in 0..ROUNDS {
+        let pids = server.control_clients().await?;
+        if pids.is_empty() {
+            return Ok(());
+        }
+        for pid in pids {
+            let Some(process) = procfs::stat(pid).map_err(|err| err.to_string())? else { continue };
+            let Some(pidfd) = members::pidfd(pid, process.start) else { continue };
+            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+            let _ = tokio::time::timeout(PATIENCE, wait::gone(pidfd)).await;
+        }
+    }
+    Err("an earlier control client does not go".into())
+}
+
+/// A client that has been started.
+struct Opening {
     child: Child,
     stdin: ChildStdin,
     lines: Split<BufReader<ChildStdout>>,
     parser: Lines,
+}
+
+struct Client {
+    opening: Opening,
     pending: VecDeque<Pending>,
+    /// Which server it is a client of.
+    server: Record,
 }
 
 struct Pending {
@@ -208,22 +229,12 @@ impl Client {
     /// Serves until the client ends, and says why it did.
     async fn serve(
         mut self,
-        server: &Server,
         first: Option<Request>,
         requests: &mut mpsc::Receiver<Request>,
-        news: &mpsc::Sender<News>,
+        news: &mpsc::UnboundedSender<News>,
     ) -> String {
-        let Ok(Standing::Lives(identity) | Standing::Hidden(identity)) = server.standing() else {
-            return "the server has ended".into();
-        };
-        let subscribe = subscription();
-        if let Err(why) = self.stdin.write_all(subscribe.as_bytes()).await {
-            return why.to_string();
-        }
-        // The answer to the subscription belongs to nobody.
-        let (reply, _) = oneshot::channel();
-        let request = Request { command: subscribe, count: 1, starts: false, reply };
-        self.pending.push_back(Pending { request, blocks: Vec::new() });
+        // Somebody may have come while nobody listened.
+        let _ = news.send(News::Clients);
         let why = match first {
             Some(request) => self.send(request).await,
             None => Ok(()),
@@ -231,14 +242,14 @@ impl Client {
         let mut why = why.err();
         while why.is_none() {
             why = tokio::select! {
-                line = self.lines.next_segment() => self.hear(line, &identity, news).err(),
+                line = self.opening.lines.next_segment() => self.hear(line, news).err(),
                 request = requests.recv() => match request {
                     Some(request) => self.send(request).await.err(),
                     None => return "nobody needs it any more".into(),
                 },
             };
         }
-        let why = self.last_words(why.unwrap_or_default()).await;
+        let why = self.opening.last_words(why.unwrap_or_default()).await;
         for pending in self.pending.drain(..) {
             let _ = pending.request.reply.send(Err(ControlError::Unreachable(why.clone())));
         }
@@ -248,29 +259,28 @@ impl Client {
     async fn send(&mut self, request: Request) -> Result<(), String> {
         let line = format!("{}\n", request.command);
         self.pending.push_back(Pending { request, blocks: Vec::new() });
-        self.stdin.write_all(line.as_bytes()).await.map_err(|err| err.to_string())
+        self.opening.stdin.write_all(line.as_bytes()).await.map_err(|err| err.to_string())
     }
 
     fn hear(
         &mut self,
         line: std::io::Result<Option<Vec<u8>>>,
-        server: &Record,
-        news: &mpsc::Sender<News>,
+        news: &mpsc::UnboundedSender<News>,
     ) -> Result<(), String> {
         let line = line.map_err(|err| err.to_string())?.ok_or("it has ended")?;
-        match self.parser.take(&line).map_err(|err| err.to_string())? {
-            Some(Heard::Answer(answer)) => self.answered(answer, server),
+        match self.opening.parser.take(&line).map_err(|err| err.to_string())? {
+            Some(Heard::Answer(answer)) => self.answered(answer),
             Some(Heard::News(News::Exit(why))) => Err(format!("it was told to end: {why}")),
             Some(Heard::News(told)) => {
-                // Only the latest matters, and the next look at it sees that.
-                let _ = news.try_send(told);
+                // Nobody may want to know.
+                let _ = news.send(told);
                 Ok(())
             }
             None => Ok(()),
         }
     }
 
-    fn answered(&mut self, answer: Result<Vec<String>, String>, server: &Record) -> Result<(), String> {
+    fn answered(&mut self, answer: Result<Vec<String>, String>) -> Result<(), String> {
         let Some(mut pending) = self.pending.pop_front() else {
             return Err("it answers what nobody asked".into());
         };
@@ -281,7 +291,7 @@ impl Client {
                     self.pending.push_front(pending);
                     return Ok(());
                 }
-                Ok(Reply { blocks: pending.blocks, server: server.clone() })
+                Ok(Reply { blocks: pending.blocks, server: self.server.clone() })
             }
             // The commands behind the one that was refused are not done, and not answered.
             Err(why) => {
@@ -294,16 +304,21 @@ impl Client {
         let _ = pending.request.reply.send(result);
         Ok(())
     }
+}
 
-    /// Asks before anything else is heard.
-    async fn first_answer(&mut self, command: &str) -> Result<Vec<String>, String> {
-        let line = format!("{command}\n");
-        self.stdin.write_all(line.as_bytes()).await.map_err(|err| err.to_string())?;
+impl Opening {
+    /// Asks, before anything else is heard, which process the server is.
+    async fn server_pid(&mut self) -> Result<i32, String> {
+        let ask = b"display-message -p '#{pid}'\n";
+        self.stdin.write_all(ask).await.map_err(|err| err.to_string())?;
         loop {
             let line =
                 self.lines.next_segment().await.map_err(|err| err.to_string())?.ok_or("it has ended")?;
             match self.parser.take(&line).map_err(|err| err.to_string())? {
-                Some(Heard::Answer(answer)) => return answer,
+                Some(Heard::Answer(answer)) => {
+                    let pid = answer?.first().and_then(|line| line.parse().ok());
+                    return pid.ok_or_else(|| "its server has no pid".to_owned());
+                }
                 Some(Heard::News(News::Exit(why))) => return Err(why),
                 _ => {}
             }
@@ -318,12 +333,4 @@ impl Client {
         }
         if said.trim().is_empty() { why } else { said.trim().to_owned() }
     }
-}
-
-/// Which session somebody was last active in. tmux looks once a second and tells when it has changed.
-fn subscription() -> String {
-    format!(
-        "refresh-client -B '{}::#{{S:#{{session_id}}=#{{session_activity}} }}'\n",
-        super::super::typed::NAME
-    )
 }

@@ -3,12 +3,13 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
-use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 use super::super::place::{self, socket_in};
@@ -49,9 +50,19 @@ pub(super) fn launch(place: &Path) -> Result<(), HelperError> {
     place::mark_launched(place).map_err(|err| failed("the start cannot be written down", &err))?;
     let refused = become_it(&launch);
     place::unmark_launched(place);
-    let word = serde_json::to_vec(&refused).map_err(|err| failed("what went wrong cannot be said", &err))?;
-    let _ = daemon.write_all(&word).and_then(|()| daemon.shutdown(Shutdown::Both));
+    let mut word =
+        serde_json::to_vec(&refused).map_err(|err| failed("what went wrong cannot be said", &err))?;
+    word.push(b'\n');
+    // The daemon takes the pane away and lets go. To end before that would pass for the end of an agent.
+    if daemon.write_all(&word).is_ok() {
+        wait_to_be_let_go(&daemon);
+    }
     Err(failed("the agent was not started", &format_args!("{refused:?}")))
+}
+
+/// The daemon has said all that it had to say, so its going is no end of file but a hang-up.
+fn wait_to_be_let_go(daemon: &UnixStream) {
+    while let Err(Errno::INTR) = poll(&mut [PollFd::new(daemon, PollFlags::empty())], None) {}
 }
 
 /// Returns only if it cannot.

@@ -54,7 +54,7 @@ pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
     let script = "while [ ! -e go ]; do sleep 0.2; done; sh -c 'while :; do :; done' & wait";
     let process = story.start(script).await;
     let is = async |life| {
-        until("the look", async || (story.runtime().look(&process).await == life).then_some(())).await
+        until("the look", async || (story.runtime().look(&process).await == life).then_some(())).await;
     };
     is(Life::Alive { busy: false }).await;
     std::fs::write(story.folder().join("go"), "").expect("a file");
@@ -121,8 +121,8 @@ pub async fn a_census_knows_all_after_a_restart<B: RuntimeBench>(mut story: Stor
         let session = story.session(number);
         census.iter().find(|counted| counted.session == session).map(|counted| counted.life)
     };
-    assert!(matches!(life(0), Some(Life::Alive { .. })));
-    assert!(matches!(life(1), Some(Life::Alive { .. })));
+    assert!(matches!(life(0), Some(Life::Alive { .. })), "{census:?}");
+    assert!(matches!(life(1), Some(Life::Alive { .. })), "{census:?}");
     assert_eq!(life(2), Some(Life::Gone { code: Some(3) }));
     assert!(matches!(life(3), None | Some(Life::Gone { .. })), "what was ended may be forgotten");
     for order in [first, second, last] {

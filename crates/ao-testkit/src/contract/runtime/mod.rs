@@ -24,7 +24,7 @@ pub use life::*;
 pub use output::*;
 pub use screen::*;
 pub use start::*;
-pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until};
+pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
 pub use write::*;
 
 /// Expands to one test for each story, all on benches of their own.
@@ -44,6 +44,7 @@ macro_rules! runtime_contract {
             a_port_of_somebody_else_keeps_a_program_from_starting,
             a_way_of_holding_that_it_does_not_have_is_refused,
             bytes_arrive_exactly,
+            a_long_text_arrives_whole,
             a_write_arrives_once_for_each_number,
             a_write_to_what_has_ended_is_an_error,
             output_is_read_by_offset_and_limit,

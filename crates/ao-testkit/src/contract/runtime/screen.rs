@@ -2,12 +2,15 @@
 
 use ao_ports::{Io, RuntimeError, Screen};
 
-use super::story::{RuntimeBench, Story, until};
+use super::story::{RuntimeBench, Story, until, until_ok};
 
 impl<B: RuntimeBench> Story<B> {
     async fn until_screen(&self, process: &ao_ports::ProcessRef, seen: impl Fn(&Screen) -> bool) -> Screen {
-        until("the screen", async || self.runtime().screen(process).await.ok().filter(|screen| seen(screen)))
-            .await
+        let look = async || match self.runtime().screen(process).await {
+            Ok(screen) if seen(&screen) => Ok(screen),
+            other => Err(format!("{other:?}")),
+        };
+        until_ok("the screen", look).await
     }
 }
 

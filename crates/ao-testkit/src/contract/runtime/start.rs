@@ -190,6 +190,11 @@ pub async fn what_cannot_be_started_is_named_and_leaves_nothing<B: RuntimeBench>
     let process = story.start(COUNTED).await;
     story.until_output(&process, "up").await;
     assert_eq!(story.count(), 1, "once it can be started, the same attempt is");
+    assert!(
+        matches!(story.runtime().look(&process).await, Life::Alive { .. }),
+        "what failed before is no end of it"
+    );
+    assert_eq!(story.output(&process).await, "up\n", "nor a word of it");
     story.end().await;
 }
 

@@ -1,10 +1,11 @@
 //! What a story is told with: a runtime on its bench, a folder, sessions of its own, and what was reported.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId, Timestamp};
@@ -38,8 +39,9 @@ pub trait RuntimeBench: Send + Sync {
 
 /// One runtime, and what a story does with it.
 pub struct Story<B> {
-    bench: B,
+    /// Before the bench, so that it is dropped first: no daemon sees its bench taken down.
     runtime: Option<Arc<dyn Runtime>>,
+    bench: B,
     reports: UnboundedReceiver<Report>,
     notebook: Arc<Notebook>,
     folder: TempDir,
@@ -56,7 +58,7 @@ impl<B: RuntimeBench> Story<B> {
         let (notebook, reports) = Notebook::new();
         let folder = tempfile::tempdir().expect("a folder for the story");
         let runtime = Some(bench.open(notebook.clone()).await);
-        Story { bench, runtime, reports, notebook, folder, first: unique & !(SESSIONS - 1) }
+        Story { runtime, bench, reports, notebook, folder, first: unique & !(SESSIONS - 1) }
     }
 
     pub fn bench(&self) -> &B {
@@ -146,8 +148,11 @@ impl<B: RuntimeBench> Story<B> {
 
     /// Waits until the output holds a text.
     pub async fn until_output(&self, process: &ProcessRef, text: &str) -> String {
-        until("the output", async || Some(self.output(process).await).filter(|output| output.contains(text)))
-            .await
+        let look = async || match self.output(process).await {
+            output if output.contains(text) => Ok(output),
+            output => Err(format!("{output:?}")),
+        };
+        until_ok("the output", look).await
     }
 
     /// Waits until a file of the story's folder has a whole line, and returns all of it.
@@ -239,15 +244,19 @@ impl Clock for Wall {
 
 /// Waits for something, with a bound.
 pub async fn until<T>(what: &str, mut seen: impl AsyncFnMut() -> Option<T>) -> T {
-    let wait = async {
-        loop {
-            if let Some(seen) = seen().await {
-                return seen;
-            }
-            tokio::time::sleep(Duration::from_millis(10)).await;
+    until_ok(what, async || seen().await.ok_or("it was not there")).await
+}
+
+/// Waits for something, and if it does not come, says what was seen last instead.
+pub async fn until_ok<T, E: Display>(what: &str, mut look: impl AsyncFnMut() -> Result<T, E>) -> T {
+    let begun = Instant::now();
+    loop {
+        match look().await {
+            Ok(seen) => return seen,
+            Err(last) if begun.elapsed() > BOUND => panic!("waited for {what} in vain; at last: {last}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(10)).await,
         }
-    };
-    tokio::time::timeout(BOUND, wait).await.unwrap_or_else(|_| panic!("waited for {what} in vain"))
+    }
 }
 
 /// Whether a process is there and has not ended.

@@ -47,3 +47,20 @@ pub async fn a_write_to_what_has_ended_is_an_error<B: RuntimeBench>(mut story: S
     assert!(err.contains("ended"), "{err}");
     story.end().await;
 }
+
+/// As long as a message can well be, and with the number remembered as for a short one.
+pub async fn a_long_text_arrives_whole<B: RuntimeBench>(story: Story<B>) {
+    const LONG: usize = 300_000;
+    let process =
+        story.start(&format!("echo up; head -c {LONG} > got.partial; mv got.partial got; sleep 600")).await;
+    story.until_output(&process, "up").await;
+    let text: Vec<u8> = (0..LONG).map(|index| b"a line of text\n"[index % 15]).collect();
+    assert_eq!(story.write(&process, 1, &text).await, WriteOutcome::Written);
+    let path = story.folder().join("got");
+    let got = until("the text", async || std::fs::read(&path).ok()).await;
+    assert!(got == text, "it is the same");
+    if story.abilities().remembers_writes {
+        assert_eq!(story.write(&process, 1, &text).await, WriteOutcome::AlreadyWritten);
+    }
+    story.end().await;
+}

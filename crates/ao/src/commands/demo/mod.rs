@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_ports::{EndOrder, Runtime};
-use ao_runtime::Processes;
+use ao_runtime::{Processes, Shim};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -122,6 +122,10 @@ impl Stage {
         self.dir.join("data")
     }
 
+    fn shim(&self) -> Shim {
+        Shim { program: self.program.clone().into(), args: vec![crate::daemon::SHIM.into()] }
+    }
+
     fn processes(&self) -> Utf8PathBuf {
         self.data_dir().join("processes")
     }
@@ -133,7 +137,7 @@ async fn end_agents(stage: &Stage) -> Result<(), CommandError> {
     }
     let options = ao_runtime::Options {
         grace: Duration::from_secs(1),
-        ..ao_runtime::Options::new(stage.processes(), crate::daemon::shim()?)
+        ..ao_runtime::Options::new(stage.processes(), stage.shim())
     };
     let runtime = Processes::new(options, Arc::new(SystemClock));
     for left in runtime.census().await.map_err(CommandError::environment)? {

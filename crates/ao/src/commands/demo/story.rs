@@ -14,7 +14,7 @@ use ao_core::task::TaskFacts;
 use ao_core::workspace::{KeepReason, WorkspaceState};
 use ao_core::{Input, ProjectId, SessionId, Stamped, State, TaskId, codec};
 use ao_notifier::TerminalNotifier;
-use ao_ports::{Agent, Clock, EventStore, Runtime};
+use ao_ports::{Clock, EventStore, Runtime};
 use camino::Utf8PathBuf;
 
 use super::Stage;
@@ -37,7 +37,7 @@ pub(super) async fn tell(stage: &Stage) -> Result<(), CommandError> {
     let daemon = begin(stage, &mut timeline).await?;
     let (session, process) = take_the_task(&daemon, &mut timeline).await?;
     let daemon = restart(stage, daemon, &mut timeline, &process).await?;
-    send_and_answer(&daemon, &mut timeline, session, &process).await?;
+    send_and_answer(&daemon, &mut timeline, session).await?;
     stop(&daemon, &mut timeline, session, &process).await?;
     clean_up(stage, &daemon, &mut timeline, session).await?;
     check_the_log(&daemon, &timeline).await?;
@@ -94,7 +94,7 @@ async fn take_the_task(
             name: AGENT.into(),
             account: None,
             model: None,
-            abilities: daemon.agent.abilities(),
+            abilities: daemon.agent(AGENT).expect("the demo plugs it in").abilities(),
         },
         runtime: "process".into(),
         workspace: "worktree".into(),
@@ -137,7 +137,7 @@ async fn restart(
     timeline.watch(&daemon.handle);
     timeline.say("a new daemon has read the log, and looks for the agent")?;
     timeline.until_status(StatusWord::Idle).await?;
-    match daemon.runtime.look(process).await {
+    match daemon.runtimes.look(process).await {
         Life::Alive { .. } => {}
         other => return Err(failed(format!("the agent's process should be alive, and is {other:?}"))),
     }
@@ -151,7 +151,6 @@ async fn send_and_answer(
     daemon: &Daemon,
     timeline: &mut Timeline,
     session: SessionId,
-    process: &ProcessRef,
 ) -> Result<(), CommandError> {
     timeline.step("A message, accepted only with proof, and a question")?;
     let message = NewMessage {
@@ -169,7 +168,8 @@ async fn send_and_answer(
     let asked = timeline.session().map(|session| session.judgement.detail.clone()).unwrap_or_default();
     expect(asked, &QUESTION.to_owned(), "the question")?;
     timeline.say("you answer: yes")?;
-    daemon.agent.answer(process, "yes").await.map_err(|err| failed(err.to_string()))?;
+    let answer = SessionInput::Answer { by: "you".into(), text: "yes".into() };
+    daemon.handle.ask(to(session, answer)).await?;
     timeline.until_status(StatusWord::Working).await?;
     timeline.until_status(StatusWord::Idle).await
 }
@@ -183,7 +183,7 @@ async fn stop(
     timeline.step("Stopped: nothing of it runs any more")?;
     daemon.handle.ask(to(session, SessionInput::Stop { by: "you".into(), why: String::new() })).await?;
     timeline.until_status(StatusWord::Stopped).await?;
-    match daemon.runtime.look(process).await {
+    match daemon.runtimes.look(process).await {
         Life::Gone { .. } => Ok(()),
         other => Err(failed(format!("the agent's process should be gone, and is {other:?}"))),
     }
@@ -268,14 +268,12 @@ async fn open(stage: &Stage, notices: &Notices) -> Result<Daemon, CommandError> 
         name: AGENT.into(),
         program: stage.program.clone(),
         args: vec!["demo-agent".into(), "--pause-ms".into(), stage.pause.as_millis().to_string()],
-        env: Default::default(),
         prompt: ao_agent::Prompt::Lines,
+        ..ao_agent::Options::default()
     };
-    let options = daemon::Options {
-        data_dir: stage.data_dir(),
-        agent,
-        notifier: TerminalNotifier::new(notices.clone()),
-    };
+    let mut options = daemon::Options::new(stage.data_dir(), &stage.program);
+    options.agents.push(agent);
+    options.notifiers.insert("terminal".into(), Arc::new(TerminalNotifier::new(notices.clone())));
     Daemon::start(options, Arc::new(SystemClock)).await
 }
 

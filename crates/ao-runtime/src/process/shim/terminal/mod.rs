@@ -9,6 +9,7 @@ mod pen;
 mod whole;
 
 use std::cell::RefCell;
+use std::panic::AssertUnwindSafe;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -80,7 +81,13 @@ impl Terminal {
     /// Takes what the program has put out.
     pub(crate) fn feed(&mut self, bytes: &[u8]) {
         let Terminal { screen, parser, waiting, .. } = self;
-        waiting.take(bytes, |whole| parser.advance(screen, whole));
+        let fed = std::panic::catch_unwind(AssertUnwindSafe(|| {
+            waiting.take(bytes, |whole| parser.advance(screen, whole));
+        }));
+        // A fault of the emulator's costs the picture until the next repaint, and not the program.
+        if fed.is_err() {
+            *self = Terminal::new(self.size());
+        }
     }
 
     /// What the terminal answers to the program's questions, once.
@@ -94,7 +101,9 @@ impl Terminal {
 
     pub(crate) fn resize(&mut self, size: Size) {
         *self.replies.size.borrow_mut() = size;
-        self.screen.resize(size);
+        if std::panic::catch_unwind(AssertUnwindSafe(|| self.screen.resize(size))).is_err() {
+            *self = Terminal::new(size);
+        }
     }
 
     /// The exact state, as output that brings any terminal of this size into it.
@@ -311,6 +320,19 @@ mod tests {
             let all = pieces.concat().into_bytes();
             let (before, after) = all.split_at((all.len() as f64 * cut) as usize);
             check(before, after, dirt.concat().as_bytes());
+        }
+
+        #[test]
+        fn a_newcomer_sees_the_same_after_a_change_of_size(
+            pieces in pieces(),
+            columns in 2..40u16,
+            rows in 2..12u16,
+        ) {
+            let mut ours = fed(&[pieces.concat().as_bytes()]);
+            ours.screen.resize(Size(columns, rows));
+            let mut theirs = Terminal::new(Size(columns, rows));
+            theirs.feed(&ours.keyframe());
+            prop_assert_eq!(theirs.see(), ours.see());
         }
     }
 }

@@ -1,0 +1,115 @@
+//! What is run.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use ao_core::effect::LaunchPlan;
+use ao_core::{Attempt, SessionId};
+use ao_ports::{AgentError, Command, Prepared};
+
+use super::options::{Options, Prompt};
+use crate::text::sanitise;
+
+/// Gives a file to a program as its stdin, which so has an end.
+const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
+
+/// Says what to run, and writes the prompt into a file if the program wants it there.
+pub(super) fn prepare(
+    options: &Options,
+    state: &Path,
+    (session, attempt): (SessionId, Attempt),
+    plan: &LaunchPlan,
+) -> Result<Prepared, AgentError> {
+    let mut args = match (&options.resume, plan.resume) {
+        (_, false) => options.args.clone(),
+        (None, true) => return Ok(Prepared::NothingToResume),
+        (Some(_), true) if is_gone(options, plan) => return Ok(Prepared::NothingToResume),
+        (Some(args), true) => args.clone(),
+    };
+    if plan.prompt.is_none() && options.one_turn() {
+        return Err(AgentError::Unable { agent: options.name.clone(), wish: "start without a task".into() });
+    }
+    let conversation = args.iter().any(|arg| arg.contains("{conversation}"));
+    place(&mut args, "{conversation}", plan.conversation.as_str());
+    let mut program = options.program.clone();
+    if let Some(prompt) = &plan.prompt {
+        // An argument can hold no NUL, and no prompt has use for the other control characters.
+        let prompt = &sanitise(prompt);
+        let wants_file = args.iter().any(|arg| arg.contains("{prompt_file}"));
+        let file = if wants_file || matches!(options.prompt, Prompt::File | Prompt::Stdin) {
+            keep_prompt(state, session, attempt, prompt).map_err(|err| {
+                AgentError::Failed(format!("the prompt cannot be written to `{}`: {err}", state.display()))
+            })?
+        } else {
+            String::new()
+        };
+        let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
+        match options.prompt {
+            Prompt::Argument | Prompt::Typed if !placed => args.push(prompt.clone()),
+            Prompt::File if !placed => args.push(file),
+            Prompt::Stdin => {
+                let words = ["-c", FROM_FILE, "sh", &file, &program].map(str::to_owned);
+                args = words.into_iter().chain(args).collect();
+                program = "sh".into();
+            }
+            _ => {}
+        }
+    } else {
+        // There is nothing to say with the launch, so what would carry it is left out.
+        args.retain(|arg| !arg.contains("{prompt}") && !arg.contains("{prompt_file}"));
+    }
+    let command = Command {
+        program,
+        args,
+        env: options.env.clone(),
+        pass: options.pass.clone(),
+        secrets: vec![],
+        io: options.io(),
+    };
+    Ok(Prepared::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
+}
+
+/// Whether the conversation that is to be resumed is known to be gone. Without a file to look for, only the agent knows.
+fn is_gone(options: &Options, plan: &LaunchPlan) -> bool {
+    let Some(template) = &options.conversation_file else { return false };
+    let path = template
+        .replace("{conversation}", plan.conversation.as_str())
+        .replace("{path_dashes}", &plan.path.replace(['/', '.'], "-"))
+        .replace("{path}", &plan.path);
+    let path = match (path.strip_prefix("~/"), std::env::var_os("HOME")) {
+        (Some(rest), Some(home)) => PathBuf::from(home).join(rest),
+        _ => PathBuf::from(path),
+    };
+    // What cannot be looked at may well be there.
+    matches!(path.try_exists(), Ok(false))
+}
+
+fn place(args: &mut [String], word: &str, value: &str) -> bool {
+    let mut placed = false;
+    for arg in args.iter_mut().filter(|arg| arg.contains(word)) {
+        *arg = arg.replace(word, value);
+        placed = true;
+    }
+    placed
+}
+
+fn keep_prompt(state: &Path, session: SessionId, attempt: Attempt, prompt: &str) -> io::Result<String> {
+    let file = prompt_file(state, session, attempt);
+    if let Some(folder) = file.parent() {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let mut open = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&file)?;
+    open.write_all(prompt.as_bytes())?;
+    file.into_os_string().into_string().map_err(|_| io::Error::other("its path is no text"))
+}
+
+/// Forgets the prompt of a process that has ended.
+pub(super) fn forget_prompt(state: &Path, session: SessionId, attempt: Attempt) {
+    let _ = fs::remove_file(prompt_file(state, session, attempt));
+}
+
+fn prompt_file(state: &Path, session: SessionId, attempt: Attempt) -> PathBuf {
+    state.join("prompts").join(format!("{session}-{attempt}.md"))
+}

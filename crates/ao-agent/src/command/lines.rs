@@ -1,0 +1,69 @@
+//! Speaking the line protocol.
+
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_ports::{AgentError, AnswerOrder, Answered, DeliverOrder, Delivered, WriteOrder};
+
+use super::agent::{CommandAgent, failed};
+use super::follower::turn_of;
+use crate::line;
+
+/// Apart from the numbers of deliveries.
+const ANSWERS: u64 = 1 << 63;
+
+impl CommandAgent {
+    /// Brings a text to the agent by its stdin.
+    pub(super) async fn write_line(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+        let Some(process) = &order.process else {
+            return Err(AgentError::Failed("there is no process to write to".into()));
+        };
+        let desk = self.desk(order.session, order.attempt);
+        // Always, not only on later tries: after a crash the first try comes again as the first.
+        let taken = desk.said.taken(process, &*self.runtime, order.delivery).await.map_err(failed)?;
+        if let Some(text) = taken {
+            return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
+        }
+        if let Some(question) = desk.said.question() {
+            let why = format!("a question is open: {question}");
+            let asking = Signal {
+                attempt: order.attempt,
+                source: Source::Protocol,
+                at: self.clock.now(),
+                confidence: Confidence::High,
+                reading: Reading::Asking { question },
+            };
+            return Ok(Delivered::Held { why, signals: vec![asking] });
+        }
+        let mut text = line::message(order.delivery, &order.text, order.interrupt);
+        if order.tries > 1 {
+            // An earlier try may have been cut off in the middle of its line.
+            text.insert(0, '\n');
+        }
+        let number = u64::from(order.delivery) << 20 | u64::from(order.tries);
+        let write = WriteOrder { process: process.clone(), number, bytes: text.into_bytes() };
+        self.runtime.write(&write).await.map_err(failed)?;
+        Ok(Delivered::Written)
+    }
+
+    /// Answers the question that is open by the last word of the process.
+    pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
+        let desk = self.desk(order.session, order.attempt);
+        // To have read all that it has said until now.
+        desk.said.taken(&order.process, &*self.runtime, 0).await.map_err(failed)?;
+        let mut memory = desk.memory().await.map_err(failed)?;
+        match desk.said.question() {
+            Some(open) if open == order.question => {}
+            // It has gone for the answer of an earlier call.
+            _ if memory.answered(order.number) => return Ok(Answered::Given),
+            Some(other) => {
+                return Ok(Answered::NotAsked { why: format!("another question is open: {other}") });
+            }
+            None => return Ok(Answered::NotAsked { why: "no question is open".into() }),
+        }
+        memory.answer(order.number).map_err(failed)?;
+        let number = ANSWERS | u64::from(order.number);
+        let bytes = line::answer(&order.text).into_bytes();
+        let write = WriteOrder { process: order.process.clone(), number, bytes };
+        self.runtime.write(&write).await.map_err(failed)?;
+        Ok(Answered::Given)
+    }
+}

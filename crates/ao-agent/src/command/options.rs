@@ -1,0 +1,124 @@
+//! Which program, and how it is spoken to. Plain data, as a manifest has it.
+
+use std::collections::BTreeMap;
+
+use ao_ports::Io;
+use serde::{Deserialize, Serialize};
+
+/// A program as an agent.
+///
+/// In `args` and `resume`, `{prompt}`, `{prompt_file}` and `{conversation}` stand for what their names say.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Options {
+    /// What people call it.
+    pub name: String,
+    pub program: String,
+    pub args: Vec<String>,
+    /// The arguments that go on with an earlier conversation. Absent if it cannot.
+    pub resume: Option<Vec<String>>,
+    /// A file that exists for as long as a conversation can be resumed. `{conversation}`, `{path}` (the workspace's) and
+    /// `{path_dashes}` (the same with `-` for `/` and `.`) are replaced, and `~/` is the home folder.
+    pub conversation_file: Option<String>,
+    pub env: BTreeMap<String, String>,
+    /// Names that are passed on from the daemon's environment.
+    pub pass: Vec<String>,
+    pub prompt: Prompt,
+    /// How the process is held; a terminal if it is typed at, pipes otherwise.
+    pub io: Option<Io>,
+    /// The program runs `ao hook`, so what it takes and does is told by that.
+    pub hooks: bool,
+    /// Takes messages into a running turn by itself.
+    pub steer: bool,
+    pub screen: ScreenOptions,
+    pub keys: Keys,
+}
+
+/// How the program is given its task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Prompt {
+    /// By the line protocol on its stdin, like every later message.
+    #[default]
+    Lines,
+    /// As an argument: in the place of `{prompt}`, or last. It does that one thing and ends; a message starts it again.
+    Argument,
+    /// On its stdin, which then ends. It does that one thing and ends, as with [`Prompt::Argument`].
+    ///
+    /// The runtime keeps the pipes of its processes open, so the text is put into a file, and a shell gives that to the
+    /// program as its stdin.
+    Stdin,
+    /// In a file that only its user can read, outside of the repository, in the place of `{prompt_file}` or last. It does
+    /// that one thing and ends, as with [`Prompt::Argument`].
+    File,
+    /// Typed into its terminal, like every later message; with the launch, if `args` have `{prompt}` or `{prompt_file}`.
+    Typed,
+}
+
+/// What is on its screen when. Regular expressions over all lines, in which `^` and `$` stand for their ends.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ScreenOptions {
+    /// It sits at its prompt.
+    pub prompt: Option<String>,
+    /// A turn runs. A group `doing` says what it does.
+    pub busy: Option<String>,
+    /// A dialog is open, unless the prompt is below it. A group `question` has what is asked.
+    pub dialog: Option<String>,
+    /// The provider refuses more work. A group `time` has the time of day until when, such as `17:42` or `5pm`.
+    pub limit: Option<String>,
+    /// A line of the input box. A group `text` has what of it is the draft.
+    pub draft: Option<String>,
+    /// What stands in the input box for a long text that was pasted.
+    pub pasted: Option<String>,
+}
+
+/// Which keys do what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keys {
+    /// Submits a draft.
+    pub submit: String,
+    /// Ends a running turn, for messages that interrupt. Absent if they are just typed.
+    pub interrupt: Option<String>,
+    /// What stands for a line break where pasted text is not marked as such.
+    pub line_break: String,
+    /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
+    /// and any other is typed and submitted.
+    pub answers: BTreeMap<String, String>,
+    /// How many milliseconds after a person's last key nothing is typed.
+    pub human_quiet_ms: u64,
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys {
+            submit: "\r".into(),
+            interrupt: None,
+            line_break: " ".into(),
+            answers: BTreeMap::new(),
+            human_quiet_ms: 10_000,
+        }
+    }
+}
+
+impl Options {
+    pub fn io(&self) -> Io {
+        self.io.unwrap_or(if self.prompt == Prompt::Typed { Io::Terminal } else { Io::Pipes })
+    }
+
+    /// Whether the task goes with the launch.
+    pub(super) fn prompt_at_launch(&self) -> bool {
+        let mentions = |word: &str| self.args.iter().any(|arg| arg.contains(word));
+        match self.prompt {
+            Prompt::Lines => false,
+            Prompt::Argument | Prompt::Stdin | Prompt::File => true,
+            Prompt::Typed => mentions("{prompt}") || mentions("{prompt_file}"),
+        }
+    }
+
+    /// Whether each message is a process of its own.
+    pub(super) fn one_turn(&self) -> bool {
+        matches!(self.prompt, Prompt::Argument | Prompt::Stdin | Prompt::File)
+    }
+}

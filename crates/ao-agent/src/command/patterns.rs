@@ -1,0 +1,286 @@
+//! Reading a screen.
+
+use ao_core::Timestamp;
+use ao_core::evidence::Reading;
+use ao_ports::Screen;
+use jiff::civil::Time;
+use jiff::tz::TimeZone;
+use regex::{Captures, Match, Regex, RegexBuilder};
+
+use super::options::ScreenOptions;
+use crate::text::{cut, letters};
+
+/// How large a pattern may become when it is compiled.
+const PATTERN_MOST: usize = 1 << 20;
+/// How much of a screen is read, from its end.
+const SCREEN_MOST: usize = 64 * 1024;
+/// A limit is in force if it stands this near above the prompt; further up, it is history.
+const LIMIT_LINES: usize = 6;
+const DOING_MOST: usize = 200;
+const QUESTION_MOST: usize = 4000;
+/// So many letters at the end of a text are known for its end.
+const KNOWN_BY: usize = 24;
+
+/// The patterns of one agent's screen.
+#[derive(Debug)]
+pub(super) struct Patterns {
+    prompt: Option<Regex>,
+    busy: Option<Regex>,
+    dialog: Option<Regex>,
+    limit: Option<Regex>,
+    draft: Option<Regex>,
+    pasted: Option<Regex>,
+}
+
+/// A pattern that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the pattern `{pattern}` for `{name}` cannot be used: {why}")]
+pub struct PatternError {
+    name: &'static str,
+    pattern: String,
+    why: String,
+}
+
+impl Patterns {
+    pub(super) fn new(options: &ScreenOptions) -> Result<Patterns, PatternError> {
+        let compile = |name, pattern: &Option<String>| {
+            let Some(pattern) = pattern else { return Ok(None) };
+            let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MOST).build();
+            let failed =
+                |err: regex::Error| PatternError { name, pattern: pattern.clone(), why: err.to_string() };
+            built.map(Some).map_err(failed)
+        };
+        Ok(Patterns {
+            prompt: compile("prompt", &options.prompt)?,
+            busy: compile("busy", &options.busy)?,
+            dialog: compile("dialog", &options.dialog)?,
+            limit: compile("limit", &options.limit)?,
+            draft: compile("draft", &options.draft)?,
+            pasted: compile("pasted", &options.pasted)?,
+        })
+    }
+
+    /// Nothing is known of this agent's screen, so none is read.
+    pub(super) fn are_none(&self) -> bool {
+        [&self.prompt, &self.busy, &self.dialog, &self.limit].iter().all(|pattern| pattern.is_none())
+    }
+
+    pub(super) fn know_drafts(&self) -> bool {
+        self.draft.is_some()
+    }
+
+    /// What the screen says the agent does. One that none of the patterns knows says nothing, least of all that it is idle.
+    pub(super) fn read(&self, screen: &Screen, now: Timestamp) -> Reading {
+        let text = text_of(screen);
+        let prompt = last(&self.prompt, &text);
+        if let Some(dialog) = captures(&self.dialog, &text)
+            // What is above a prompt is over and was left standing.
+            && prompt.is_none_or(|prompt| prompt.start() < whole(&dialog).end())
+        {
+            let question = dialog.name("question").unwrap_or_else(|| whole(&dialog)).as_str();
+            let question = question.split_whitespace().collect::<Vec<_>>().join(" ");
+            return Reading::Asking { question: cut(&question, QUESTION_MOST) };
+        }
+        if let Some(busy) = captures(&self.busy, &text) {
+            let doing = busy.name("doing").map_or("", |doing| doing.as_str().trim());
+            return Reading::Working { doing: cut(doing, DOING_MOST) };
+        }
+        if let Some(limit) = captures(&self.limit, &text)
+            && prompt.is_none_or(|prompt| is_near(&text, &whole(&limit), &prompt))
+        {
+            match limit.name("time").map(|time| until(time.as_str(), now)) {
+                // It has passed.
+                Some(Some(until)) if until <= now => {}
+                Some(until) => return Reading::Limited { until },
+                None => return Reading::Limited { until: None },
+            }
+        }
+        match prompt {
+            Some(_) => Reading::Idle,
+            None => Reading::Unreadable { why: "the screen is none that is known".into() },
+        }
+    }
+
+    /// What stands in the input box; `None` if no box can be seen.
+    pub(super) fn draft(&self, screen: &Screen) -> Option<String> {
+        let draft = self.draft.as_ref()?;
+        // The lowest lines that hang together: text that was sent may look like a draft too.
+        let mut lines = Vec::new();
+        for line in screen.lines.iter().rev() {
+            match draft.captures(line.trim_end()) {
+                Some(found) => lines.push(found.name("text").map_or("", |text| text.as_str().trim_end())),
+                None if lines.is_empty() => {}
+                None => break,
+            }
+        }
+        if lines.is_empty() {
+            return None;
+        }
+        lines.reverse();
+        Some(lines.join("\n").trim().to_owned())
+    }
+
+    /// Whether a draft is a text of ours, or what can be seen of it.
+    pub(super) fn is_ours(&self, draft: &str, text: &str) -> bool {
+        if self.pasted.as_ref().and_then(|pasted| pasted.find(draft)).is_some_and(|it| it.as_str() == draft) {
+            return true;
+        }
+        let (draft, text) = (letters(draft), letters(text));
+        draft == text || (draft.chars().count() >= KNOWN_BY && text.ends_with(&draft))
+    }
+}
+
+fn text_of(screen: &Screen) -> String {
+    let lines: Vec<&str> = screen.lines.iter().map(|line| line.trim_end()).collect();
+    let mut text = lines.join("\n");
+    if text.len() > SCREEN_MOST {
+        let from = (text.len() - SCREEN_MOST..).find(|at| text.is_char_boundary(*at));
+        text.drain(..from.unwrap_or(0));
+    }
+    text
+}
+
+fn captures<'t>(pattern: &Option<Regex>, text: &'t str) -> Option<Captures<'t>> {
+    pattern.as_ref()?.captures_iter(text).last()
+}
+
+fn last<'t>(pattern: &Option<Regex>, text: &'t str) -> Option<Match<'t>> {
+    pattern.as_ref()?.find_iter(text).last()
+}
+
+fn whole<'t>(captures: &Captures<'t>) -> Match<'t> {
+    captures.get(0).expect("a match has a whole")
+}
+
+fn is_near(text: &str, above: &Match<'_>, below: &Match<'_>) -> bool {
+    let between = text.get(above.end()..below.start()).unwrap_or("");
+    between.lines().filter(|line| !line.trim().is_empty()).count() <= LIMIT_LINES
+}
+
+/// The moment that a time of day means: the nearest one, which may just have passed.
+fn until(time: &str, now: Timestamp) -> Option<Timestamp> {
+    let time = time_of_day(time)?;
+    let now = jiff::Timestamp::from_millisecond(now.0).ok()?.to_zoned(TimeZone::system());
+    let days = [now.yesterday(), Ok(now.clone()), now.tomorrow()];
+    let moments = days.into_iter().flatten().filter_map(|day| day.with().time(time).build().ok());
+    let nearest =
+        moments.min_by_key(|at| at.timestamp().as_millisecond().abs_diff(now.timestamp().as_millisecond()));
+    nearest.map(|at| Timestamp(at.timestamp().as_millisecond()))
+}
+
+fn time_of_day(text: &str) -> Option<Time> {
+    let text = text.trim().to_ascii_lowercase();
+    let (digits, half) = match text.find(['a', 'p']) {
+        Some(at) => (text[..at].trim(), Some(&text[at..=at])),
+        None => (text.as_str(), None),
+    };
+    let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
+    let (hour, minute): (i8, i8) = (hour.trim().parse().ok()?, minute.trim().parse().ok()?);
+    let hour = match half {
+        Some("a") => hour % 12,
+        Some(_) => hour % 12 + 12,
+        None => hour,
+    };
+    Time::new(hour, minute, 0, 0).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::ToSpan;
+
+    use super::*;
+
+    fn patterns() -> Patterns {
+        Patterns::new(&ScreenOptions {
+            prompt: Some(r"^│ >( |$)".into()),
+            busy: Some(r"^✻ (?P<doing>\w+)…".into()),
+            dialog: Some(r"^│ (?P<question>[^\n]*)\n│ [❯ ] 1\. ".into()),
+            limit: Some(r"resets (?P<time>[0-9:]+ ?(am|pm)?)".into()),
+            draft: Some(r"^│ [> ](?: (?P<text>.*))?$".into()),
+            pasted: Some(r"\[Pasted text #\d+ \+\d+ lines\]".into()),
+        })
+        .unwrap()
+    }
+
+    fn screen(text: &str) -> Screen {
+        Screen {
+            lines: text.lines().map(str::to_owned).collect(),
+            cursor: (0, 0),
+            size: (80, 24),
+            offset: 0,
+            bracketed_paste: true,
+            alternate: false,
+            typed: None,
+        }
+    }
+
+    fn read(text: &str) -> String {
+        format!("{:?}", patterns().read(&screen(text), Timestamp(0)))
+    }
+
+    /// acceptance: S10
+    #[test]
+    fn a_screen_that_nobody_knows_is_never_idle() {
+        assert_eq!(read("░▒▓"), "Unreadable { why: \"the screen is none that is known\" }");
+        assert_eq!(read(""), "Unreadable { why: \"the screen is none that is known\" }");
+    }
+
+    #[test]
+    fn a_spinner_above_the_prompt_is_work_and_a_prompt_alone_is_not() {
+        assert_eq!(read("✻ thinking…\n│ >"), "Working { doing: \"thinking\" }");
+        assert_eq!(read("● done\n│ > draft"), "Idle");
+    }
+
+    #[test]
+    fn a_dialog_above_the_prompt_was_left_standing() {
+        let dialog = "│ May I?\n│ ❯ 1. Yes\n│   2. No";
+        assert_eq!(read(dialog), "Asking { question: \"May I?\" }");
+        assert_eq!(read(&format!("│ >\n{dialog}")), "Asking { question: \"May I?\" }");
+        assert_eq!(read(&format!("{dialog}\n● denied\n│ >")), "Idle");
+    }
+
+    #[test]
+    fn the_draft_is_what_stands_in_the_lowest_box() {
+        let draft = |text: &str| patterns().draft(&screen(text));
+        assert_eq!(draft("│ > old\n╰──\n│ > one\n│   two\n╰──").as_deref(), Some("one\ntwo"));
+        assert_eq!(draft("│ >").as_deref(), Some(""));
+        assert_eq!(draft("nothing"), None);
+    }
+
+    #[test]
+    fn a_draft_is_ours_by_its_letters_or_by_a_long_end() {
+        let patterns = patterns();
+        let text = "Please look at `src/main.rs`:\n\tit has two problems, and both are old.";
+        assert!(patterns.is_ours(&text.replace(['\n', '\t'], "  "), text));
+        assert!(patterns.is_ours("has two problems, and both are old.", text));
+        assert!(patterns.is_ours("[Pasted text #1 +2 lines]", text));
+        assert!(!patterns.is_ours("old.", text));
+        assert!(!patterns.is_ours("[Pasted text #1 +2 lines] and mine", text));
+        assert!(!patterns.is_ours("something else that is long enough to be known", text));
+    }
+
+    #[test]
+    fn a_time_of_day_is_the_nearest_one() {
+        let at = |time: &str| jiff::civil::date(2026, 11, 15).at(time.parse().unwrap(), 0, 0, 0);
+        let stamp = |when: jiff::civil::DateTime| {
+            Timestamp(when.to_zoned(TimeZone::system()).unwrap().timestamp().as_millisecond())
+        };
+        let (evening, three) = (stamp(at("20")), at("3") + 1.day());
+        assert_eq!(until("3am", evening), Some(stamp(three)));
+        assert_eq!(until("19:00", evening), Some(stamp(at("19"))));
+        assert_eq!(until("9 pm", evening), Some(stamp(at("21"))));
+        assert_eq!(until("25:00", evening), None);
+        let shown = screen("● You've hit your limit · resets 9pm\n│ >");
+        assert_eq!(patterns().read(&shown, evening), Reading::Limited { until: Some(stamp(at("21"))) });
+        assert_eq!(patterns().read(&shown, stamp(at("22"))), Reading::Idle);
+    }
+
+    #[test]
+    fn a_pattern_that_is_none_or_too_large_is_named() {
+        for wrong in ["(", r"(\w{500}){500}"] {
+            let options = ScreenOptions { busy: Some(wrong.into()), ..ScreenOptions::default() };
+            let err = Patterns::new(&options).unwrap_err().to_string();
+            assert!(err.starts_with(&format!("the pattern `{wrong}` for `busy`")), "{err}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Typing at a terminal: a text arrives as one user's turn, or nothing is typed.
+//!
+//! ```text
+//!  look ──► dialog, work, a person, another's draft, an unknown screen ──► Held
+//!   │ our draft stands there ───────────────┐
+//!   ▼ the box is empty                      ▼
+//!  paste, once in the life of a delivery ─► it shows ─► Enter ─► it is gone ─► Written, or Taken
+//!                                             ▲           │
+//!                                             └───────────┘ it still stands there: 3 times in all
+//! ```
+
+use std::time::Duration;
+
+use ao_core::Timestamp;
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::session::carries;
+use ao_ports::{AgentError, DeliverOrder, Delivered, ProcessRef, Screen, WriteOrder, WriteOutcome};
+use tokio::time::Instant;
+
+use super::agent::{CommandAgent, failed};
+use super::follower::turn_of;
+use super::watching::signal;
+use crate::text::sanitise;
+
+/// How often Enter is pressed in one delivery.
+const ENTERS: u64 = 3;
+/// How long a pasted text may take to show.
+const SHOWS: Duration = Duration::from_secs(4);
+/// How long a draft may take to go once Enter was pressed.
+const GOES: Duration = Duration::from_millis(1200);
+/// How long a turn may take to end once it was interrupted.
+const STOPS: Duration = Duration::from_secs(4);
+/// A screen is drawn in pieces; this long is waited for the next.
+const FRAME: Duration = Duration::from_millis(25);
+
+/// The places of a delivery's writes within its numbers. The paste has one for all tries, so it is never made again.
+const PASTE: u64 = 0;
+const INTERRUPT: u64 = 0x10;
+
+impl CommandAgent {
+    /// Brings a text to the agent by its terminal.
+    pub(super) async fn type_in(&self, order: &DeliverOrder) -> Result<Delivered, AgentError> {
+        let Some(process) = &order.process else {
+            return Err(AgentError::Failed("there is no process to write to".into()));
+        };
+        let desk = self.desk(order.session, order.attempt);
+        // Held all the while: two who type at once would type one text.
+        let mut memory = desk.memory().await.map_err(failed)?;
+        let text = sanitise(&order.text);
+        if let Some(history) = &self.history {
+            history.typed(order.session, order.attempt, &text, &order.text);
+        }
+        // A later try of what it was started with, of which the proof is late or lost.
+        let by_launch = memory.launched_with(&text).filter(|_| order.tries > 1);
+        let before = memory.pasted(order.delivery).or(by_launch);
+        if let Some(taken) = self.taken(order, &text, before) {
+            return Ok(taken);
+        }
+        let mut screen = self.runtime.screen(process).await.map_err(failed)?;
+        if let Some(held) = self.in_the_way(order, &screen) {
+            return Ok(held);
+        }
+        let draft = self.patterns.draft(&screen);
+        let begun = screen.typed;
+        match (before, draft.as_deref()) {
+            (None, Some(draft)) if !draft.is_empty() => return Ok(not_ours()),
+            (Some(_), Some(draft)) if !draft.is_empty() => {
+                if !self.patterns.is_ours(draft, &text) {
+                    return Ok(not_ours());
+                }
+            }
+            (None, None) if self.patterns.know_drafts() => return Ok(held("its input box cannot be seen")),
+            // It was typed before, and is not there. Only a runtime that remembers knows better than that.
+            (Some(_), _) if by_launch.is_some() || !self.runtime.abilities().remembers_writes => {
+                return Ok(Delivered::Written);
+            }
+            _ => {
+                // Not on a later try: the turn that runs may be the one that this very message began.
+                if let Some(keys) = self.interrupts(order, &screen).filter(|_| before.is_none()) {
+                    self.press(process, number(order, order.tries, INTERRUPT), keys).await?;
+                    let at_prompt = |screen: &Screen| self.reads(screen) == Reading::Idle;
+                    let (now, stopped) = self.until(process, STOPS, at_prompt).await?;
+                    if !stopped {
+                        return Ok(self.in_the_way(order, &now).unwrap_or_else(|| held("it did not stop")));
+                    }
+                    screen = now;
+                }
+                if before.is_none() {
+                    memory.paste(order.delivery, self.clock.now()).map_err(failed)?;
+                }
+                let paste = WriteOrder {
+                    process: process.clone(),
+                    number: number(order, 0, PASTE),
+                    bytes: self.pasted(&text, &screen),
+                };
+                if self.runtime.write(&paste).await.map_err(failed)? == WriteOutcome::AlreadyWritten {
+                    return Ok(Delivered::Written);
+                }
+                if !self.shows(process).await? {
+                    return Ok(Delivered::Written);
+                }
+            }
+        }
+        let since = before.or(memory.pasted(order.delivery));
+        self.submit(order, process, &text, since, begun).await
+    }
+
+    /// Presses Enter until the draft is gone, a few times at most.
+    async fn submit(
+        &self,
+        order: &DeliverOrder,
+        process: &ProcessRef,
+        text: &str,
+        since: Option<Timestamp>,
+        begun: Option<Timestamp>,
+    ) -> Result<Delivered, AgentError> {
+        for press in 1..=ENTERS {
+            let screen = self.runtime.screen(process).await.map_err(failed)?;
+            // A dialog that has opened meanwhile would take Enter for a choice, and a person's key changes the draft.
+            if matches!(self.reads(&screen), Reading::Asking { .. }) || screen.typed != begun {
+                return Ok(Delivered::Written);
+            }
+            let number = number(order, order.tries, press);
+            if self.press(process, number, &self.options.keys.submit).await? == WriteOutcome::AlreadyWritten {
+                continue;
+            }
+            if !self.patterns.know_drafts() {
+                break;
+            }
+            let gone = |screen: &Screen| match self.patterns.draft(screen) {
+                Some(draft) => draft.is_empty(),
+                None => matches!(self.reads(screen), Reading::Working { .. } | Reading::Asking { .. }),
+            };
+            let (screen, gone) = self.until(process, GOES, gone).await?;
+            if let Some(taken) = self.taken(order, text, since) {
+                return Ok(taken);
+            }
+            if gone && !self.options.hooks && screen.typed == begun {
+                // Who has no hooks shows it by nothing else: our text stood in the box, and Enter took it away.
+                let turn = turn_of(order.attempt, order.delivery);
+                return Ok(Delivered::Taken { turn, text: order.text.clone() });
+            }
+            if gone {
+                break;
+            }
+        }
+        Ok(Delivered::Written)
+    }
+
+    /// What keeps us from typing, with what was seen.
+    fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<Delivered> {
+        let now = self.clock.now();
+        let quiet = Duration::from_millis(self.options.keys.human_quiet_ms);
+        if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < quiet) {
+            let typed = Signal {
+                attempt: order.attempt,
+                source: Source::Terminal,
+                at,
+                confidence: Confidence::High,
+                reading: Reading::HumanTyped,
+            };
+            return Some(Delivered::Held { why: "a person is typing".into(), signals: vec![typed] });
+        }
+        if self.patterns.are_none() {
+            return None;
+        }
+        let reading = self.patterns.read(screen, now);
+        let why = match &reading {
+            Reading::Idle => return None,
+            Reading::Working { .. } if order.interrupt || self.options.steer => return None,
+            Reading::Working { .. } => "it is at work".to_owned(),
+            Reading::Asking { question } => format!("a question is open: {question}"),
+            Reading::Limited { .. } => "its provider refuses more work".to_owned(),
+            _ => "its screen is none that is known".to_owned(),
+        };
+        Some(Delivered::Held { why, signals: vec![signal(order.attempt, now, reading)] })
+    }
+
+    /// The keys that stop a running turn, if this message is to and one runs.
+    fn interrupts(&self, order: &DeliverOrder, screen: &Screen) -> Option<&str> {
+        let runs = order.interrupt && matches!(self.reads(screen), Reading::Working { .. });
+        self.options.keys.interrupt.as_deref().filter(|_| runs)
+    }
+
+    /// The turn in which a hook says our text was taken since it was pasted.
+    fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<Delivered> {
+        let history = self.history.as_ref()?;
+        let turn = history.find(order.session, order.attempt, since?, |taken| carries(taken, text))?;
+        // With the words that the engine knows, though what would press keys was taken out of them on the way.
+        Some(Delivered::Taken { turn: turn.name, text: order.text.clone() })
+    }
+
+    fn pasted(&self, text: &str, screen: &Screen) -> Vec<u8> {
+        if screen.bracketed_paste {
+            return format!("\x1b[200~{text}\x1b[201~").into_bytes();
+        }
+        // Without the marks each line break would be a press of Enter, and a tab whatever tabs are.
+        text.trim_end().replace('\t', " ").replace('\n', &self.options.keys.line_break).into_bytes()
+    }
+
+    /// Waits until a draft stands in the box.
+    async fn shows(&self, process: &ProcessRef) -> Result<bool, AgentError> {
+        if !self.patterns.know_drafts() {
+            // There is nothing to wait for but that it has been drawn.
+            self.until(process, 4 * FRAME, |_| false).await?;
+            return Ok(true);
+        }
+        let shows = |screen: &Screen| self.patterns.draft(screen).is_some_and(|draft| !draft.is_empty());
+        Ok(self.until(process, SHOWS, shows).await?.1)
+    }
+
+    /// Waits until the screen is as wished, woken by output, and says whether it came to that.
+    pub(super) async fn until(
+        &self,
+        process: &ProcessRef,
+        bound: Duration,
+        is: impl Fn(&Screen) -> bool,
+    ) -> Result<(Screen, bool), AgentError> {
+        let by = Instant::now() + bound;
+        loop {
+            let screen = self.runtime.screen(process).await.map_err(failed)?;
+            if is(&screen) {
+                return Ok((screen, true));
+            }
+            let left = by.saturating_duration_since(Instant::now());
+            let piece = self.runtime.output(process, screen.offset, 1, left).await.map_err(failed)?;
+            if piece.ended || left.is_zero() {
+                return Ok((screen, false));
+            }
+            tokio::time::sleep(FRAME).await;
+        }
+    }
+
+    pub(super) async fn press(
+        &self,
+        process: &ProcessRef,
+        number: u64,
+        keys: &str,
+    ) -> Result<WriteOutcome, AgentError> {
+        let order = WriteOrder { process: process.clone(), number, bytes: keys.as_bytes().to_vec() };
+        self.runtime.write(&order).await.map_err(failed)
+    }
+
+    pub(super) fn reads(&self, screen: &Screen) -> Reading {
+        self.patterns.read(screen, self.clock.now())
+    }
+}
+
+fn held(why: &str) -> Delivered {
+    Delivered::Held { why: why.into(), signals: vec![] }
+}
+
+fn not_ours() -> Delivered {
+    held("a draft that is not ours stands in the input box")
+}
+
+/// Numbers of writes: by delivery, by try, by what is written.
+fn number(order: &DeliverOrder, tries: u32, what: u64) -> u64 {
+    u64::from(order.delivery) << 24 | u64::from(tries.min(0xffff)) << 8 | what
+}

@@ -1,0 +1,105 @@
+//! The agent's side: one file for one event, whole or not there at all.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use ao_ports::environment::{ATTEMPT, SESSION};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING};
+
+/// Whose report it is, and where it is left.
+#[derive(Clone)]
+pub struct Place {
+    session: String,
+    attempt: String,
+    token: String,
+    spool: PathBuf,
+}
+
+/// A report as it lies in the spool.
+#[derive(Serialize, Deserialize)]
+pub(super) struct Left {
+    /// When the hook ran, in milliseconds since 1970.
+    pub(super) at: i64,
+    pub(super) session: String,
+    pub(super) attempt: String,
+    pub(super) token: String,
+    /// From the command line, for agents whose payload does not name its event.
+    pub(super) event: Option<String>,
+    pub(super) payload: Value,
+}
+
+/// Why a report was not left.
+#[derive(Debug, thiserror::Error)]
+pub enum LeaveError {
+    #[error("{variable} is not set: this agent was not started by ao, so there is nobody to tell")]
+    NotOurs { variable: &'static str },
+    #[error("the report cannot be left in `{}`", .spool.display())]
+    Io {
+        spool: PathBuf,
+        #[source]
+        err: io::Error,
+    },
+}
+
+impl Place {
+    /// Reads where to leave a report from the environment that the agent was given.
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Place, LeaveError> {
+        let need = |variable| {
+            get(variable).filter(|value| !value.is_empty()).ok_or(LeaveError::NotOurs { variable })
+        };
+        Ok(Place {
+            session: need(SESSION)?,
+            attempt: need(ATTEMPT)?,
+            token: need(TOKEN)?,
+            spool: need(SPOOL)?.into(),
+        })
+    }
+}
+
+/// Leaves what an agent tells. What is no JSON, or too long, is left without its content: that the event came is news too.
+pub fn leave(place: &Place, event: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
+    let failed = |err| LeaveError::Io { spool: place.spool.clone(), err };
+    let mut bytes = Vec::new();
+    input.take(PAYLOAD_MOST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let whole = bytes.len() <= PAYLOAD_MOST;
+    let payload = if whole { serde_json::from_slice(&bytes).unwrap_or_default() } else { Value::Null };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let left = Left {
+        at: i64::try_from(now.as_millis()).unwrap_or(i64::MAX),
+        session: place.session.clone(),
+        attempt: place.attempt.clone(),
+        token: place.token.clone(),
+        event: event.map(str::to_owned),
+        payload,
+    };
+    // Sorted by name they are in the order of time. One process leaves one.
+    let name = format!("{:020}-{}", now.as_micros(), std::process::id());
+    let body = serde_json::to_vec(&left).map_err(|err| failed(err.into()))?;
+    put(&place.spool, &name, &body).map_err(failed)
+}
+
+/// Not synced: what a crash of the whole machine would lose is the word of an agent that it has ended.
+fn put(spool: &std::path::Path, name: &str, body: &[u8]) -> io::Result<()> {
+    let unfinished = spool.join(UNFINISHED).join(name);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&unfinished)?;
+    let written = file.write_all(body).and_then(|()| fs::rename(&unfinished, spool.join(WAITING).join(name)));
+    if written.is_err() {
+        let _ = fs::remove_file(&unfinished);
+    }
+    written
+}
+
+impl std::fmt::Debug for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Place")
+            .field("session", &self.session)
+            .field("spool", &self.spool)
+            .finish_non_exhaustive()
+    }
+}

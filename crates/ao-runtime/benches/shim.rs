@@ -1,0 +1,232 @@
+//! What a shim costs: in memory, in speed, and at the start of a process.
+//!
+//! `cargo bench -p ao-runtime` prints a table and fails if a limit is passed. Both sides of a comparison run in turns and
+//! are compared by their medians, so that a noisy machine disturbs both alike. The memory is that of `ao` itself, if it was
+//! built (`cargo build --release -p ao`), as its size is what counts.
+
+#![expect(clippy::print_stdout, reason = "the table is the output of this program")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{Clock, EndOrder, Io, Runtime, StartSpec, WriteOrder};
+use ao_runtime::{AttachOptions, Frame, Options, Processes, Shim};
+use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+use tempfile::TempDir;
+
+/// How much a program puts out.
+const BYTES: usize = 96 << 20;
+const ROUNDS: usize = 5;
+const STARTS: usize = 40;
+
+fn main() -> ExitCode {
+    let tokio = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    println!("{:<58} | {:>5} | {:>8} |", "what", "limit", "measured");
+    let within = tokio.block_on(async { [memory().await, throughput().await, start().await] });
+    if within.iter().all(|within| *within) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn row(what: &str, limit: f64, measured: f64, told: &str) -> bool {
+    let within = measured <= limit;
+    println!("{what:<58} | {limit:>5.2} | {measured:>8.2} | {} ({told})", if within { "ok" } else { "over" });
+    within
+}
+
+/// One idle shim of a program on a terminal, with a screen full of text behind it.
+async fn memory() -> bool {
+    let (shim, name) = match sibling("ao") {
+        Some(program) => (Shim { program, args: vec!["shim".into()] }, "ao"),
+        None => (own_shim(), "ao-shim, as ao was not built"),
+    };
+    let place = Place::new(shim);
+    let process = place.start(Io::Terminal, "seq 5000; exec sleep 600").await;
+    while place.runtime.screen(&process).await.unwrap().lines.iter().all(|line| line != "5000") {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let holder = place.dir.path().join(format!("state/{}/1/holder", place.session));
+    let holder: serde_json::Value = serde_json::from_slice(&fs::read(holder).unwrap()).unwrap();
+    let rollup = fs::read_to_string(format!("/proc/{}/smaps_rollup", holder["pid"])).unwrap();
+    let private: u64 = rollup
+        .lines()
+        .filter(|line| line.starts_with("Private_Clean") || line.starts_with("Private_Dirty"))
+        .map(|line| line.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap())
+        .sum();
+    place.end().await;
+    row(
+        "private memory of one idle shim, in MB",
+        2.0,
+        private as f64 / 1000.0,
+        &format!("{private} kB of {name}"),
+    )
+}
+
+/// A program that puts out lines as fast as it can, to a viewer, and the same to a bare loop.
+async fn throughput() -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("lines");
+    let line = "a line of output such as compilers and tests print by the thousand, 0123456789\n";
+    fs::write(&file, line.repeat(BYTES / line.len())).unwrap();
+    let script = format!("read go; exec cat '{}'", file.display());
+    let (mut ours, mut bare, mut shown) = (Vec::new(), Vec::new(), 0.0);
+    for _ in 0..ROUNDS {
+        bare.push(bare_terminal(&script));
+        let (took, share) = through_a_shim(&script).await;
+        ours.push(took);
+        shown += share / ROUNDS as f64;
+    }
+    let (ours, bare) = (median(ours), median(bare));
+    let speed = |took: Duration| BYTES as f64 / took.as_secs_f64() / 1e6;
+    let told = format!(
+        "{:.0} MB/s / {:.0} MB/s, {:.1} % shown to the viewer",
+        speed(ours),
+        speed(bare),
+        shown * 100.0
+    );
+    row(
+        "lines to a viewer / to a bare loop on a terminal",
+        1.5,
+        ours.as_secs_f64() / bare.as_secs_f64(),
+        &told,
+    )
+}
+
+fn bare_terminal(script: &str) -> Duration {
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    let master = openpt(flags).unwrap();
+    grantpt(&master).unwrap();
+    unlockpt(&master).unwrap();
+    tcsetwinsize(&master, Winsize { ws_row: 40, ws_col: 120, ws_xpixel: 0, ws_ypixel: 0 }).unwrap();
+    let slave: OwnedFd = ioctl_tiocgptpeer(&master, flags).unwrap();
+    let mut child = Command::new("sh")
+        .args(["-c", script])
+        .stdin(slave.try_clone().unwrap())
+        .stdout(slave.try_clone().unwrap())
+        .stderr(slave)
+        .spawn()
+        .unwrap();
+    let mut master = File::from(master);
+    let start = Instant::now();
+    master.write_all(b"go\n").unwrap();
+    let mut space = vec![0; 64 * 1024];
+    while master.read(&mut space).is_ok_and(|count| count > 0) {}
+    let took = start.elapsed();
+    child.wait().unwrap();
+    took
+}
+
+/// How long it took, and how much of it the viewer was shown.
+async fn through_a_shim(script: &str) -> (Duration, f64) {
+    let place = Place::new(own_shim());
+    let process = place.start(Io::Terminal, script).await;
+    let mut view = place.runtime.attach(&process, AttachOptions::default()).await.unwrap();
+    assert!(matches!(view.next().await, Ok(Some(Frame::Keyframe { .. }))));
+    let start = Instant::now();
+    let order = WriteOrder { process, number: 1, bytes: b"go\n".to_vec() };
+    place.runtime.write(&order).await.unwrap();
+    let (mut shown, mut end) = (0, 0);
+    loop {
+        match view.next().await.unwrap().expect("an end is told") {
+            Frame::Output { from, bytes } => {
+                shown += bytes.len() as u64;
+                end = from + bytes.len() as u64;
+            }
+            Frame::Keyframe { from, .. } => end = from,
+            Frame::Control { .. } => {}
+            Frame::Ended { .. } => break,
+        }
+    }
+    let took = start.elapsed();
+    place.end().await;
+    (took, shown as f64 / end as f64)
+}
+
+/// From the wish to a program that runs. What is added is two more programs to start: the shim, and its last step.
+async fn start() -> bool {
+    let (mut ours, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..STARTS {
+        let place = Place::new(own_shim());
+        let start = Instant::now();
+        place.start(Io::Terminal, "exec sleep 600").await;
+        ours.push(start.elapsed());
+        place.end().await;
+        let start = Instant::now();
+        let mut child =
+            Command::new("sh").args(["-c", "exec sleep 600"]).stdin(Stdio::null()).spawn().unwrap();
+        bare.push(start.elapsed());
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let added = median(ours.clone()).saturating_sub(median(bare.clone()));
+    let told = format!("{:.1?} / {:.1?}", median(ours), median(bare));
+    row("start of a process over a bare one, in ms", 50.0, added.as_secs_f64() * 1000.0, &told)
+}
+
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort_unstable();
+    times[times.len() / 2]
+}
+
+fn own_shim() -> Shim {
+    Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] }
+}
+
+/// A program that was built beside the shim of this crate.
+fn sibling(name: &str) -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_BIN_EXE_ao-shim")).with_file_name(name);
+    path.exists().then_some(path)
+}
+
+struct Place {
+    dir: TempDir,
+    session: SessionId,
+    runtime: Processes,
+}
+
+impl Place {
+    fn new(shim: Shim) -> Place {
+        let dir = tempfile::tempdir().unwrap();
+        let nanos = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos() as u64;
+        let options =
+            Options { grace: Duration::from_secs(1), ..Options::new(dir.path().join("state"), shim) };
+        Place { session: SessionId(nanos), runtime: Processes::new(options, Arc::new(Wall)), dir }
+    }
+
+    async fn start(&self, io: Io, script: &str) -> ao_core::session::ProcessRef {
+        let command = ao_ports::Command {
+            program: "sh".into(),
+            args: vec!["-c".into(), script.into()],
+            env: BTreeMap::new(),
+            pass: vec![],
+            secrets: vec![],
+            io,
+        };
+        let path = self.dir.path().display().to_string();
+        let (session, attempt, name, ports) = (self.session, Attempt(1), "bench".into(), vec![]);
+        self.runtime.start(&StartSpec { session, attempt, name, path, command, ports }).await.unwrap()
+    }
+
+    async fn end(&self) {
+        let order = EndOrder { session: self.session, attempt: Attempt(1), process: None };
+        self.runtime.end(&order).await.unwrap();
+    }
+}
+
+struct Wall;
+
+impl Clock for Wall {
+    fn now(&self) -> Timestamp {
+        Timestamp(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as i64)
+    }
+
+    fn fresh(&self) -> u64 {
+        0
+    }
+}

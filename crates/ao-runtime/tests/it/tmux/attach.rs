@@ -1,0 +1,97 @@
+//! A person at an agent's terminal, with a client of their own.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+
+use ao_core::evidence::Reading;
+use ao_ports::{ProcessRef, Report, Runtime};
+use ao_runtime::tmux::Tmux;
+use ao_testkit::contract::runtime::{Notebook, Story, until};
+
+use super::bench::Terminal;
+
+/// A client on a terminal of its own, which `script` makes, with 100 columns and 30 rows.
+struct Person(Child);
+
+impl Person {
+    fn attach(tmux: &Tmux, process: &ProcessRef) -> Person {
+        let words = tmux.attach_command(process).unwrap();
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
+        let child = Command::new("script")
+            .args(["-qfc", &command, "/dev/null"])
+            .env("TERM", "xterm-256color")
+            .env_remove("TMUX")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("`script` is there; it is in bsdutils");
+        Person(child)
+    }
+
+    fn types(&mut self, text: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// acceptance: S6
+#[tokio::test]
+async fn a_person_who_types_is_noticed_and_one_who_looks_is_not() {
+    let story = Story::begin(Terminal::new()).await;
+    let (notebook, mut reports) = Notebook::new();
+    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(notebook).await);
+    let mut spec = story.spec("echo up; while read line; do echo \"<$line>\"; done");
+    spec.name = "odd: name.with = $signs #{pid} 'and' \"quotes\"".into();
+    let process = tmux.start(&spec).await.unwrap();
+    let clients = || story.bench().ask(&["list-clients", "-F", "#{client_control_mode}"]);
+
+    let mut person = Person::attach(&tmux, &process);
+    until("the person", async || clients().contains('0').then_some(())).await;
+    let size = async || tmux.screen(&process).await.unwrap().size;
+    until("the person's size", async || (size().await == (100, 30)).then_some(())).await;
+    assert_eq!(tmux.screen(&process).await.unwrap().typed, None, "looking is not typing");
+
+    // tmux counts in seconds, and does not tell typing from coming within the first one.
+    let typed = until("the typing", async || {
+        person.types("x");
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+        tmux.screen(&process).await.unwrap().typed
+    })
+    .await;
+    assert!(typed.0 > 0);
+    let seen = until("the report", async || match reports.try_recv() {
+        Ok(Report::Signal { session, signal }) if signal.reading == Reading::HumanTyped => {
+            Some((session, signal.at))
+        }
+        _ => None,
+    })
+    .await;
+    assert_eq!(seen.0, spec.session);
+    let order = ao_ports::EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
+    tmux.end(&order).await.unwrap();
+}
+
+/// A person may have scrolled back, where keys mean something else.
+#[tokio::test]
+async fn what_is_written_arrives_although_a_person_has_scrolled_back() {
+    let story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
+    story.until_output(&process, "up").await;
+    let panes = story.bench().ask(&["list-panes", "-a", "-F", "#{pane_id} #{@ao_place}"]);
+    let pane =
+        panes.lines().find(|line| line.contains("ses_")).and_then(|line| line.split(' ').next()).unwrap();
+    story.bench().ask(&["copy-mode", "-t", pane]);
+    assert_eq!(story.bench().ask(&["display-message", "-p", "-t", pane, "#{pane_in_mode}"]), "1");
+    story.write(&process, 1, b"q hello\n").await;
+    story.until_output(&process, "<q hello>").await;
+    story.end().await;
+}

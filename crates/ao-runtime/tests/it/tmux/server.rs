@@ -1,0 +1,165 @@
+//! What becomes of agents when the server, its socket or a helper goes.
+
+use std::fs;
+
+use ao_core::Attempt;
+use ao_core::input::Life;
+use ao_ports::EndOrder;
+use ao_testkit::contract::runtime::{Story, lives, until};
+use rustix::process::{Pid, Signal, kill_process};
+
+use super::bench::Terminal;
+
+fn kill(pid: &str, signal: Signal) {
+    let pid = pid.trim().parse().unwrap_or_else(|_| panic!("`{pid}` is no pid"));
+    kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
+}
+
+fn pid(text: &str) -> i32 {
+    text.trim().parse().unwrap()
+}
+
+/// The name of the socket leads nowhere, and the server cannot make it anew. A daemon that starts now can tell nothing, and
+/// starts no second server.
+///
+/// acceptance: S5
+#[tokio::test]
+async fn without_the_socket_nothing_is_known_and_nothing_is_dead() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo $$ > pid; sleep 600").await;
+    let agent = pid(&story.until_file("pid").await);
+    let server = story.bench().ask(&["display-message", "-p", "#{pid}"]);
+    story.daemon_ends();
+    let (socket, aside) = (story.bench().state().join("socket"), story.bench().state().join("aside"));
+    fs::rename(&socket, &aside).unwrap();
+    fs::create_dir(&socket).unwrap();
+    story.daemon_starts().await;
+    assert_eq!(story.runtime().look(&process).await, Life::Unknown);
+    let census = story.runtime().census().await.unwrap();
+    assert!(census.len() == 1 && census[0].life == Life::Unknown, "{census:?}");
+    assert!(story.runtime().screen(&process).await.is_err());
+    let mut other = story.spec("echo up");
+    other.session = story.session(1);
+    assert!(story.runtime().start(&other).await.is_err(), "a second server is not started");
+    assert!(lives(agent) && lives(pid(&server)));
+
+    fs::remove_dir(&socket).unwrap();
+    fs::rename(&aside, &socket).unwrap();
+    until("the server", async || {
+        matches!(story.runtime().look(&process).await, Life::Alive { .. }).then_some(())
+    })
+    .await;
+    story.end().await;
+}
+
+#[tokio::test]
+async fn a_socket_that_was_removed_comes_again() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; read line; echo \"<$line>\"; sleep 600").await;
+    story.until_output(&process, "up").await;
+    story.daemon_ends();
+    fs::remove_file(story.bench().state().join("socket")).unwrap();
+    story.daemon_starts().await;
+    until("the server", async || match story.runtime().look(&process).await {
+        Life::Alive { .. } => Some(()),
+        Life::Unknown => None,
+        gone => panic!("{gone:?}"),
+    })
+    .await;
+    story.write(&process, 1, b"hello\n").await;
+    story.until_output(&process, "<hello>").await;
+    story.end().await;
+}
+
+#[tokio::test]
+async fn agents_that_go_with_the_server_are_seen_to_be_gone() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let mut processes = Vec::new();
+    for number in 0..5 {
+        let mut spec = story.spec("echo up; sleep 600");
+        spec.session = story.session(number);
+        let process = story.runtime().start(&spec).await.unwrap();
+        story.until_output(&process, "up").await;
+        processes.push(process);
+    }
+    kill(&story.bench().ask(&["display-message", "-p", "#{pid}"]), Signal::KILL);
+    for _ in 0..5 {
+        assert_eq!(story.exit().await.2, None, "each end is reported");
+    }
+    for process in &processes {
+        assert_eq!(story.runtime().look(process).await, Life::Gone { code: None });
+        let piece = story.runtime().output(process, 0, 100, std::time::Duration::ZERO).await.unwrap();
+        assert!(piece.bytes.starts_with(b"up") && piece.ended, "what they said is still there");
+    }
+    story.restart().await;
+    let census = story.runtime().census().await.unwrap();
+    assert!(
+        census.len() == 5 && census.iter().all(|one| one.life == Life::Gone { code: None }),
+        "{census:?}"
+    );
+    let mut next = story.spec("echo again; sleep 600");
+    next.attempt = Attempt(2);
+    let process = story.runtime().start(&next).await.unwrap();
+    story.until_output(&process, "again").await;
+    let order = EndOrder { session: next.session, attempt: next.attempt, process: None };
+    story.runtime().end(&order).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_control_client_that_was_killed_comes_again() {
+    let story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
+    story.until_output(&process, "up").await;
+    let client = || story.bench().ask(&["list-clients", "-F", "#{client_pid}"]);
+    let first = until("the client", async || Some(client()).filter(|pid| !pid.is_empty())).await;
+    kill(&first, Signal::KILL);
+    until("another client", async || Some(client()).filter(|pid| !pid.is_empty() && *pid != first)).await;
+    story.write(&process, 1, b"hello\n").await;
+    story.until_output(&process, "<hello>").await;
+    assert!(matches!(story.runtime().look(&process).await, Life::Alive { .. }));
+    story.end().await;
+}
+
+/// What is put out meanwhile is lost, but not what comes after.
+#[tokio::test]
+async fn output_is_kept_again_after_its_keeper_was_killed() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
+    story.until_output(&process, "up").await;
+    let place = story.bench().state().join("agents").join(story.session(0).to_string()).join("1");
+    let line = format!("log\0{}\0", place.display());
+    let keeper = fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
+        let command = fs::read(entry.path().join("cmdline")).ok()?;
+        String::from_utf8_lossy(&command).ends_with(&line).then(|| entry.file_name().into_string().unwrap())
+    });
+    let keeper = keeper.expect("somebody keeps it");
+    kill(&keeper, Signal::KILL);
+    until("its end", async || (!lives(pid(&keeper))).then_some(())).await;
+    story.restart().await;
+    story.write(&process, 1, b"hello\n").await;
+    story.until_output(&process, "<hello>").await;
+    story.end().await;
+}
+
+/// The daemon dies after the pane was made and before it was said what to run in it.
+#[tokio::test]
+async fn a_start_that_was_cut_off_is_made_again() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let script = "echo $$ >> pids; echo up; sleep 600";
+    let process = story.start(script).await;
+    story.until_output(&process, "up").await;
+    let place = story.bench().state().join("agents").join(story.session(0).to_string()).join("1");
+    for lost in ["launched", "record"] {
+        let before = story.until_file("pids").await;
+        fs::remove_file(place.join(lost)).unwrap();
+        story.restart().await;
+        assert_eq!(story.start(script).await, process);
+        until("the second", async || {
+            let pids = story.until_file("pids").await;
+            (pids.len() > before.len()).then_some(())
+        })
+        .await;
+        assert!(before.lines().all(|one| !lives(pid(one))), "there are never two");
+    }
+    story.end().await;
+}

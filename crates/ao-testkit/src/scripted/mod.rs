@@ -1,0 +1,115 @@
+//! A terminal agent without a model: a real program with a real screen, whose prompts are its script.
+//!
+//! It has what agents of its kind have: an input box that takes pasted and typed drafts, a spinner while a turn runs, dialogs,
+//! a transcript for each conversation, and hooks. What it does in a turn stands as tags in the text that it is given. How it
+//! misbehaves stands in its settings.
+//!
+//! ```text
+//! scripted-agent [--conversation ID | --resume ID] [PROMPT]
+//! ```
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `SCRIPTED_HOME` | folder for transcripts, drafts and counters; needed, and see [`Home`] for reading them |
+//! | `SCRIPTED_HOOK` | shell command that is run for each hook, with the event as JSON on its stdin |
+//! | `SCRIPTED_SCRIPT` | settings, one a line or parted by `;`, or `@` and the path of a file with them |
+//!
+//! Tags, done in their order; text between them is passed over:
+//!
+//! | tag | what it does |
+//! |---|---|
+//! | `[[work 3s]]` | works for that long (`250ms`, `3s`, `2m`) with a moving spinner |
+//! | `[[tool CMD]]` | runs a shell command as a tool call, with its hooks and a moving spinner |
+//! | `[[silent CMD]]` | the same, but nothing on the screen moves meanwhile |
+//! | `[[busy 3s]]` | the same as `silent`, with a child that keeps a processor busy |
+//! | `[[ask QUESTION]]` | opens a permission dialog: 1 yes, 2 no, 3 exit; Enter takes the marked one, Esc cancels |
+//! | `[[say TEXT]]` | says it |
+//! | `[[crash N]]` | leaves the terminal as it is and exits with N |
+//! | `[[kill9]]` | kills itself with SIGKILL |
+//! | `[[fork PORT]]` | starts a server on that port that has left the process tree and the terminal's session |
+//! | `[[limit 17:42]]` | says that the provider's limit is reached until then, and ends the turn |
+//! | `[[screen unknown]]` | shows a screen that nobody knows, until a key is pressed |
+//! | `[[set SETTING]]` | changes a setting from now on |
+//!
+//! Settings:
+//!
+//! | setting | what it does |
+//! |---|---|
+//! | `swallow-enters N` | the next N presses of Enter on a draft do nothing |
+//! | `never-submit` | Enter never does anything on a draft |
+//! | `lose-hook EVENT` | that hook is not run; `*` for all |
+//! | `delay-hook EVENT 2s` | that hook is run so much later |
+//! | `stale-dialog` | an answered dialog stays on the screen, above the prompt |
+//! | `first-launch trust` | begins with that dialog, whose marked choice is to exit: `trust`, `onboarding`, `unknown` |
+//! | `slow-start 2s` | shows nothing at first |
+//! | `die-at-start N` | the first N starts in this home exit with 1 |
+//! | `slow-redraw 20ms` | waits so long after each line that it draws |
+//! | `no-bracketed-paste` | does not ask for pasted text to be marked, and does not understand the marks |
+//! | `collapse-paste N` | pasted text of more than N lines is shown as `[Pasted text #1 +N lines]` |
+//! | `alternate-screen` | takes the whole screen |
+//! | `ignore-tags` | text is only text |
+//! | `notify-after 6s` | how long a dialog is open before its reminder is sent as a notification |
+//! | `remind-after 60s` | how long it is idle before it says so in a notification |
+
+mod app;
+mod dialog;
+mod draw;
+mod home;
+mod hooks;
+mod keys;
+mod settings;
+mod tags;
+mod terminal;
+mod turn;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+pub use home::Home;
+
+/// Runs the agent with the arguments and the environment of this process.
+pub fn main() -> ExitCode {
+    match app::run(std::env::args().skip(1)) {
+        Ok(code) => ExitCode::from(code),
+        Err(why) => {
+            eprintln!("scripted-agent: {why}");
+            ExitCode::from(1)
+        }
+    }
+}
+
+/// What its screens look like, and which keys it knows, as `ao_agent::Options` are written in JSON. Program and environment
+/// are the test's to add.
+pub const MANIFEST: &str = r#"{
+    "name": "scripted",
+    "args": ["--conversation", "{conversation}"],
+    "resume": ["--resume", "{conversation}"],
+    "prompt": "typed",
+    "hooks": true,
+    "screen": {
+        "prompt": "^│ >( |$)",
+        "busy": "^[✻✽✶✢] (?P<doing>\\w+)… \\(",
+        "dialog": "^│ (?P<question>[^\\n]*)\\n│ [❯ ] 1\\. ",
+        "limit": "hit your limit · resets (?P<time>[0-9:apm ]+)",
+        "draft": "^│ [> ](?: (?P<text>.*))?$",
+        "pasted": "\\[Pasted text #\\d+ \\+\\d+ lines\\]"
+    },
+    "keys": {
+        "interrupt": "\u001b",
+        "answers": { "yes": "1", "no": "2", "1": "1", "2": "2", "3": "3" }
+    }
+}"#;
+
+/// Finds the program beside the test that is running.
+///
+/// Cargo builds it there for the tests of this crate and of the whole workspace. A crate that is tested alone has an example
+/// of the same name that calls [`main`].
+pub fn program() -> PathBuf {
+    let test = std::env::current_exe().expect("a test knows its own path");
+    let profile = test.parent().and_then(|deps| deps.parent()).expect("tests lie in target/<profile>/deps");
+    let places = [profile.join("examples/scripted-agent"), profile.join("scripted-agent")];
+    places
+        .into_iter()
+        .find(|place| place.exists())
+        .expect("the scripted agent is built: run `cargo build -p ao-testkit --bin scripted-agent`")
+}

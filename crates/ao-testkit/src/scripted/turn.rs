@@ -1,0 +1,270 @@
+//! What the agent does in a turn, step by step.
+
+use std::collections::VecDeque;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, getpid, kill_process, setsid};
+use serde_json::json;
+
+use super::app::{App, Happened, Mode, SPIN, now};
+use super::dialog::{About, Choice, Dialog};
+use super::tags::{Step, steps};
+
+/// A server that nobody ended must not outlive its test by much.
+const SERVER_LIFE: Duration = Duration::from_secs(300);
+
+/// A turn that runs.
+#[derive(Debug)]
+pub(super) struct Turn {
+    number: u32,
+    began: Instant,
+    steps: VecDeque<Step>,
+    doing: Doing,
+}
+
+#[derive(Debug)]
+enum Doing {
+    Nothing,
+    Work { until: Instant },
+    Tool { command: String, silent: bool, pid: Option<Pid> },
+    Ask,
+}
+
+impl App {
+    /// Goes on as far as it can: with the turn that runs, or with the next that was submitted.
+    pub(super) fn go_on(&mut self) {
+        while self.exit.is_none() && !matches!(self.mode, Mode::Dialog(_)) {
+            let Some(turn) = &mut self.turn else {
+                let Some(text) = self.queued.pop_front() else { return };
+                self.take(&text);
+                continue;
+            };
+            match turn.doing {
+                Doing::Work { until } if Instant::now() < until => return,
+                Doing::Tool { .. } => return,
+                _ => turn.doing = Doing::Nothing,
+            }
+            match turn.steps.pop_front() {
+                Some(step) => self.start(step),
+                None => self.end_turn(),
+            }
+        }
+    }
+
+    /// Takes a text as a turn of the user's.
+    fn take(&mut self, text: &str) {
+        self.turns += 1;
+        let turn = format!("{}-{}", self.conversation, self.turns);
+        self.note(&json!({ "type": "user", "turn": turn, "text": text, "at": now() }));
+        self.show(&format!("» {text}"));
+        self.hook("UserPromptSubmit", json!({ "prompt": text, "prompt_id": turn }));
+        let steps = if self.settings.ignore_tags { steps("") } else { steps(text) };
+        let (began, doing) = (Instant::now(), Doing::Nothing);
+        self.turn = Some(Turn { number: self.turns, began, steps: steps.into(), doing });
+        self.idle_since = None;
+    }
+
+    fn start(&mut self, step: Step) {
+        match step {
+            Step::Work(time) => self.doing(Doing::Work { until: Instant::now() + time }),
+            Step::Tool { command, silent } => self.run_tool(command, silent),
+            Step::Ask(question) => {
+                let input = json!({ "tool_name": "Bash", "tool_input": { "command": question } });
+                self.hook("PreToolUse", input.clone());
+                self.hook("PermissionRequest", input);
+                self.mode = Mode::Dialog(Dialog::permission(&question));
+                self.doing(Doing::Ask);
+            }
+            Step::Say(text) => {
+                self.note(&json!({ "type": "assistant", "text": text }));
+                self.show(&format!("● {text}"));
+            }
+            Step::Crash(code) => {
+                self.flush_hooks();
+                std::process::exit(code.into());
+            }
+            Step::Kill => {
+                self.flush_hooks();
+                let _ = kill_process(getpid(), Signal::KILL);
+            }
+            Step::Fork(port) => {
+                let me = std::env::current_exe().unwrap_or_default();
+                let apart = Command::new(me).args(["--serve-apart", &port.to_string()]).status();
+                let up = apart.is_ok_and(|status| status.success());
+                self.show(&format!("● {} on port {port}", if up { "serving" } else { "cannot serve" }));
+            }
+            Step::Limit(time) => {
+                self.show(&format!("● You've hit your limit · resets {time}"));
+                self.note(&json!({ "type": "limit", "resets": time }));
+                self.end_turn();
+            }
+            Step::UnknownScreen => self.mode = Mode::Unknown,
+            Step::Set(setting) => {
+                if let Err(why) = self.settings.set(&setting) {
+                    self.show(&format!("● {why}"));
+                }
+            }
+        }
+    }
+
+    fn doing(&mut self, doing: Doing) {
+        if let Some(turn) = &mut self.turn {
+            turn.doing = doing;
+        }
+    }
+
+    fn run_tool(&mut self, command: String, silent: bool) {
+        self.hook("PreToolUse", json!({ "tool_name": "Bash", "tool_input": { "command": command } }));
+        self.show(&format!("● Bash({command})"));
+        let child = Command::new("sh")
+            .args(["-c", &command])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        let (happened, turn) = (self.happened.clone(), self.turns);
+        let pid = child.as_ref().ok().and_then(|child| Pid::from_raw(child.id() as i32));
+        thread::spawn(move || {
+            let code = child.and_then(|mut child| child.wait()).ok().and_then(|status| status.code());
+            let _ = happened.send(Happened::ToolEnded { turn, code });
+        });
+        self.doing(Doing::Tool { command, silent, pid });
+    }
+
+    pub(super) fn tool_ended(&mut self, of: u32, code: Option<i32>) {
+        let Some(turn) = self.turn.as_mut().filter(|turn| turn.number == of) else { return };
+        if let Doing::Tool { command, .. } = std::mem::replace(&mut turn.doing, Doing::Nothing) {
+            self.note(&json!({ "type": "tool", "command": command, "exit": code }));
+            let input = json!({ "command": command });
+            self.hook("PostToolUse", json!({ "tool_name": "Bash", "tool_input": input }));
+        }
+    }
+
+    pub(super) fn chosen(&mut self, choice: Choice) {
+        let Mode::Dialog(dialog) = std::mem::replace(&mut self.mode, Mode::Prompt) else { return };
+        self.note(&json!({ "type": "choice", "question": dialog.question, "choice": choice.number() }));
+        if self.settings.stale_dialog {
+            self.show(&dialog.lines().join("\n"));
+        }
+        if dialog.exits(choice) {
+            self.exit = Some(if dialog.about == About::Permission { 0 } else { 1 });
+            return;
+        }
+        match &dialog.about {
+            About::Permission if choice == Choice::Number(1) => self.doing(Doing::Nothing),
+            About::Permission => {
+                self.show("● denied");
+                self.end_turn();
+            }
+            About::FirstLaunch(name) => {
+                let _ = fs::write(self.home.folder().join(format!("accepted-{name}")), "");
+                self.open_first_dialog();
+            }
+        }
+    }
+
+    /// Opens the next of the dialogs that a first launch has, unless it was answered in an earlier life.
+    pub(super) fn open_first_dialog(&mut self) {
+        let folder = self.home.folder().to_owned();
+        let open = |name: &&String| !folder.join(format!("accepted-{name}")).exists();
+        if let Some(name) = self.settings.first_launch.iter().find(open) {
+            self.mode = Mode::Dialog(Dialog::first_launch(name));
+        }
+    }
+
+    fn end_turn(&mut self) {
+        self.turn = None;
+        self.hook("Stop", json!({ "stop_hook_active": false }));
+        self.idle_since = Some(Instant::now());
+    }
+
+    /// Agents run no hook when they are interrupted.
+    pub(super) fn interrupt(&mut self) {
+        if let Some(turn) = self.turn.take() {
+            if let Doing::Tool { pid: Some(pid), .. } = turn.doing {
+                let _ = kill_process(pid, Signal::TERM);
+            }
+            self.note(&json!({ "type": "interrupted" }));
+            self.show("● interrupted");
+        }
+    }
+
+    /// How long a turn has been running, if one shows that it does.
+    pub(super) fn working_for(&self) -> Option<Duration> {
+        let turn = self.turn.as_ref()?;
+        (!matches!(turn.doing, Doing::Ask)).then(|| turn.began.elapsed())
+    }
+
+    /// How long there is nothing to do unless something happens.
+    pub(super) fn wait(&self) -> Duration {
+        const FOR_EVER: Duration = Duration::from_secs(3600);
+        match (&self.mode, &self.turn) {
+            (Mode::Dialog(dialog), _) if !dialog.reminded => {
+                self.settings.notify_after.saturating_sub(dialog.opened.elapsed())
+            }
+            (Mode::Dialog(_), _) => FOR_EVER,
+            (_, Some(turn)) => match turn.doing {
+                Doing::Work { until } => SPIN.min(until.saturating_duration_since(Instant::now())),
+                Doing::Tool { silent: true, .. } => FOR_EVER,
+                _ => SPIN,
+            },
+            (_, None) => self
+                .idle_since
+                .map_or(FOR_EVER, |since| self.settings.remind_after.saturating_sub(since.elapsed())),
+        }
+    }
+
+    /// Sends the notifications that are due.
+    pub(super) fn remind(&mut self) {
+        if let Mode::Dialog(dialog) = &mut self.mode
+            && !dialog.reminded
+            && dialog.opened.elapsed() >= self.settings.notify_after
+        {
+            dialog.reminded = true;
+            let message = format!("The agent needs your permission: {}", dialog.question);
+            self.hook(
+                "Notification",
+                json!({ "notification_type": "permission_prompt", "message": message }),
+            );
+        }
+        if self.turn.is_none() && self.idle_since.is_some_and(|it| it.elapsed() >= self.settings.remind_after)
+        {
+            self.idle_since = None;
+            let message = "The agent is waiting for your input";
+            self.hook("Notification", json!({ "notification_type": "idle_prompt", "message": message }));
+        }
+    }
+}
+
+/// Starts a server that has neither us nor our session above it, and returns when it listens.
+pub(super) fn serve_apart(port: &str) -> Result<u8, String> {
+    let failed = |err: std::io::Error| format!("the server cannot be started: {err}");
+    // Fails for the leader of a process group, which is then apart enough.
+    let _ = setsid();
+    let mut server = Command::new(std::env::current_exe().map_err(failed)?)
+        .args(["--serve", port])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(failed)?;
+    let mut line = String::new();
+    let stdout = server.stdout.take().ok_or("the server cannot be heard")?;
+    BufReader::new(stdout).read_line(&mut line).map_err(failed)?;
+    Ok(if line.is_empty() { 1 } else { 0 })
+}
+
+pub(super) fn serve(port: &str) -> Result<u8, String> {
+    let port: u16 = port.parse().map_err(|_| format!("`{port}` is no port"))?;
+    let listener = TcpListener::bind(("127.0.0.1", port)).map_err(|err| err.to_string())?;
+    let mut stdout = std::io::stdout();
+    let _ = stdout.write_all(b"up\n").and_then(|()| stdout.flush());
+    thread::spawn(move || for _ in listener.incoming() {});
+    thread::sleep(SERVER_LIFE);
+    Ok(0)
+}

@@ -1,0 +1,78 @@
+//! What the daemon does beside steering: keeps the machine awake while agents work, and forgets what is past keeping.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_core::evidence::Activity;
+use ao_core::session::{Phase, Session};
+use ao_core::{Event, State};
+use ao_engine::Handle;
+use ao_ports::{Clock, Seq, Workspace};
+use tokio::sync::watch;
+use tokio::time::{MissedTickBehavior, interval};
+
+use crate::power::{self, Bus};
+
+/// Rescue refs live for weeks; a day more or less is the same.
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// Holds the machine awake for as long as somebody works.
+pub(crate) async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
+    let (working, works) = watch::channel(false);
+    let mut happens = handle.subscribe(seen);
+    let follow = async {
+        loop {
+            let Ok(anybody) = handle.view(anybody_works).await else { return };
+            working.send_if_modified(|before| std::mem::replace(before, anybody) != anybody);
+            loop {
+                match happens.next().await {
+                    Ok(Some(published)) if matches!(published.event, Event::Session(..)) => break,
+                    Ok(Some(_)) => {}
+                    Ok(None) | Err(_) => return,
+                }
+            }
+        }
+    };
+    tokio::join!(follow, power::keep_awake(works, bus));
+}
+
+/// Whether a session is at work, or about to be. One that waits for a person is not.
+fn anybody_works(state: &State) -> bool {
+    state.live().any(|session: &Session| match session.phase {
+        Phase::Preparing { .. } | Phase::Starting { .. } | Phase::Retrying { .. } => true,
+        Phase::Running { .. } => matches!(session.judgement.activity, Activity::Working | Activity::Starting),
+        _ => false,
+    })
+}
+
+/// Forgets, once a day, what could be restored and is past its time.
+pub(crate) async fn forget_rescues(
+    handle: Handle,
+    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    clock: Arc<dyn Clock>,
+) {
+    let mut days = interval(DAY);
+    days.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        days.tick().await;
+        let known = handle.view(|state| {
+            let repositories: BTreeSet<String> =
+                state.projects.values().map(|project| project.path.clone()).collect();
+            (repositories, state.settings.keep_rescues)
+        });
+        let Ok((repositories, keep)) = known.await else { return };
+        let before = clock.now() - keep;
+        for repository in &repositories {
+            for (kind, workspace) in &workspaces {
+                match workspace.forget_rescues(repository, before).await {
+                    Ok(0) => {}
+                    Ok(forgotten) => {
+                        tracing::info!(%repository, kind, forgotten, "old rescues are forgotten")
+                    }
+                    Err(err) => tracing::warn!(%repository, kind, %err, "old rescues are kept"),
+                }
+            }
+        }
+    }
+}
