@@ -164,7 +164,7 @@ impl CommandAgent {
         if self.patterns.are_none() {
             return None;
         }
-        let reading = self.patterns.read(screen, now);
+        let reading = self.seen(order.session, order.attempt, screen, now);
         let why = match &reading {
             Reading::Idle => return None,
             Reading::Working { .. } if order.interrupt || self.options.steer => return None,
