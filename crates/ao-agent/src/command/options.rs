@@ -1,6 +1,7 @@
 //! Which program, and how it is spoken to. Plain data, as a manifest has it.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use ao_ports::Io;
 use serde::{Deserialize, Serialize};
@@ -86,8 +87,9 @@ pub struct Keys {
     /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
     /// and any other is typed and submitted.
     pub answers: BTreeMap<String, String>,
-    /// How many milliseconds after a person's last key nothing is typed.
-    pub human_quiet_ms: u64,
+    /// How long after a person's last key nothing is typed.
+    #[serde(rename = "human_quiet_ms", with = "milliseconds")]
+    pub human_quiet: Duration,
 }
 
 impl Default for Keys {
@@ -97,7 +99,7 @@ impl Default for Keys {
             interrupt: None,
             line_break: " ".into(),
             answers: BTreeMap::new(),
-            human_quiet_ms: 10_000,
+            human_quiet: Duration::from_secs(10),
         }
     }
 }
@@ -120,5 +122,20 @@ impl Options {
     /// Whether each message is a process of its own.
     pub(super) fn one_turn(&self) -> bool {
         matches!(self.prompt, Prompt::Argument | Prompt::Stdin | Prompt::File)
+    }
+}
+
+/// A time as one number, as people write it.
+mod milliseconds {
+    use std::time::Duration;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {
+        u64::deserialize(from).map(Duration::from_millis)
     }
 }

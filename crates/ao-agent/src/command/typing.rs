@@ -150,7 +150,7 @@ impl CommandAgent {
     /// What keeps us from typing, with what was seen.
     fn in_the_way(&self, order: &DeliverOrder, screen: &Screen) -> Option<Delivered> {
         let now = self.clock.now();
-        let quiet = Duration::from_millis(self.options.keys.human_quiet_ms);
+        let quiet = self.options.keys.human_quiet;
         if let Some(at) = screen.typed.filter(|typed| now.since(*typed) < quiet) {
             let typed = Signal {
                 attempt: order.attempt,
@@ -164,7 +164,7 @@ impl CommandAgent {
         if self.patterns.are_none() {
             return None;
         }
-        let reading = self.patterns.read(screen, now);
+        let reading = self.seen(order.session, order.attempt, screen, now);
         let why = match &reading {
             Reading::Idle => return None,
             Reading::Working { .. } if order.interrupt || self.options.steer => return None,

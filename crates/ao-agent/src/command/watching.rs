@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::{Attempt, Timestamp};
-use ao_ports::{FollowOrder, Report, Reporter, RuntimeError};
+use ao_core::{Attempt, SessionId, Timestamp};
+use ao_ports::{FollowOrder, Report, Reporter, RuntimeError, Screen};
 use tokio::time::Instant;
 
 use super::agent::CommandAgent;
@@ -39,7 +39,7 @@ impl CommandAgent {
                 Ok(screen) => {
                     offset = screen.offset.max(offset);
                     let at = self.clock.now();
-                    let reading = self.patterns.read(&screen, at);
+                    let reading = self.seen(order.session, order.attempt, &screen, at);
                     if watched.is_news(&reading, moved) {
                         let signal = signal(order.attempt, at, reading);
                         reporter.report(Report::Signal { session: order.session, signal }).await;
@@ -60,6 +60,22 @@ impl CommandAgent {
             if moved {
                 self.desk(order.session, order.attempt).moved();
             }
+        }
+    }
+
+    /// What the screen shows, with a question in the words of the hook that has told of it, if one has.
+    pub(super) fn seen(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        screen: &Screen,
+        at: Timestamp,
+    ) -> Reading {
+        let reading = self.patterns.read(screen, at);
+        let (Reading::Asking { question }, Some(history)) = (&reading, &self.history) else { return reading };
+        match history.same_question(session, attempt, question) {
+            Some(question) => Reading::Asking { question },
+            None => reading,
         }
     }
 

@@ -6,6 +6,8 @@ use std::sync::{Mutex, MutexGuard};
 use ao_core::session::carries;
 use ao_core::{Attempt, SessionId, Timestamp};
 
+use crate::text::letters;
+
 /// How many turns of each agent are remembered. Only the last few deliveries are ever asked for again.
 const TURNS_KEPT: usize = 16;
 /// How many agents are remembered; the one that was silent for longest is forgotten first.
@@ -85,6 +87,17 @@ impl History {
         let agents = self.agents();
         let turns = &agents.get(&(session, attempt))?.turns;
         turns.iter().find(|turn| turn.at >= since && is_it(&turn.text)).cloned()
+    }
+
+    /// What a hook last said is asked, if the agent's later words are the same question.
+    ///
+    /// A dialog is told by several sources, each in its own words; a person is to hear of it once.
+    pub(crate) fn same_question(&self, session: SessionId, attempt: Attempt, words: &str) -> Option<String> {
+        let agents = self.agents();
+        let known = agents.get(&(session, attempt))?.question.clone()?;
+        let (one, other) = (letters(&known), letters(words));
+        let core = known.split_once(": ").map_or(one.clone(), |(_, what)| letters(what));
+        (one.contains(&other) || (!core.is_empty() && other.contains(&core))).then_some(known)
     }
 
     /// Whether this is what a hook last said is asked.

@@ -139,8 +139,11 @@ impl Spool {
             let text = self.history.sent(session, attempt, text);
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
-        if let Some(reading) = told.reading {
-            if let Reading::Asking { question } = &reading {
+        if let Some(mut reading) = told.reading {
+            if let Reading::Asking { question } = &mut reading {
+                if let Some(known) = self.history.same_question(session, attempt, question) {
+                    *question = known;
+                }
                 self.history.question(session, attempt, at, question);
             }
             let confidence = Confidence::High;

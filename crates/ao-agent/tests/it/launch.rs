@@ -134,10 +134,10 @@ async fn a_conversation_is_resumed_by_its_name_unless_its_file_is_gone() {
 #[test]
 fn options_are_plain_data_and_a_word_that_is_none_is_refused() {
     let text = r#"{"name":"mine","program":"my-agent","prompt":"typed","hooks":true,
-        "screen":{"prompt":"^> "},"keys":{"answers":{"yes":"1"}}}"#;
+        "screen":{"prompt":"^> "},"keys":{"answers":{"yes":"1"},"human_quiet_ms":1500}}"#;
     let options: Options = serde_json::from_str(text).unwrap();
     assert_eq!((options.prompt, options.io()), (Prompt::Typed, Io::Terminal));
-    assert_eq!(options.keys.submit, "\r");
+    assert_eq!((options.keys.submit.as_str(), options.keys.human_quiet.as_millis()), ("\r", 1500));
     assert_eq!(serde_json::from_str::<Options>(&serde_json::to_string(&options).unwrap()).unwrap(), options);
     assert!(serde_json::from_str::<Options>(r#"{"porgram":"x"}"#).is_err());
 }

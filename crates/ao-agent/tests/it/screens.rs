@@ -37,13 +37,13 @@ async fn a_lost_stop_heals_by_what_the_screen_shows() {
 #[tokio::test]
 async fn an_open_dialog_is_told_with_its_words_and_goes_on_being_seen() {
     let stage = Stage::set(Set { prompt: Some("[[ask Delete it all?]]"), ..Set::default() }).await;
-    stage.last_reported("Terminal", "Asking { question: \"Delete it all?\" }").await;
     stage.last_reported("Hook", "Asking { question: \"Bash: Delete it all?\" }").await;
+    stage.last_reported("Terminal", "Asking").await;
     for _ in 0..3 {
         let seen = stage.look().await;
         assert_eq!(
             seen,
-            ["Process Alive { busy: false }", "Terminal Asking { question: \"Delete it all?\" }"]
+            ["Process Alive { busy: false }", "Terminal Asking { question: \"Bash: Delete it all?\" }"]
         );
     }
 }

@@ -80,7 +80,7 @@ pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Opti
         keys: Keys {
             interrupt: set.interrupt.map(str::to_owned),
             answers: [("yes", "1"), ("no", "2")].map(|(word, key)| (word.into(), key.into())).into(),
-            human_quiet_ms: set.human_quiet_ms,
+            human_quiet: Duration::from_millis(set.human_quiet_ms),
             ..Keys::default()
         },
         ..Options::default()

@@ -65,12 +65,14 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
     let set = Set { prompt: Some("[[ask May I?]]"), on: On::Shim, ..Set::default() };
     let stage = Stage::set(set).await;
     stage.shows("❯ 1. Yes").await;
+    stage.last_reported("Hook", "Asking").await;
     stage.person_types("\x1b[B").await;
     let before = stage.shows("❯ 2. No").await;
     let delivered = stage.deliver(1, 1, "1\ngo on").await;
-    assert_eq!(held(&delivered), "a question is open: May I?");
+    // In the words of the hook, so that nobody is asked twice.
+    assert_eq!(held(&delivered), "a question is open: Bash: May I?");
     let Delivered::Held { signals, .. } = delivered else { unreachable!() };
-    assert_eq!(signals[0].reading, Reading::Asking { question: "May I?".into() });
+    assert_eq!(signals[0].reading, Reading::Asking { question: "Bash: May I?".into() });
     assert_eq!(stage.text().await, before);
     assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
 
