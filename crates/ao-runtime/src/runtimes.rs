@@ -40,8 +40,17 @@ impl Runtimes {
 /// What is asked of a process goes to where it runs. There is no starting here: that wants a runtime by name.
 #[async_trait]
 impl Runtime for Runtimes {
+    /// What all of them can do.
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities::default()
+        let of_each = self.known.values().map(|runtime| runtime.abilities());
+        let common = of_each.reduce(|all, one| RuntimeAbilities {
+            outlives_daemon: all.outlives_daemon && one.outlives_daemon,
+            terminal: all.terminal && one.terminal,
+            pipes: all.pipes && one.pipes,
+            remembers_writes: all.remembers_writes && one.remembers_writes,
+            shares_files: all.shares_files && one.shares_files,
+        });
+        common.unwrap_or_default()
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {

@@ -466,7 +466,7 @@ impl Fleet {
         let mut agent: ao_agent::Options = serde_json::from_str(scripted::MANIFEST).unwrap();
         agent.program = scripted::program().display().to_string();
         agent.conversation_file = Some(format!("{}/{{conversation}}.jsonl", home.display()));
-        agent.keys.human_quiet_ms = self.plan.settings.human_quiet.as_millis() as u64;
+        agent.keys.human_quiet = self.plan.settings.human_quiet;
         agent.env = env;
         let data_dir = Utf8PathBuf::from_path_buf(self.path("data")).unwrap();
         let mut options = daemon::Options::new(data_dir, ao);
