@@ -182,3 +182,21 @@ async fn what_a_person_types_is_reported_and_what_the_daemon_writes_is_not() {
     }
     assert!(more < 20, "{more}");
 }
+
+#[tokio::test]
+async fn who_types_and_leaves_at_once_is_heard() {
+    let bench = Bench::new();
+    // It puts out something all the while, so that whoever has left is written to.
+    let script = "stty -echo; (while :; do echo tick; sleep 0.001; done) & \
+                  n=0; while [ $n -lt 60 ] && read -r line; do n=$((n+1)); echo \"got $line\"; done; kill $!; echo over";
+    let process = start(&bench, script).await;
+    bench.until(&process, |text| text.contains("tick")).await;
+    for n in 0..60 {
+        let options = AttachOptions { size: None, control: false, history: 0 };
+        let mut attachment = bench.runtime.attach(&process, options).await.unwrap();
+        attachment.type_bytes(format!("line {n}\n").as_bytes()).await.unwrap();
+    }
+    let text = bench.until(&process, |text| text.contains("over")).await;
+    let heard = text.lines().filter(|line| line.starts_with("got line")).count();
+    assert_eq!(heard, 60);
+}

@@ -12,6 +12,8 @@ pub(super) struct Peer {
     pub(super) stream: UnixStream,
     pub(super) role: Role,
     pub(super) is_gone: bool,
+    /// It takes nothing any more, but may have said something that is not read yet.
+    pub(super) is_deaf: bool,
     inbox: Vec<u8>,
     outbox: Vec<u8>,
     sent: usize,
@@ -37,7 +39,7 @@ impl Peer {
         }
         stream.set_nonblocking(true)?;
         let (inbox, outbox) = (Vec::new(), Vec::new());
-        Ok(Some(Peer { id, stream, role: Role::Asker, is_gone: false, inbox, outbox, sent: 0 }))
+        Ok(Some(Peer { id, stream, role: Role::Asker, is_gone: false, is_deaf: false, inbox, outbox, sent: 0 }))
     }
 
     /// Reads what has come, and returns what is asked.
@@ -80,12 +82,13 @@ impl Peer {
 
     /// Sends what the other side takes now.
     pub(super) fn flush(&mut self) {
-        while self.sent < self.outbox.len() && !self.is_gone {
+        while self.sent < self.outbox.len() && !self.is_deaf {
             match self.stream.write(&self.outbox[self.sent..]) {
                 Ok(count) => self.sent += count,
                 Err(err) if err.kind() == ErrorKind::WouldBlock => return,
                 Err(err) if err.kind() == ErrorKind::Interrupted => {}
-                Err(_) => self.is_gone = true,
+                // What it has said before it went is still to be read: somebody may type and leave.
+                Err(_) => self.is_deaf = true,
             }
         }
         self.outbox.clear();

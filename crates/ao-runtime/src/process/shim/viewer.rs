@@ -72,7 +72,7 @@ pub(super) fn attach(peer: &mut Peer, show: Show<'_>, history: u64) {
 /// Sends a viewer what it can take now.
 pub(super) fn pump(peer: &mut Peer, show: Show<'_>, space: &mut [u8]) {
     peer.flush();
-    while !peer.is_behind() && !peer.is_gone {
+    while !peer.is_behind() && !peer.is_gone && !peer.is_deaf {
         let Role::Viewer(viewer) = &mut peer.role else { return };
         let Some((say, count)) = viewer.next(show, &mut space[..PIECE]) else { return };
         match say {
