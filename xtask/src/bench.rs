@@ -25,6 +25,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao-testkit", "simulation"),
     ("ao-workspace", "create"),
     ("ao-runtime", "shim"),
+    ("ao", "sessions"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

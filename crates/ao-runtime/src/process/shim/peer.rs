@@ -39,7 +39,16 @@ impl Peer {
         }
         stream.set_nonblocking(true)?;
         let (inbox, outbox) = (Vec::new(), Vec::new());
-        Ok(Some(Peer { id, stream, role: Role::Asker, is_gone: false, is_deaf: false, inbox, outbox, sent: 0 }))
+        Ok(Some(Peer {
+            id,
+            stream,
+            role: Role::Asker,
+            is_gone: false,
+            is_deaf: false,
+            inbox,
+            outbox,
+            sent: 0,
+        }))
     }
 
     /// Reads what has come, and returns what is asked.
