@@ -127,10 +127,10 @@ async fn output_is_kept_again_after_its_keeper_was_killed() {
     let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
     story.until_output(&process, "up").await;
     let place = story.bench().state().join("agents").join(story.session(0).to_string()).join("1");
-    let line = format!("log\0{}\0", place.display());
+    let line = format!("\0log\0{}\0", place.display());
     let keeper = fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let command = fs::read(entry.path().join("cmdline")).ok()?;
-        String::from_utf8_lossy(&command).ends_with(&line).then(|| entry.file_name().into_string().unwrap())
+        String::from_utf8_lossy(&command).contains(&line).then(|| entry.file_name().into_string().unwrap())
     });
     let keeper = keeper.expect("somebody keeps it");
     kill(&keeper, Signal::KILL);
