@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use ao_ports::RuntimeError;
 use rustix::fs::{CWD, Mode, OFlags, openat};
@@ -20,10 +21,18 @@ pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     }
 }
 
-/// Whole or not at all. Several may write the same, so each has a name of its own until it is whole.
+/// Whole or not at all.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
-    let partial = path.with_extension(format!("{}.partial", std::process::id()));
-    fs::write(&partial, serde_json::to_vec(value)?)?;
+    replace(path, &serde_json::to_vec(value)?)
+}
+
+/// Whoever reads it meanwhile has the old one or the new one, whole. Several may write the same, so each has a name of its
+/// own until it is whole.
+pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    let partial = path.with_extension(format!("{}-{number}.partial", std::process::id()));
+    fs::write(&partial, bytes)?;
     fs::rename(&partial, path)
 }
 

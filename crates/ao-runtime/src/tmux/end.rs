@@ -34,7 +34,23 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
     place.keep_ending(Ending::Done)?;
     shared.sweep();
+    let is_last = {
+        let mut open = shared.open.lock().expect("nobody panics while counting");
+        open.remove(&key);
+        open.is_empty()
+    };
+    if is_last {
+        end_unused_server(shared).await;
+    }
     Ok(())
+}
+
+/// Ends the server, unless there is an agent's session in it. Whoever else is attached just sees it end; the next start
+/// starts a new one.
+pub(super) async fn end_unused_server(shared: &Shared) {
+    if let Err(err) = shared.control.end_unless(names::ANY_AGENT).await {
+        tracing::warn!(%err, "the tmux server is left, although no agent is");
+    }
 }
 
 /// Kills the session of one attempt, by the server's own id for it: names are matched by their beginnings.

@@ -86,6 +86,9 @@ pub(super) struct Shared {
     /// By which those who wait for output or an exit hear of it.
     pub(super) ear: Ear,
     pub(super) turns: Turns,
+    /// Those that were begun and not ended. When there are none, the server is not needed; it decides that by itself, and
+    /// this only saves asking it at every end.
+    pub(super) open: Mutex<HashSet<Key>>,
     sweep: Sweep,
     /// For whoever waits for the typing.
     news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
@@ -110,6 +113,7 @@ impl Tmux {
                 typed: Mutex::default(),
                 ear: Ear::default(),
                 turns: Turns::default(),
+                open: Mutex::default(),
                 sweep: Sweep::default(),
                 news: Mutex::new(Some(news)),
             }),
@@ -125,7 +129,14 @@ impl Tmux {
             self.spawn(async move { typed::listen(&shared, news).await });
         }
         let mut settling = JoinSet::new();
-        for place in Place::unended(&self.shared.agents())? {
+        let places = Place::unended(&self.shared.agents())?;
+        let keys = places.iter().map(|place| place.key);
+        self.shared.open.lock().expect("nobody panics while counting").extend(keys);
+        if places.is_empty() {
+            // An earlier daemon may have ended the last agent and not come to this.
+            end::end_unused_server(&self.shared).await;
+        }
+        for place in places {
             if let Some(gone) = watch::adopt(self, &place).await? {
                 let shared = self.shared.clone();
                 settling.spawn(async move { watch::settle(&shared, &place, &gone).await });

@@ -71,7 +71,9 @@ impl Server {
         }
         self.check_version().await?;
         files::make_private(self.socket.parent().unwrap_or(Path::new("/")))?;
-        fs::write(&self.config, config(&self.helper)).map_err(|err| failed("write", &self.config, &err))
+        // A server that starts just now may be reading it.
+        files::replace(&self.config, config(&self.helper).as_bytes())
+            .map_err(|err| failed("write", &self.config, &err))
     }
 
     async fn check_version(&self) -> Result<(), RuntimeError> {

@@ -43,6 +43,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         return Ok(place.process());
     }
     let launch = launch_of(spec)?;
+    shared.open.lock().expect("nobody panics while counting").insert(key);
     if let Standing::Gone = shared.server.standing()? {
         shared.server.prepare().await?;
     }
