@@ -5,9 +5,11 @@
 //! Containers and pods have their own modules later.
 
 mod host;
+mod kept;
 pub mod process;
 mod runtimes;
 pub mod tmux;
 
-pub use process::{AttachOptions, Attachment, Frame, Keep, Options, Processes, Shim};
+pub use kept::Keep;
+pub use process::{AttachOptions, Attachment, Frame, Options, Processes, Shim};
 pub use runtimes::Runtimes;

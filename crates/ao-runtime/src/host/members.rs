@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use ao_core::{Attempt, SessionId};
+use ao_ports::RuntimeError;
 use ao_ports::environment::{ATTEMPT, SESSION};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -13,6 +14,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
+use super::files::no_procfs;
 use super::procfs::{self, Stat};
 
 /// Which process: one for each attempt of a session.
@@ -91,6 +93,14 @@ fn carried(pid: i32) -> Option<Key> {
 }
 
 impl Record {
+    /// Writes down which process a pid is now.
+    pub(crate) fn of(pid: i32, name: &str, program: &str) -> io::Result<Record> {
+        let seen = procfs::stat(pid)?
+            .ok_or_else(|| io::Error::other(format!("`{program}` has ended as soon as it was started")))?;
+        let (name, program) = (name.to_owned(), program.to_owned());
+        Ok(Record { pid, start: seen.start, boot: procfs::boot()?, name, program })
+    }
+
     pub(crate) fn is_of_this_boot(&self) -> bool {
         procfs::boot().is_ok_and(|boot| boot == self.boot)
     }
@@ -98,6 +108,19 @@ impl Record {
     /// A handle on the process, if it lives and is still the one.
     pub(crate) fn pidfd(&self) -> Option<OwnedFd> {
         self.is_of_this_boot().then(|| pidfd(self.pid, self.start)).flatten()
+    }
+
+    /// The folder that the process works in now.
+    pub(crate) fn folder(&self) -> Option<String> {
+        let folder = std::fs::read_link(format!("/proc/{}/cwd", self.pid)).ok()?;
+        // Only now: if it lives, what was read before was of this one and not of another with its number.
+        self.pidfd()?;
+        folder.into_os_string().into_string().ok()
+    }
+
+    /// Whether it lives. An error means that this cannot be told.
+    pub(crate) fn lives(&self) -> Result<bool, RuntimeError> {
+        self.unless_ended().map(|handle| handle.is_some()).map_err(|err| no_procfs(&err))
     }
 
     /// A handle on the process, or `None` if it has certainly ended. Not [`Record::pidfd`]: there, a handle that could

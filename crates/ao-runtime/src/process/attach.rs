@@ -9,10 +9,11 @@ use std::fmt;
 use ao_ports::{ProcessRef, RuntimeError};
 
 use super::line::Line;
-use super::place::{Place, failed};
 use super::protocol::{Ask, Say};
-use super::segments;
 use super::talk;
+use crate::host::Place;
+use crate::host::files::failed;
+use crate::kept;
 
 /// How to look.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -86,15 +87,15 @@ fn past(place: &Place, history: u64, code: Option<i32>) -> Result<VecDeque<Frame
     let dir = place.output();
     let read = || {
         let mut frames = VecDeque::new();
-        let starts = segments::starts(&dir)?;
-        let (_, end) = segments::read(&dir, u64::MAX, 0)?;
+        let starts = kept::starts(&dir)?;
+        let end = kept::end(&dir)?;
         let wanted = end.saturating_sub(history);
         let first = starts.partition_point(|start| *start <= wanted).saturating_sub(1);
         for (index, start) in starts.iter().enumerate().skip(first) {
-            let keyframe = segments::keyframe(&dir, *start)?;
+            let keyframe = kept::keyframe(&dir, *start)?;
             let next = starts.get(index + 1).copied().unwrap_or(end);
             let limit = usize::try_from(next - start).unwrap_or(usize::MAX);
-            let (output, _) = segments::read(&dir, *start, limit)?;
+            let (output, _) = kept::read(&dir, *start, limit)?;
             frames.push_back(Frame::Keyframe { size: keyframe.size, from: *start, bytes: keyframe.bytes });
             frames.push_back(Frame::Output { from: output.from, bytes: output.bytes });
         }

@@ -9,11 +9,10 @@ use rustix::fs::{CWD, FlockOperation, Mode, OFlags, flock, openat};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::line::Line;
-use super::place::{Ending, Exit, Place, failed};
 use super::processes::Shared;
 use super::protocol::{Ask, Say};
-use super::sweep;
-use crate::host::{self, wait};
+use crate::host::files::failed;
+use crate::host::{self, Ending, Exit, Place, wait};
 
 /// How long a shim may take beyond the grace. It kills for about ten seconds before it gives up.
 const KILLING: Duration = Duration::from_secs(15);
@@ -22,7 +21,7 @@ const GOING: Duration = Duration::from_secs(3);
 
 pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
-    let _turn = shared.turn(key).await;
+    let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
     if place.ending()? == Some(Ending::Done) {
         return Ok(());
@@ -35,9 +34,9 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
         wait_for_a_start(&place).await?;
         end_all(shared, &place).await?;
     }
-    shared.samples.lock().expect("nobody panics while counting").remove(&key);
+    shared.samples.forget(key);
     place.keep_ending(Ending::Done)?;
-    sweep::now_and_then(shared);
+    shared.sweep();
     Ok(())
 }
 
@@ -75,7 +74,7 @@ async fn end_all(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
         }
     }
     if record.is_some() && place.exit()?.is_none() {
-        place.keep_exit(Exit { code: None, signal: None, at: shared.clock.now() })?;
+        place.keep_exit(Exit::unseen(shared.clock.now()))?;
     }
     Ok(())
 }

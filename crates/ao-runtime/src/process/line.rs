@@ -6,7 +6,9 @@ use std::path::Path;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
 
+use super::place::SOCKET;
 use super::protocol::{self, Ask, Say};
+use crate::host::files;
 
 /// How much is read at once.
 const SPACE: usize = 64 * 1024;
@@ -19,7 +21,7 @@ pub(super) struct Line {
 impl Line {
     /// Calls the shim that has its socket in this folder.
     pub(super) async fn to(dir: &Path) -> io::Result<Line> {
-        let (_dir, path) = protocol::socket(dir)?;
+        let (_dir, path) = files::socket(dir, SOCKET)?;
         Ok(Line { stream: UnixStream::connect(path).await?, inbox: Vec::new() })
     }
 

@@ -6,17 +6,13 @@
 use std::io;
 use std::sync::Arc;
 
-use ao_core::Timestamp;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_ports::Report;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{mpsc, watch};
 
 use super::line::Line;
-use super::place::{Exit, Place};
 use super::processes::Shared;
 use super::protocol::{Ask, Say};
-use crate::host::wait;
+use crate::host::{Exit, Place, wait};
 
 /// The daemon's end of it. While there is one, the process has not ended, as far as anybody knows.
 #[derive(Clone)]
@@ -61,7 +57,7 @@ async fn hold(
     });
     shared.links.lock().expect("nobody panics while counting").remove(&place.key);
     if let Some(exit) = exit {
-        report(&shared, &place, exit.at, Source::Process, Reading::Exited { code: exit.code }).await;
+        shared.reports.exited(place.key, exit.at, exit.code).await;
     }
     // Only now, so that those who wait find the link gone and the end written down.
     drop(told);
@@ -88,9 +84,7 @@ async fn listen(
             None => return Ok(None),
             Some((Say::Here { exit: Some(exit), .. } | Say::Exited { exit }, _)) => return Ok(Some(exit)),
             Some((Say::Offset { offset }, _)) => told.send_modify(|known| *known = offset.max(*known)),
-            Some((Say::Typed { at }, _)) => {
-                report(shared, place, at, Source::Terminal, Reading::HumanTyped).await;
-            }
+            Some((Say::Typed { at }, _)) => shared.reports.typed(place.key, at).await,
             Some(_) => {}
         }
     }
@@ -110,16 +104,7 @@ async fn find_out(shared: &Shared, place: &Place) -> io::Result<Option<Exit>> {
     if let Some(exit) = written()? {
         return Ok(Some(exit));
     }
-    let exit = Exit { code: None, signal: None, at: shared.clock.now() };
+    let exit = Exit::unseen(shared.clock.now());
     place.keep_exit(exit).map_err(io::Error::other)?;
     Ok(Some(exit))
-}
-
-async fn report(shared: &Shared, place: &Place, at: Timestamp, source: Source, reading: Reading) {
-    let reporter = shared.reporter.read().expect("nobody panics while setting it").clone();
-    if let Some(reporter) = reporter {
-        let (session, attempt) = place.key;
-        let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
-        reporter.report(Report::Signal { session, signal }).await;
-    }
 }

@@ -28,15 +28,11 @@ mod line;
 mod link;
 mod output;
 mod place;
-mod ports;
 mod processes;
 mod protocol;
-mod segments;
 pub mod shim;
 mod start;
-mod sweep;
 mod talk;
 
 pub use attach::{AttachOptions, Attachment, Frame};
 pub use processes::{Options, Processes, Shim};
-pub use segments::Keep;

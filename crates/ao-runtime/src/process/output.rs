@@ -6,12 +6,10 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::place::{Ending, Place, failed};
 use super::processes::Shared;
-use super::segments;
-
-/// The most that one call reads, whatever it is asked for.
-const READ_MOST: usize = 1 << 20;
+use crate::host::files::failed;
+use crate::host::{Ending, Place};
+use crate::kept;
 
 pub(super) async fn output(
     shared: &Shared,
@@ -57,10 +55,7 @@ fn read(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> 
     // Asked first: what is read afterwards is then all that it has left.
     let has_ended = has_ended(place)?;
     let dir = place.output();
-    let (mut output, end) =
-        segments::read(&dir, from, limit.min(READ_MOST)).map_err(|err| failed("read", &dir, &err))?;
-    output.ended = has_ended && output.from.saturating_add(output.bytes.len() as u64) >= end;
-    Ok(output)
+    kept::output(&dir, from, limit, has_ended).map_err(|err| failed("read", &dir, &err))
 }
 
 /// Not [`super::life`]: here, what cannot be told is an error.
@@ -75,15 +70,9 @@ fn has_ended(place: &Place) -> Result<bool, RuntimeError> {
             false => Err(RuntimeError::Failed(format!("`{}` was never started", place.process().0))),
         };
     };
-    let lives = |record: &crate::host::Record| {
-        record
-            .unless_ended()
-            .map(|handle| handle.is_some())
-            .map_err(|err| failed("look at", "/proc".as_ref(), &err))
-    };
-    if lives(&record)? {
+    if record.lives()? {
         return Ok(false);
     }
     // While there is a shim, it is about to write the end down.
-    Ok(!place.holder()?.is_some_and(|holder| lives(&holder).unwrap_or(true)) || place.exit()?.is_some())
+    Ok(!place.holder()?.is_some_and(|holder| holder.lives().unwrap_or(true)) || place.exit()?.is_some())
 }

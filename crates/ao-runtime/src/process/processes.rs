@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::input::{Counted, Life};
 use ao_ports::{
@@ -13,16 +13,18 @@ use ao_ports::{
     StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
-use tokio::sync::OwnedMutexGuard;
 use tokio::task::JoinSet;
 
 use super::attach::{self, AttachOptions, Attachment};
-use super::life::Samples;
 use super::link::{self, Link};
-use super::place::{Ending, Place, key_of};
-use super::segments::Keep;
-use super::{end, life, output, start, sweep, talk};
-use crate::host::Key;
+use super::{end, life, output, start, talk};
+use crate::host::life::Samples;
+use crate::host::report::Reports;
+use crate::host::sweep::Sweep;
+use crate::host::turns::Turns;
+use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
+use crate::host::{Ending, Key, Place};
+use crate::kept::Keep;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
@@ -55,10 +57,10 @@ impl Options {
         Options {
             state_dir: state_dir.into(),
             shim,
-            size: (120, 40),
+            size: SIZE,
             keep: Keep::default(),
-            keep_ended: Duration::from_secs(3 * 24 * 3600),
-            grace: Duration::from_secs(5),
+            keep_ended: KEEP_ENDED,
+            grace: GRACE,
             write_wait: Duration::from_secs(10),
         }
     }
@@ -75,15 +77,12 @@ pub struct Processes {
 pub(super) struct Shared {
     pub(super) options: Options,
     pub(super) clock: Arc<dyn Clock>,
-    /// Absent until there is somebody to report to; what ends before that is told by the census.
-    pub(super) reporter: RwLock<Option<Arc<dyn Reporter>>>,
+    pub(super) reports: Reports,
     /// Those whose shim, or whose end, is listened to.
     pub(super) links: Mutex<HashMap<Key, Link>>,
-    pub(super) samples: Mutex<Samples>,
-    /// When what ended long ago was last looked for.
-    pub(super) swept: Mutex<Option<Instant>>,
-    /// One thing at a time is done to a process. Held only to look one up; grows with the attempts of one daemon.
-    turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
+    pub(super) samples: Samples,
+    sweep: Sweep,
+    pub(super) turns: Turns,
 }
 
 impl Processes {
@@ -92,11 +91,11 @@ impl Processes {
             shared: Arc::new(Shared {
                 options,
                 clock,
-                reporter: RwLock::default(),
+                reports: Reports::default(),
                 links: Mutex::default(),
-                samples: Mutex::default(),
-                swept: Mutex::default(),
-                turns: Mutex::default(),
+                samples: Samples::default(),
+                sweep: Sweep::default(),
+                turns: Turns::default(),
             }),
             links: Mutex::default(),
         }
@@ -104,13 +103,11 @@ impl Processes {
 
     /// Names whom to report to, and listens to those processes that an earlier daemon has started.
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        *self.shared.reporter.write().expect("nobody panics while setting it") = Some(reporter);
-        for place in Place::all(&self.shared.options.state_dir)? {
-            if place.ending()? != Some(Ending::Done) {
-                self.adopt(&place)?;
-            }
+        self.shared.reports.tell_to(reporter);
+        for place in Place::unended(&self.shared.options.state_dir)? {
+            self.adopt(&place)?;
         }
-        sweep::now_and_then(&self.shared);
+        self.shared.sweep();
         Ok(())
     }
 
@@ -126,12 +123,9 @@ impl Processes {
     /// Removes what is kept of a process that was ended. That it was ended stays known, so that it is not started again.
     pub async fn forget(&self, process: &ProcessRef) -> Result<(), RuntimeError> {
         let place = self.shared.find(process)?;
-        let _turn = self.shared.turn(place.key).await;
+        let _turn = self.shared.turns.take(place.key).await;
         match place.ending()? {
-            Some(Ending::Done) => {
-                sweep::forget(&place);
-                Ok(())
-            }
+            Some(Ending::Done) => place.empty(),
             _ => Err(RuntimeError::Failed(format!("`{}` was not ended, so it is not forgotten", process.0))),
         }
     }
@@ -166,19 +160,16 @@ impl Shared {
 
     /// The place of a process by its name, if it is one of ours.
     pub(super) fn find(&self, process: &ProcessRef) -> Result<Place, RuntimeError> {
-        let key = key_of(process)
-            .ok_or_else(|| RuntimeError::Failed(format!("`{}` is no process of this runtime", process.0)))?;
-        Ok(self.place(key))
+        Place::find(&self.options.state_dir, process)
     }
 
     pub(super) fn link(&self, key: Key) -> Option<Link> {
         self.links.lock().expect("nobody panics while counting").get(&key).cloned()
     }
 
-    pub(super) async fn turn(&self, key: Key) -> OwnedMutexGuard<()> {
-        let turn =
-            self.turns.lock().expect("nobody panics while looking one up").entry(key).or_default().clone();
-        turn.lock_owned().await
+    /// Lets go of what ended long ago, now and then.
+    pub(super) fn sweep(&self) {
+        self.sweep.now_and_then(self.options.state_dir.clone(), self.options.keep_ended);
     }
 }
 
@@ -221,7 +212,7 @@ impl Runtime for Processes {
     }
 
     async fn folder(&self, process: &ProcessRef) -> Option<String> {
-        life::folder(&self.shared, process)
+        self.shared.find(process).ok()?.record().ok()??.folder()
     }
 
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {

@@ -8,16 +8,12 @@
 //! know of a head is passed over. Terminal output and typing are the bytes behind it, as they are.
 
 use std::io;
-use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 
 use ao_core::Timestamp;
-use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::place::Exit;
-use crate::host::Record;
+use crate::host::{Exit, Record};
 
 /// The most that one message may be. What comes from the other side is checked against it before it is believed.
 const MOST: usize = 32 << 20;
@@ -101,13 +97,4 @@ pub(super) fn pop<T: DeserializeOwned>(from: &mut Vec<u8>) -> io::Result<Option<
     let message = (serde_json::from_slice(head).ok(), bytes.to_vec());
     from.drain(..4 + all);
     Ok(Some(message))
-}
-
-/// A short path to a socket in a folder whose own path may be long: the address of a socket has only 108 bytes. The handle
-/// is to be held while the path is used.
-pub(super) fn socket(dir: &Path) -> io::Result<(OwnedFd, PathBuf)> {
-    use std::os::fd::AsRawFd;
-    let dir = openat(CWD, dir, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    let path = format!("/proc/self/fd/{}/socket", dir.as_raw_fd());
-    Ok((dir, path.into()))
 }

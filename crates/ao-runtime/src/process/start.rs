@@ -5,18 +5,16 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use ao_ports::environment;
 use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 use super::line::Line;
-use super::place::{Place, failed};
-use super::ports;
 use super::processes::{Processes, Shared};
 use super::protocol::{Ask, Say};
 use super::shim::{Answer, Spec};
-use crate::host;
+use crate::host::files::failed;
+use crate::host::{self, Place};
 
 /// How long a shim may take to say whether it has started something.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -24,10 +22,10 @@ const ANSWER: Duration = Duration::from_secs(30);
 pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     let key = (spec.session, spec.attempt);
     let shared = &processes.shared;
-    let _turn = shared.turn(key).await;
+    let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
     if place.ending()?.is_some() {
-        return Err(ended(spec));
+        return Err(host::start::ended(spec));
     }
     if place.record()?.is_some() {
         processes.adopt(&place)?;
@@ -35,17 +33,15 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
     }
     let wanted = wanted(shared, &place, spec)?;
     end_leftovers(&place).await?;
-    ports::are_free(&spec.ports)?;
+    host::start::ports_are_free(&spec.ports)?;
     place.make()?;
     place.begin()?;
     match call(shared, &place, wanted).await? {
         Answer::Started | Answer::Past => {}
         Answer::Held => keep_what_is_held(&place).await?,
-        Answer::Ended => return Err(ended(spec)),
+        Answer::Ended => return Err(host::start::ended(spec)),
         Answer::NoProgram => return Err(RuntimeError::NoProgram { program: spec.command.program.clone() }),
-        Answer::NoFolder => {
-            return Err(RuntimeError::Failed(format!("the folder `{}` is not there", spec.path)));
-        }
+        Answer::NoFolder => return Err(host::start::no_folder(spec)),
         Answer::Failed { why } => {
             return Err(RuntimeError::Failed(format!(
                 "`{}` could not be started: {why}",
@@ -57,21 +53,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
     Ok(place.process())
 }
 
-fn ended(spec: &StartSpec) -> RuntimeError {
-    RuntimeError::Failed(format!(
-        "attempt {} of {} has been ended and is not started again",
-        spec.attempt, spec.session
-    ))
-}
-
 fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, RuntimeError> {
-    let environment = environment::Wanted {
-        session: spec.session,
-        attempt: spec.attempt,
-        pass: &spec.command.pass,
-        set: &spec.command.env,
-        secrets: &spec.command.secrets,
-    };
     let dir = std::path::absolute(place.dir()).map_err(|err| failed("find", place.dir(), &err))?;
     Ok(Spec {
         session: spec.session,
@@ -81,7 +63,7 @@ fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, Runt
         program: spec.command.program.clone(),
         args: spec.command.args.clone(),
         path: spec.path.clone(),
-        env: environment::compose(environment, std::env::vars_os())?,
+        env: host::start::environment(spec)?,
         terminal: (spec.command.io == Io::Terminal).then_some(shared.options.size),
         keep: shared.options.keep,
     })
@@ -91,8 +73,7 @@ fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, Runt
 /// that nobody holds. It is ended, so that there are never two.
 async fn end_leftovers(place: &Place) -> Result<(), RuntimeError> {
     let Some(holder) = place.holder()? else { return Ok(()) };
-    let lives = holder.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?;
-    if lives.is_none() && !place.is_left()? && holder.is_of_this_boot() {
+    if !holder.lives()? && !place.is_left()? && holder.is_of_this_boot() {
         host::end::all(place.key, None, Duration::ZERO).await?;
     }
     Ok(())

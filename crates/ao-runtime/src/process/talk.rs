@@ -5,9 +5,9 @@ use std::io::{self, ErrorKind};
 use ao_ports::{ProcessRef, RuntimeError, Screen, WriteOrder, WriteOutcome};
 
 use super::line::Line;
-use super::place::Place;
 use super::processes::Shared;
 use super::protocol::{Ask, Say};
+use crate::host::Place;
 
 pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
     let place = shared.find(&order.process)?;

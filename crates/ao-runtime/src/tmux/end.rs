@@ -5,14 +5,13 @@ use std::sync::Arc;
 use ao_ports::{EndOrder, RuntimeError};
 
 use super::control::ControlError;
-use super::place::Ending;
 use super::runtime::Shared;
 use super::{names, watch};
-use crate::host::{self, Key};
+use crate::host::{self, Ending, Key};
 
 pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), RuntimeError> {
     let key = (order.session, order.attempt);
-    let _turn = shared.turn(key).await;
+    let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
     if place.ending()? == Some(Ending::Done) {
         return Ok(());
@@ -20,20 +19,38 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     // First of all, so that a start that comes late finds it.
     place.make()?;
     place.keep_ending(Ending::Wanted)?;
-    let record = place.record()?;
-    host::end::all(key, record.as_ref().map(|record| &record.process), shared.options.grace).await?;
-    if let Some(record) = record {
+    let pane = place.pane()?;
+    host::end::all(key, pane.as_ref().map(|pane| &pane.process), shared.options.grace).await?;
+    if let Some(pane) = &pane {
         // With the session goes what tmux knows of the end.
-        watch::settle(shared, &place, &record).await;
+        watch::settle(shared, &place, pane).await;
     }
     match kill_session(shared, key).await {
         Ok(()) => {}
         // Nothing runs in it any more. It is left to be seen, and not to be ended again and again.
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
     }
-    shared.samples.lock().expect("nobody panics while counting").remove(&key);
+    shared.samples.forget(key);
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
-    place.keep_ending(Ending::Done)
+    place.keep_ending(Ending::Done)?;
+    shared.sweep();
+    let is_last = {
+        let mut open = shared.open.lock().expect("nobody panics while counting");
+        open.remove(&key);
+        open.is_empty()
+    };
+    if is_last {
+        end_unused_server(shared).await;
+    }
+    Ok(())
+}
+
+/// Ends the server, unless there is an agent's session in it. Whoever else is attached just sees it end; the next start
+/// starts a new one.
+pub(super) async fn end_unused_server(shared: &Shared) {
+    if let Err(err) = shared.control.end_unless(names::ANY_AGENT).await {
+        tracing::warn!(%err, "the tmux server is left, although no agent is");
+    }
 }
 
 /// Kills the session of one attempt, by the server's own id for it: names are matched by their beginnings.

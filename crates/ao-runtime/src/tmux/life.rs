@@ -3,52 +3,33 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use ao_core::input::{Counted, Life};
 use ao_ports::{ProcessRef, RuntimeError};
 
 use super::control::ControlError;
-use super::place::{Ending, Place, failed};
 use super::runtime::Shared;
+use crate::host::files::no_procfs;
+use crate::host::life::counted;
 use crate::host::procfs::{self, Stat};
-use crate::host::{Key, Record};
-
-/// The kernel counts processor time in hundredths of a second.
-const TICK: Duration = Duration::from_millis(10);
-/// Below this share of one processor an agent waits: event loops wake up now and then.
-const BUSY: f64 = 0.03;
-/// How long to wait for a second reading, if there is none from an earlier look.
-const GLANCE: Duration = Duration::from_millis(100);
-
-/// What each agent had used when it was last looked at.
-pub(super) type Samples = HashMap<Key, (Instant, u64)>;
+use crate::host::{Place, Record};
 
 pub(super) async fn look(shared: &Arc<Shared>, process: &ProcessRef) -> Life {
     let Ok(place) = shared.find(process) else { return Life::Unknown };
-    let fresh = !shared.samples.lock().expect("nobody panics while counting").contains_key(&place.key);
-    let first = count(shared, vec![place.clone()]).await;
-    match first.as_deref() {
-        Ok([Counted { life: Life::Alive { .. }, .. }]) if fresh => {}
-        Ok([Counted { life, .. }]) => return *life,
-        _ => return Life::Unknown,
-    }
-    tokio::time::sleep(GLANCE).await;
-    match count(shared, vec![place]).await.as_deref() {
+    shared.samples.look(place.key, || one(shared, &place)).await
+}
+
+async fn one(shared: &Arc<Shared>, place: &Place) -> Life {
+    match count(shared, vec![place.clone()]).await.as_deref() {
         Ok([Counted { life, .. }]) => *life,
         _ => Life::Unknown,
     }
 }
 
 pub(super) async fn census(shared: &Arc<Shared>) -> Result<Vec<Counted>, RuntimeError> {
-    let mut places = Vec::new();
-    for place in Place::all(&shared.agents())? {
-        // What was ended, and seen to be gone, needs no more looks; the list would grow with every attempt ever made.
-        if place.ending()? != Some(Ending::Done) {
-            places.push(place);
-        }
-    }
-    count(shared, places).await
+    let agents = shared.agents();
+    let places = tokio::task::spawn_blocking(move || Place::unended(&agents)).await;
+    count(shared, places.map_err(|err| RuntimeError::Failed(err.to_string()))??).await
 }
 
 /// Looks at several with one question to tmux and one reading of the process table.
@@ -60,31 +41,17 @@ async fn count(shared: &Arc<Shared>, places: Vec<Place>) -> Result<Vec<Counted>,
     };
     let shared = shared.clone();
     let counted = tokio::task::spawn_blocking(move || {
-        let all = procfs::all();
-        places.iter().map(|place| counted(&shared, place, &probe, &all)).collect()
+        let table = procfs::all().map(Table::of);
+        places.iter().map(|place| counted(place.key, judge(&shared, place, &probe, &table))).collect()
     });
     counted.await.map_err(|err| RuntimeError::Failed(err.to_string()))
-}
-
-fn counted(
-    shared: &Shared,
-    place: &Place,
-    probe: &Result<(), ControlError>,
-    all: &io::Result<Vec<Stat>>,
-) -> Counted {
-    let (session, attempt) = place.key;
-    let life = judge(shared, place, probe, all).unwrap_or_else(|err| {
-        tracing::warn!(%err, %session, "cannot tell whether an agent lives");
-        Life::Unknown
-    });
-    Counted { session, attempt, life }
 }
 
 fn judge(
     shared: &Shared,
     place: &Place,
     probe: &Result<(), ControlError>,
-    all: &io::Result<Vec<Stat>>,
+    table: &io::Result<Table>,
 ) -> Result<Life, RuntimeError> {
     // Asked before the files are: the waiter writes the exit first and stops counting it afterwards.
     let waited_for = shared.is_waited_for(place.key);
@@ -92,39 +59,41 @@ fn judge(
         return Ok(Life::Gone { code: exit.code });
     }
     probe.clone()?;
-    let all = all.as_ref().map_err(|err| failed("list", "/proc".as_ref(), err))?;
-    let Some(record) = place.record()? else {
+    let table = table.as_ref().map_err(no_procfs)?;
+    let Some(pane) = place.pane()? else {
         // A start is under way, or was cut off and will be asked for again.
         return Ok(Life::Unknown);
     };
-    let record = &record.process;
-    let lives = record.is_of_this_boot()
-        && all
-            .iter()
-            .any(|process| process.pid == record.pid && process.start == record.start && !process.zombie);
-    if !lives && !waited_for {
+    if !table.has(&pane.process) && !waited_for {
         return Ok(Life::Gone { code: None });
     }
-    Ok(Life::Alive { busy: is_busy(shared, place.key, used(record, all)) })
+    Ok(Life::Alive { busy: shared.samples.is_busy(place.key, table.used(&pane.process)) })
 }
 
-/// The processor time of all that the agent's terminal holds. The agent leads its session, and shells in it make groups.
-fn used(record: &Record, all: &[Stat]) -> u64 {
-    all.iter()
-        .filter(|process| process.session == record.pid && process.start >= record.start)
-        .map(|process| process.used)
-        .sum()
-}
+/// All processes of the host by the terminal's session that they are in.
+struct Table(HashMap<i32, Vec<Stat>>);
 
-/// Compares with the last reading and keeps this one.
-fn is_busy(shared: &Shared, key: Key, used: u64) -> bool {
-    let now = Instant::now();
-    let mut samples = shared.samples.lock().expect("nobody panics while counting");
-    match samples.insert(key, (now, used)) {
-        Some((then, before)) => {
-            let worked = TICK * u32::try_from(used.saturating_sub(before)).unwrap_or(u32::MAX);
-            worked.as_secs_f64() >= now.duration_since(then).as_secs_f64() * BUSY && !worked.is_zero()
-        }
-        None => false,
+impl Table {
+    fn of(all: Vec<Stat>) -> Table {
+        let mut sessions: HashMap<i32, Vec<Stat>> = HashMap::new();
+        all.into_iter().for_each(|process| sessions.entry(process.session).or_default().push(process));
+        Table(sessions)
+    }
+
+    /// All that an agent's terminal holds. The agent leads its session, and shells in it make groups.
+    fn held_with(&self, agent: &Record) -> impl Iterator<Item = &Stat> {
+        let start = agent.start;
+        self.0.get(&agent.pid).into_iter().flatten().filter(move |process| process.start >= start)
+    }
+
+    fn has(&self, agent: &Record) -> bool {
+        let is_it =
+            |process: &Stat| process.pid == agent.pid && process.start == agent.start && !process.zombie;
+        agent.is_of_this_boot() && self.held_with(agent).any(is_it)
+    }
+
+    /// The processor time of all that the agent's terminal holds.
+    fn used(&self, agent: &Record) -> u64 {
+        self.held_with(agent).map(|process| process.used).sum()
     }
 }

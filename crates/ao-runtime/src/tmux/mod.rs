@@ -8,7 +8,7 @@
 //!  <state>/agents/<session>/<attempt>/   ◄─── helper `log`  ◄──────── helper `died`
 //!     record       pid and start time of the agent and of the server
 //!     launched     the agent's program has been handed over
-//!     output-…     what it has put out, at most 8 MiB, read by offset
+//!     output/      what it has put out, by offset
 //!     modes        what the program has asked of its terminal
 //!     exit         its code; written when all that it has put out is
 //!     ended        it is to be, or has been, ended for good
@@ -30,10 +30,8 @@ mod output;
 mod place;
 mod runtime;
 mod screen;
-mod segments;
 mod server;
 mod start;
-mod sweep;
 mod typed;
 mod watch;
 mod write;

@@ -17,6 +17,9 @@ pub(super) fn is_of(session: &str, key: Key) -> bool {
     session.ends_with(&suffix(key))
 }
 
+/// A format that is empty if the server has no session of an agent's.
+pub(super) const ANY_AGENT: &str = "#{S:#{?#{m:*-ses_*-*,#{session_name}},x,}}";
+
 fn suffix(key: Key) -> String {
     format!("-{}-{}", key.0, key.1)
 }
@@ -46,6 +49,12 @@ mod tests {
         for key in [(SessionId(1), Attempt(1)), (SessionId(1), Attempt(11)), (SessionId(0x11), Attempt(1))] {
             assert!(!is_of(&name, key));
         }
+    }
+
+    #[test]
+    fn the_format_for_any_agent_looks_for_what_names_have() {
+        assert!(suffix((SessionId(0x4f), Attempt(2))).starts_with("-ses_"));
+        assert!(ANY_AGENT.contains("m:*-ses_*-*,"));
     }
 
     #[test]

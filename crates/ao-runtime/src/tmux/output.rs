@@ -5,9 +5,10 @@ use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
-use super::place::{Ending, Place, failed};
 use super::runtime::Shared;
-use super::segments;
+use crate::host::files::failed;
+use crate::host::{Ending, Place};
+use crate::kept;
 
 pub(super) async fn output(
     shared: &Shared,
@@ -21,12 +22,13 @@ pub(super) async fn output(
     if is_awaited(&piece) || wait.is_zero() {
         return Ok(piece);
     }
-    // To the folder: the exit, and the next file of output, come up in there as well.
+    // To the folders: the exit comes up in the one, and the next file of output in the other.
     let deaf = |err: &std::io::Error| {
         let why = "raise fs.inotify.max_user_instances and max_user_watches";
-        RuntimeError::Failed(format!("could not listen to `{}`: {err}; {why}", place.dir.display()))
+        RuntimeError::Failed(format!("could not listen to `{}`: {err}; {why}", place.dir().display()))
     };
-    let mut listening = shared.ear.listen(&place.dir).map_err(|err| deaf(&err))?;
+    let mut words = shared.ear.listen(place.dir()).map_err(|err| deaf(&err))?;
+    let mut kept = shared.ear.listen(&place.output()).map_err(|err| deaf(&err))?;
     let mut passed = pin!(tokio::time::sleep(wait));
     loop {
         // Only now that it is listened to: what came between the first look and the listening would not be heard.
@@ -35,7 +37,8 @@ pub(super) async fn output(
             return Ok(piece);
         }
         tokio::select! {
-            heard = listening.heard() => heard.map_err(|err| deaf(&err))?,
+            heard = words.heard() => heard.map_err(|err| deaf(&err))?,
+            heard = kept.heard() => heard.map_err(|err| deaf(&err))?,
             () = &mut passed => return look(&place, from, limit).await,
         }
     }
@@ -51,7 +54,6 @@ async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeE
 fn read(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
     // Asked first. The exit is written down after all that was put out, so what is read afterwards is all of it.
     let has_ended = place.exit()?.is_some() || place.ending()? == Some(Ending::Done);
-    let (from, bytes, whole) = segments::read(&place.dir, from, limit)
-        .map_err(|err| failed("read the output in", &place.dir, &err))?;
-    Ok(Output { from, bytes, ended: has_ended && whole })
+    let dir = place.output();
+    kept::output(&dir, from, limit, has_ended).map_err(|err| failed("read", &dir, &err))
 }

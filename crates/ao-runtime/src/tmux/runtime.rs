@@ -3,8 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, RwLock};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::Timestamp;
 use ao_core::input::{Counted, Life};
@@ -13,16 +13,21 @@ use ao_ports::{
     StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
-use tokio::sync::{OwnedMutexGuard, mpsc};
+use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::control::{Control, News};
-use super::life::Samples;
-use super::place::{Place, Record, key_of};
+use super::place::Pane;
 use super::server::Server;
-use super::{end, life, output, screen, start, sweep, typed, watch, write};
-use crate::host::Key;
+use super::{end, life, output, screen, start, typed, watch, write};
+use crate::host::life::Samples;
 use crate::host::listen::Ear;
+use crate::host::report::Reports;
+use crate::host::sweep::Sweep;
+use crate::host::turns::Turns;
+use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
+use crate::host::{Key, Place};
+use crate::kept::Keep;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
@@ -34,12 +39,14 @@ pub struct Options {
     pub helper: Vec<String>,
     /// Which tmux.
     pub program: String,
-    /// Columns and rows of a terminal that nobody has attached to.
+    /// How large terminals are until somebody attaches, in columns and rows.
     pub size: (u16, u16),
-    /// How long an agent has to end by itself before it is killed.
-    pub grace: Duration,
+    /// How much output is kept of each agent.
+    pub keep: Keep,
     /// How long the output of what was ended is kept.
     pub keep_ended: Duration,
+    /// How long an agent has to end by itself before it is killed.
+    pub grace: Duration,
 }
 
 impl Options {
@@ -48,9 +55,10 @@ impl Options {
             state_dir: state_dir.into(),
             helper,
             program: "tmux".into(),
-            size: (200, 50),
-            grace: Duration::from_secs(5),
-            keep_ended: Duration::from_secs(3 * 24 * 3600),
+            size: SIZE,
+            keep: Keep::default(),
+            keep_ended: KEEP_ENDED,
+            grace: GRACE,
         }
     }
 }
@@ -68,20 +76,20 @@ pub(super) struct Shared {
     pub(super) server: Server,
     pub(super) control: Control,
     pub(super) clock: Arc<dyn Clock>,
-    /// Absent until there is somebody to report to; what ends before that is told by the census.
-    pub(super) reporter: RwLock<Option<Arc<dyn Reporter>>>,
+    pub(super) reports: Reports,
     /// Those whose end a waiter of ours will write down. Until it has, they count as living: one that is gone but whose
     /// code is not written yet would pass for one that was killed.
     pub(super) waited_for: Mutex<HashSet<Key>>,
-    pub(super) samples: Mutex<Samples>,
+    pub(super) samples: Samples,
     /// When a person was last seen to type.
     pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
     /// By which those who wait for output or an exit hear of it.
     pub(super) ear: Ear,
-    /// One thing at a time is done to an agent. Held only to look one up; grows with the attempts of one daemon.
-    turns: Mutex<HashMap<Key, Arc<tokio::sync::Mutex<()>>>>,
-    /// When what ended long ago was last looked for.
-    pub(super) swept: Mutex<Option<Instant>>,
+    pub(super) turns: Turns,
+    /// Those that were begun and not ended. When there are none, the server is not needed; it decides that by itself, and
+    /// this only saves asking it at every end.
+    pub(super) open: Mutex<HashSet<Key>>,
+    sweep: Sweep,
     /// For whoever waits for the typing.
     news: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
 }
@@ -99,13 +107,14 @@ impl Tmux {
                 server,
                 control,
                 clock,
-                reporter: RwLock::default(),
+                reports: Reports::default(),
                 waited_for: Mutex::default(),
-                samples: Mutex::default(),
+                samples: Samples::default(),
                 typed: Mutex::default(),
                 ear: Ear::default(),
-                turns: Mutex::default(),
-                swept: Mutex::default(),
+                turns: Turns::default(),
+                open: Mutex::default(),
+                sweep: Sweep::default(),
                 news: Mutex::new(Some(news)),
             }),
             waiters: Mutex::default(),
@@ -114,26 +123,34 @@ impl Tmux {
 
     /// Names whom to report ends and typing to, and takes over the agents that an earlier daemon has started.
     pub async fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
-        *self.shared.reporter.write().expect("nobody panics while setting it") = Some(reporter);
+        self.shared.reports.tell_to(reporter);
         if let Some(news) = self.shared.news.lock().expect("nobody panics while taking it").take() {
             let shared = self.shared.clone();
             self.spawn(async move { typed::listen(&shared, news).await });
         }
         let mut settling = JoinSet::new();
-        for place in Place::all(&self.shared.agents())? {
+        let places = Place::unended(&self.shared.agents())?;
+        let keys = places.iter().map(|place| place.key);
+        self.shared.open.lock().expect("nobody panics while counting").extend(keys);
+        if places.is_empty() {
+            // An earlier daemon may have ended the last agent and not come to this.
+            end::end_unused_server(&self.shared).await;
+        }
+        for place in places {
             if let Some(gone) = watch::adopt(self, &place).await? {
                 let shared = self.shared.clone();
                 settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
             }
         }
         settling.join_all().await;
+        self.shared.sweep();
         Ok(())
     }
 
     /// The command with which a person attaches to an agent: `tmux -S … attach-session -t =…`.
     pub fn attach_command(&self, process: &ProcessRef) -> Result<Vec<String>, RuntimeError> {
-        let record = self.shared.known(process)?.1;
-        Ok(self.shared.server.attach(&record.name))
+        let (_, pane) = self.shared.known(process)?;
+        Ok(self.shared.server.attach(&pane.name))
     }
 
     pub(super) fn spawn_waiter(&self, key: Key, waiter: impl Future<Output = ()> + Send + 'static) {
@@ -159,16 +176,14 @@ impl Shared {
 
     /// The place of an agent by its name, if it is one of ours.
     pub(super) fn find(&self, process: &ProcessRef) -> Result<Place, RuntimeError> {
-        let key = key_of(process)
-            .ok_or_else(|| RuntimeError::Failed(format!("`{}` is no process of this runtime", process.0)))?;
-        Ok(self.place(key))
+        Place::find(&self.agents(), process)
     }
 
     /// An agent that was started.
-    pub(super) fn known(&self, process: &ProcessRef) -> Result<(Place, Record), RuntimeError> {
+    pub(super) fn known(&self, process: &ProcessRef) -> Result<(Place, Pane), RuntimeError> {
         let place = self.find(process)?;
-        match place.record()? {
-            Some(record) => Ok((place, record)),
+        match place.pane()? {
+            Some(pane) => Ok((place, pane)),
             None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
         }
     }
@@ -177,10 +192,9 @@ impl Shared {
         self.waited_for.lock().expect("nobody panics while counting").contains(&key)
     }
 
-    pub(super) async fn turn(&self, key: Key) -> OwnedMutexGuard<()> {
-        let turn =
-            self.turns.lock().expect("nobody panics while looking one up").entry(key).or_default().clone();
-        turn.lock_owned().await
+    /// Lets go of what ended long ago, now and then.
+    pub(super) fn sweep(&self) {
+        self.sweep.now_and_then(self.agents(), self.options.keep_ended);
     }
 }
 
@@ -224,16 +238,10 @@ impl Runtime for Tmux {
     }
 
     async fn folder(&self, process: &ProcessRef) -> Option<String> {
-        let (_, record) = self.shared.known(process).ok()?;
-        // Held while the folder is read, so that it is this process's and not that of the next with its number.
-        let _alive = record.process.pidfd()?;
-        let folder = std::fs::read_link(format!("/proc/{}/cwd", record.process.pid)).ok()?;
-        record.process.pidfd()?;
-        folder.into_os_string().into_string().ok()
+        self.shared.known(process).ok()?.1.process.folder()
     }
 
     async fn census(&self) -> Result<Vec<Counted>, RuntimeError> {
-        sweep::now_and_then(&self.shared);
         life::census(&self.shared).await
     }
 

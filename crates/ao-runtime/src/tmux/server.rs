@@ -10,9 +10,9 @@ use rustix::process::{Pid, Signal, pidfd_send_signal};
 use tokio::process::Command;
 
 use super::names::quoted;
-use super::place::{self, failed};
 use super::runtime::Options;
-use crate::host::{Record, procfs};
+use crate::host::Record;
+use crate::host::files::{self, failed, no_procfs};
 
 /// The session that the control client sits in. It has no program.
 pub(super) const KEEPER: &str = "ao";
@@ -70,8 +70,10 @@ impl Server {
             )));
         }
         self.check_version().await?;
-        place::make_private(self.socket.parent().unwrap_or(Path::new("/")))?;
-        fs::write(&self.config, config(&self.helper)).map_err(|err| failed("write", &self.config, &err))
+        files::make_private(self.socket.parent().unwrap_or(Path::new("/")))?;
+        // A server that starts just now may be reading it.
+        files::replace(&self.config, config(&self.helper).as_bytes())
+            .map_err(|err| failed("write", &self.config, &err))
     }
 
     async fn check_version(&self) -> Result<(), RuntimeError> {
@@ -149,16 +151,16 @@ impl Server {
     }
 
     pub(super) fn keep(&self, pid: i32) -> Result<Record, RuntimeError> {
-        let record = recorded(pid, "tmux", &self.program)?;
-        place::write(&self.record, &record).map_err(|err| failed("write", &self.record, &err))?;
+        let record = Record::of(pid, "tmux", &self.program).map_err(|err| no_procfs(&err))?;
+        files::write(&self.record, &record).map_err(|err| failed("write", &self.record, &err))?;
         Ok(record)
     }
 
     pub(super) fn standing(&self) -> Result<Standing, RuntimeError> {
         let record: Option<Record> =
-            place::read(&self.record).map_err(|err| failed("read", &self.record, &err))?;
+            files::read(&self.record).map_err(|err| failed("read", &self.record, &err))?;
         let Some(record) = record else { return Ok(Standing::Gone) };
-        if !lives(&record)? {
+        if !record.lives()? {
             return Ok(Standing::Gone);
         }
         // A name that leads to no socket is as good as none.
@@ -166,21 +168,6 @@ impl Server {
             .is_ok_and(|found| std::os::unix::fs::FileTypeExt::is_socket(&found.file_type()));
         Ok(if is_socket { Standing::Lives(record) } else { Standing::Hidden(record) })
     }
-}
-
-/// Writes down which process a pid is now.
-pub(super) fn recorded(pid: i32, name: &str, program: &str) -> Result<Record, RuntimeError> {
-    let proc = |err: std::io::Error| failed("look at", "/proc".as_ref(), &err);
-    let seen = procfs::stat(pid).map_err(proc)?;
-    let seen =
-        seen.ok_or_else(|| RuntimeError::Failed(format!("`{program}` has ended as soon as it was started")))?;
-    let boot = procfs::boot().map_err(proc)?;
-    Ok(Record { pid, start: seen.start, boot, name: name.into(), program: program.into() })
-}
-
-pub(super) fn lives(record: &Record) -> Result<bool, RuntimeError> {
-    let alive = record.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?;
-    Ok(alive.is_some())
 }
 
 /// Sends a signal to a server, if it is still the one.

@@ -5,23 +5,24 @@
 //! run, and with it the process that was written down is the agent.
 
 use std::ffi::OsString;
-use std::fs::{self, File};
-use std::net::TcpListener;
+use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use ao_ports::environment::{self, ATTEMPT, SESSION};
+use ao_ports::environment::{ATTEMPT, SESSION};
 use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
 use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, Refused};
 use super::names::{self, quoted};
-use super::place::{Place, Record, failed, socket_in};
+use super::place::{Pane, SOCKET};
 use super::runtime::{Shared, Tmux};
-use super::server::{self, Standing};
+use super::server::Standing;
 use super::{end, watch};
-use crate::host::{self, wait};
+use crate::host::files::{self, failed, no_procfs};
+use crate::host::{self, Place, Record, wait};
+use crate::kept::Keep;
 
 /// How long tmux and the helpers may take to come up.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -33,32 +34,30 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
     }
     let shared = &tmux.shared;
     let key = (spec.session, spec.attempt);
-    let _turn = shared.turn(key).await;
+    let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
     if place.ending()?.is_some() {
-        return Err(RuntimeError::Failed(format!(
-            "attempt {} of {} has been ended and is not started again",
-            spec.attempt, spec.session
-        )));
+        return Err(host::start::ended(spec));
     }
-    if place.record()?.is_some() && place.is_launched() {
+    if place.pane()?.is_some() && place.is_launched() {
         return Ok(place.process());
     }
     let launch = launch_of(spec)?;
+    shared.open.lock().expect("nobody panics while counting").insert(key);
     if let Standing::Gone = shared.server.standing()? {
         shared.server.prepare().await?;
     }
     place.make()?;
     // A start that was cut off has left a pane in which nothing was run.
     clear(shared, &place).await?;
-    let record = match start_pane(shared, &place, spec, &launch).await {
-        Ok(record) => record,
+    let pane = match start_pane(shared, &place, spec, &launch).await {
+        Ok(pane) => pane,
         Err(err) => {
             clear(shared, &place).await?;
             return Err(err);
         }
     };
-    watch::begin(tmux, &place, record)?;
+    watch::begin(tmux, &place, pane)?;
     Ok(place.process())
 }
 
@@ -68,8 +67,8 @@ async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
     if shared.server.standing()? != Standing::Gone {
         end::kill_session(shared, place.key).await?;
     }
-    if let Some(record) = place.record()? {
-        host::end::all(place.key, Some(&record.process), Duration::ZERO).await?;
+    if let Some(pane) = place.pane()? {
+        host::end::all(place.key, Some(&pane.process), Duration::ZERO).await?;
     }
     place.empty()
 }
@@ -77,26 +76,10 @@ async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
 /// What is to be run, if that is possible at all.
 fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
     if !Path::new(&spec.path).is_dir() {
-        return Err(RuntimeError::Failed(format!("the folder `{}` is not there", spec.path)));
+        return Err(host::start::no_folder(spec));
     }
-    for port in &spec.ports {
-        // Both fail if somebody listens on any address of the host.
-        let is_free = |address: &str| match TcpListener::bind((address, *port)) {
-            Err(err) => err.kind() != std::io::ErrorKind::AddrInUse,
-            Ok(_) => true,
-        };
-        if !is_free("0.0.0.0") || !is_free("::") {
-            return Err(RuntimeError::PortTaken { port: *port });
-        }
-    }
-    let wanted = environment::Wanted {
-        session: spec.session,
-        attempt: spec.attempt,
-        pass: &spec.command.pass,
-        set: &spec.command.env,
-        secrets: &spec.command.secrets,
-    };
-    let mut environment = environment::compose(wanted, std::env::vars_os())?;
+    host::start::ports_are_free(&spec.ports)?;
+    let mut environment = host::start::environment(spec)?;
     // The daemon's terminal, if it has one, is not the one that the agent gets.
     if !spec.command.env.contains_key("TERM") {
         environment.retain(|(name, _)| name != "TERM");
@@ -114,17 +97,17 @@ async fn start_pane(
     place: &Place,
     spec: &StartSpec,
     launch: &Launch,
-) -> Result<Record, RuntimeError> {
-    let folder = File::open(&place.dir).map_err(|err| failed("open", &place.dir, &err))?;
-    let socket = socket_in(&folder);
+) -> Result<Pane, RuntimeError> {
+    let (_folder, socket) =
+        files::socket(place.dir(), SOCKET).map_err(|err| failed("open", place.dir(), &err))?;
     let _ = fs::remove_file(&socket);
-    let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", &place.dir, &err))?;
-    let record = make_pane(shared, place, spec).await?;
-    place.keep_record(&record)?;
-    let pidfd = record.process.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))?;
+    let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", place.dir(), &err))?;
+    let pane = make_pane(shared, place, spec).await?;
+    place.keep_pane(&pane)?;
+    let pidfd = pane.process.unless_ended().map_err(|err| no_procfs(&err))?;
     let gone = async {
         match pidfd {
-            Some(pidfd) => wait::gone(pidfd).await.map_err(|err| failed("look at", "/proc".as_ref(), &err)),
+            Some(pidfd) => wait::gone(pidfd).await.map_err(|err| no_procfs(&err)),
             None => Ok(()),
         }
     };
@@ -140,7 +123,7 @@ async fn start_pane(
     };
     let _ = fs::remove_file(&socket);
     match handed? {
-        None => Ok(record),
+        None => Ok(pane),
         Some(refusal) => {
             // The helper waits until it is let go, so that the pane goes before it and tells of no end.
             end::kill_session(shared, place.key).await?;
@@ -150,7 +133,7 @@ async fn start_pane(
 }
 
 /// Makes the pane and has its output kept, before anything is put out.
-async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Record, RuntimeError> {
+async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Pane, RuntimeError> {
     let (columns, rows) = shared.options.size;
     let name = names::session(&spec.name, place.key);
     // With ids in the environment from its first moment on, so that it is found whatever happens. `env` becomes the
@@ -158,7 +141,7 @@ async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<R
     let mut words =
         vec!["env".to_owned(), format!("{SESSION}={}", spec.session), format!("{ATTEMPT}={}", spec.attempt)];
     words.extend(shared.options.helper.iter().cloned());
-    words.extend(["launch".to_owned(), path_text(&place.dir)?]);
+    words.extend(["launch".to_owned(), path_text(place.dir())?]);
     let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let made = shared
         .control
@@ -174,22 +157,23 @@ async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<R
         return Err(RuntimeError::Failed(format!("tmux named the new pane oddly: `{}`", made.line())));
     };
     let pid = pid.parse().map_err(|_| RuntimeError::Failed(format!("tmux gave an odd pid: `{pid}`")))?;
-    shared.control.ask(&keeping(pane, &path_text(&place.dir)?)).await?;
-    Ok(Record {
-        process: server::recorded(pid, &spec.name, &spec.command.program)?,
+    shared.control.ask(&keeping(pane, &path_text(place.dir())?, shared.options.keep)).await?;
+    Ok(Pane {
+        process: Record::of(pid, &spec.name, &spec.command.program).map_err(|err| no_procfs(&err))?,
         server: made.server.clone(),
-        pane: pane.to_owned(),
+        id: pane.to_owned(),
         session: session.to_owned(),
         name,
     })
 }
 
 /// The commands by which a pane's output is kept, and its end told.
-pub(super) fn keeping(pane: &str, place: &str) -> [String; 2] {
+pub(super) fn keeping(pane: &str, place: &str, keep: Keep) -> [String; 2] {
+    let Keep { segment, total } = keep;
     [
         format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
         // The command is put together by tmux from what it has as options: those are taken as they are.
-        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}}'"),
+        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}} {segment} {total}'"),
     ]
 }
 

@@ -6,14 +6,12 @@
 //! session is killed just then.
 
 use ao_core::Timestamp;
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_ports::{Report, RuntimeError};
+use ao_ports::RuntimeError;
 use tokio::sync::mpsc;
 
 use super::control::News;
-use super::place::Place;
 use super::runtime::Shared;
-use crate::host::Key;
+use crate::host::{Key, Place};
 
 /// When somebody was last active, for each session.
 const SUBSCRIBE: &str = "refresh-client -B 'typed::#{S:#{session_id}=#{session_activity} }'";
@@ -39,13 +37,13 @@ async fn look(shared: &Shared, told: &News) -> Result<(), RuntimeError> {
     }
     let typed: Vec<(&str, Timestamp)> =
         clients.blocks.iter().flatten().filter_map(|line| typed_in(line)).collect();
-    for place in Place::all(&shared.agents())? {
-        let Some(record) = place.record()?.filter(|record| record.server == clients.server) else { continue };
-        let here = typed.iter().filter(|(session, _)| *session == record.session).map(|(_, at)| *at);
+    for place in Place::unended(&shared.agents())? {
+        let Some(pane) = place.pane()?.filter(|pane| pane.server == clients.server) else { continue };
+        let here = typed.iter().filter(|(session, _)| *session == pane.session).map(|(_, at)| *at);
         if let Some(at) = here.max()
             && note(shared, place.key, at)
         {
-            report(shared, place.key, at).await;
+            shared.reports.typed(place.key, at).await;
         }
     }
     Ok(())
@@ -63,15 +61,6 @@ fn typed_in(client: &str) -> Option<(&str, Timestamp)> {
 fn note(shared: &Shared, key: Key, at: Timestamp) -> bool {
     let mut typed = shared.typed.lock().expect("nobody panics while noting");
     typed.insert(key, at) != Some(at)
-}
-
-async fn report(shared: &Shared, (session, attempt): Key, at: Timestamp) {
-    let reporter = shared.reporter.read().expect("nobody panics while setting it").clone();
-    if let Some(reporter) = reporter {
-        let (source, reading) = (Source::Terminal, Reading::HumanTyped);
-        let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
-        reporter.report(Report::Signal { session, signal }).await;
-    }
 }
 
 #[cfg(test)]

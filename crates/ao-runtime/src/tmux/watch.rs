@@ -3,23 +3,23 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_ports::{Report, RuntimeError};
+use ao_ports::RuntimeError;
 use rustix::process::Signal as Kill;
 
-use super::place::{Exit, Place, Record, failed};
+use super::place::Pane;
 use super::runtime::{Shared, Tmux};
 use super::server;
 use super::start::{keeping, path_text};
-use crate::host::wait;
+use crate::host::files::{failed, no_procfs};
+use crate::host::{Exit, Place, wait};
 
 /// How long tmux and the helpers may take to write an exit down, before tmux is made to look again.
 const PATIENCE: [Duration; 4] =
     [Duration::from_millis(100), Duration::from_millis(300), Duration::from_secs(1), Duration::from_secs(4)];
 
 /// Waits for an agent that has just been started.
-pub(super) fn begin(tmux: &Tmux, place: &Place, record: Record) -> Result<(), RuntimeError> {
-    let pidfd = unless_ended(&record)?;
+pub(super) fn begin(tmux: &Tmux, place: &Place, pane: Pane) -> Result<(), RuntimeError> {
+    let pidfd = unless_ended(&pane)?;
     let (shared, place) = (tmux.shared.clone(), place.clone());
     tmux.spawn_waiter(place.key, async move {
         if let Some(pidfd) = pidfd
@@ -29,26 +29,27 @@ pub(super) fn begin(tmux: &Tmux, place: &Place, record: Record) -> Result<(), Ru
             shared.waited_for.lock().expect("nobody panics while counting").remove(&place.key);
             return;
         }
-        ended(&shared, &place, &record).await;
+        ended(&shared, &place, &pane).await;
     });
     Ok(())
 }
 
 /// Waits for an agent that an earlier daemon has started. Returns it if it has ended and its exit is not written down.
-pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Record>, RuntimeError> {
+pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Pane>, RuntimeError> {
     let shared = &tmux.shared;
-    let Some(record) = place.record()? else { return Ok(None) };
+    let Some(pane) = place.pane()? else { return Ok(None) };
     if shared.is_waited_for(place.key) || place.exit()?.is_some() || place.ending()?.is_some() {
         return Ok(None);
     }
-    if unless_ended(&record)?.is_none() {
-        return Ok(Some(record));
+    if unless_ended(&pane)?.is_none() {
+        return Ok(Some(pane));
     }
-    begin(tmux, place, record.clone())?;
+    begin(tmux, place, pane.clone())?;
     // Whoever kept the output may have been killed; that of a living agent is kept again. tmux itself would notice only
     // when it has something to pass on.
     if !place.is_kept()
-        && let Err(err) = shared.control.ask(&keeping(&record.pane, &path_text(&place.dir)?)).await
+        && let Err(err) =
+            shared.control.ask(&keeping(&pane.id, &path_text(place.dir())?, shared.options.keep)).await
     {
         tracing::warn!(%err, session = %place.key.0, "the output of an agent is not kept");
     }
@@ -56,12 +57,12 @@ pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Record>, 
 }
 
 /// Has the exit of an agent that has ended written down, with its code if tmux can be made to tell.
-pub(super) async fn settle(shared: &Shared, place: &Place, record: &Record) {
+pub(super) async fn settle(shared: &Shared, place: &Place, pane: &Pane) {
     let settled = async {
         for patience in PATIENCE {
             // tmux may have missed the signal of its child; another makes it look.
-            server::signal(&record.server, Kill::CHILD);
-            match tokio::time::timeout(patience, written(shared, place, record)).await {
+            server::signal(&pane.server, Kill::CHILD);
+            match tokio::time::timeout(patience, written(shared, place, pane)).await {
                 Ok(written) => {
                     written?;
                     break;
@@ -71,7 +72,9 @@ pub(super) async fn settle(shared: &Shared, place: &Place, record: &Record) {
         }
         match place.exit()? {
             Some(_) => Ok(()),
-            None => place.keep_exit(Exit { code: code(shared, record).await }),
+            None => {
+                place.keep_exit(Exit { code: code(shared, pane).await, ..Exit::unseen(shared.clock.now()) })
+            }
         }
     };
     if let Err(err) = settled.await {
@@ -80,41 +83,30 @@ pub(super) async fn settle(shared: &Shared, place: &Place, record: &Record) {
 }
 
 /// Waits until the exit is written down, or nobody is left who could.
-async fn written(shared: &Shared, place: &Place, record: &Record) -> Result<(), RuntimeError> {
-    let deaf = |err: std::io::Error| failed("listen to", &place.dir, &err);
-    let mut listening = shared.ear.listen(&place.dir).map_err(deaf)?;
-    while place.exit()?.is_none() && (!place.is_closed() || server::lives(&record.server)?) {
+async fn written(shared: &Shared, place: &Place, pane: &Pane) -> Result<(), RuntimeError> {
+    let deaf = |err: std::io::Error| failed("listen to", place.dir(), &err);
+    let mut listening = shared.ear.listen(place.dir()).map_err(deaf)?;
+    while place.exit()?.is_none() && (!place.is_closed() || pane.server.lives()?) {
         listening.heard().await.map_err(deaf)?;
     }
     Ok(())
 }
 
 /// What tmux knows of the end.
-async fn code(shared: &Shared, record: &Record) -> Option<i32> {
-    let status = format!("display-message -p -t {} '#{{pane_dead_status}}'", record.pane);
+async fn code(shared: &Shared, pane: &Pane) -> Option<i32> {
+    let status = format!("display-message -p -t {} '#{{pane_dead_status}}'", pane.id);
     let reply = shared.control.ask(&[status]).await.ok()?;
-    (reply.server == record.server).then(|| reply.line().parse().ok()).flatten()
+    (reply.server == pane.server).then(|| reply.line().parse().ok()).flatten()
 }
 
 /// Has the end written down first and tells of it afterwards, so that whoever looks because of the report finds it.
-async fn ended(shared: &Arc<Shared>, place: &Place, record: &Record) {
-    settle(shared, place, record).await;
-    let code = place.exit().ok().flatten().and_then(|exit| exit.code);
+async fn ended(shared: &Arc<Shared>, place: &Place, pane: &Pane) {
+    settle(shared, place, pane).await;
+    let exit = place.exit().ok().flatten().unwrap_or_else(|| Exit::unseen(shared.clock.now()));
     shared.waited_for.lock().expect("nobody panics while counting").remove(&place.key);
-    let reporter = shared.reporter.read().expect("nobody panics while setting it").clone();
-    if let Some(reporter) = reporter {
-        let (session, attempt) = place.key;
-        let signal = Signal {
-            attempt,
-            source: Source::Process,
-            at: shared.clock.now(),
-            confidence: Confidence::High,
-            reading: Reading::Exited { code },
-        };
-        reporter.report(Report::Signal { session, signal }).await;
-    }
+    shared.reports.exited(place.key, exit.at, exit.code).await;
 }
 
-fn unless_ended(record: &Record) -> Result<Option<std::os::fd::OwnedFd>, RuntimeError> {
-    record.process.unless_ended().map_err(|err| failed("look at", "/proc".as_ref(), &err))
+fn unless_ended(pane: &Pane) -> Result<Option<std::os::fd::OwnedFd>, RuntimeError> {
+    pane.process.unless_ended().map_err(|err| no_procfs(&err))
 }

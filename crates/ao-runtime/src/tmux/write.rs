@@ -9,22 +9,22 @@ use std::path::{Path, PathBuf};
 use ao_ports::{RuntimeError, WriteOrder, WriteOutcome};
 
 use super::names::quoted;
-use super::place::failed;
 use super::runtime::Shared;
 use super::start::path_text;
+use crate::host::files::failed;
 
 /// Up to so many bytes go as keys. For each the command is parsed anew, which is slow for a long text.
 const KEYS: usize = 64;
 
 pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
-    let (place, record) = shared.known(&order.process)?;
-    let _turn = shared.turn(place.key).await;
+    let (place, pane) = shared.known(&order.process)?;
+    let _turn = shared.turns.take(place.key).await;
     let ended =
         || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process.0));
     if place.exit()?.is_some() || place.ending()?.is_some() {
         return Err(ended());
     }
-    let pane = &record.pane;
+    let (server, pane) = (&pane.server, &pane.id);
     // Noted in tmux with the pane, and so forgotten with it. One for each number: numbers need not come in order.
     let note = format!("@ao_wrote_{}", order.number);
     let state = [
@@ -32,7 +32,7 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
         "list-commands -F '#{command_list_usage}' paste-buffer".to_owned(),
     ];
     let state = shared.control.ask(&state).await?;
-    if state.server != record.server {
+    if state.server != *server {
         return Err(ended());
     }
     match state.line().split_once(' ') {
@@ -44,7 +44,7 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
     let mut commands = vec![format!("copy-mode -q -t {pane}")];
     let mut text = None;
     if order.bytes.len() > KEYS {
-        let file = TextFile::new(&place.dir, &order.bytes)?;
+        let file = TextFile::new(place.dir(), &order.bytes)?;
         let usage = state.blocks.get(1).and_then(|lines| lines.first()).map_or("", String::as_str);
         commands.extend(file.paste(pane, usage)?);
         text = Some(file);

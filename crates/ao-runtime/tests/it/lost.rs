@@ -23,6 +23,23 @@ async fn a_program_that_is_killed_is_reported_by_itself() {
     assert_eq!(bench.json("exit")["signal"], 9);
 }
 
+/// On a busy host a shim may be late to say how its program has ended.
+#[tokio::test]
+async fn a_look_waits_for_a_shim_that_is_late_to_say_what_became_of_its_program() {
+    let bench = Bench::new();
+    let process = bench.start("echo up; exec sleep 600").await;
+    bench.until(&process, |output| output == "up\n").await;
+    let (shim, program) = (bench.json("holder")["pid"].to_string(), bench.json("record")["pid"].to_string());
+    kill(&shim, Signal::STOP);
+    kill(&program, Signal::KILL);
+    gone(&program).await;
+    assert_eq!(bench.runtime.census().await.unwrap()[0].life, Life::Unknown, "neither alive nor dead");
+    let (life, ()) = tokio::join!(bench.runtime.look(&process), async { kill(&shim, Signal::CONT) });
+    assert_eq!(life, Life::Gone { code: None });
+    assert_eq!(bench.json("exit")["signal"], 9);
+    bench.runtime.end(&bench.end_order()).await.unwrap();
+}
+
 /// The next daemon reads on where the last one stopped, and a write that is repeated is not made again.
 ///
 /// acceptance: L1, M6

@@ -5,9 +5,8 @@ use std::time::{Duration, Instant};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use super::holder::Holder;
-use crate::host::members;
 use crate::host::procfs::{self, Stat};
-use crate::process::place;
+use crate::host::{self, members};
 use crate::process::protocol::Say;
 
 /// How long to wait between two rounds of killing. A child's end wakes us before that.
@@ -40,7 +39,7 @@ impl Holder {
         let Some(ending) = &mut self.ending else { return };
         let say = if self.is_childless {
             // A start that comes late finds it, whatever becomes of those who asked.
-            match self.place.keep_ending(place::Ending::Done) {
+            match self.place.keep_ending(host::Ending::Done) {
                 Ok(()) => Say::Done,
                 Err(err) => Say::Failed { why: err.to_string() },
             }

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::os::fd::OwnedFd;
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use ao_core::Timestamp;
 use rustix::io::Errno;
@@ -16,10 +16,10 @@ use super::peer::{Peer, Role};
 use super::program::Program;
 use super::terminal::{Size, Terminal};
 use super::viewer::{self, Show};
-use crate::host::Record;
-use crate::process::place::{Exit, Place};
-use crate::process::protocol::{self, Say};
-use crate::process::segments::Writer;
+use crate::host::{Exit, Place, Record, files};
+use crate::kept::Writer;
+use crate::process::place::SOCKET;
+use crate::process::protocol::Say;
 
 /// How much is read before anything else gets its turn.
 const TURN: usize = 256 * 1024;
@@ -125,7 +125,7 @@ impl Holder {
             self.show();
         }
         self.place.keep_left().map_err(io::Error::other)?;
-        let (_dir, path) = protocol::socket(self.place.dir())?;
+        let (_dir, path) = files::socket(self.place.dir(), SOCKET)?;
         std::fs::remove_file(path)
     }
 
@@ -147,9 +147,7 @@ impl Holder {
         loop {
             match wait(WaitOptions::NOHANG) {
                 Ok(Some((pid, status))) if pid.as_raw_nonzero().get() == self.record.pid => {
-                    let exit =
-                        Exit { code: status.exit_status(), signal: status.terminating_signal(), at: now() };
-                    self.exited(exit);
+                    self.exited(Exit::now(status.exit_status(), status.terminating_signal()));
                 }
                 Ok(Some(_)) | Err(Errno::INTR) => {}
                 Ok(None) => break,
@@ -240,9 +238,4 @@ impl Holder {
             peer.say(say, &[]);
         }
     }
-}
-
-pub(super) fn now() -> Timestamp {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }

@@ -32,9 +32,8 @@ use serde::{Deserialize, Serialize};
 
 use self::holder::Holder;
 use self::program::{Program, StartError};
-use super::place::Place;
-use super::segments::Keep;
-use crate::host::{Record, procfs};
+use crate::host::{Place, Record};
+use crate::kept::Keep;
 
 /// What a shim is to hold. It comes on stdin, as it has secrets in it: arguments can be seen by everybody, and files stay.
 #[derive(Serialize, Deserialize)]
@@ -120,7 +119,7 @@ fn prepare() -> io::Result<Result<Holder, Answer>> {
     }
     // Orphans come to us instead of going to the host's first process, so that none is lost.
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
-    let me = record_of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec)?;
+    let me = Record::of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec.program)?;
     place.keep_holder(&me).map_err(io::Error::other)?;
     let listener = wait::listen(place.dir())?;
     let program = match Program::start(&spec, &place) {
@@ -135,16 +134,9 @@ fn prepare() -> io::Result<Result<Holder, Answer>> {
             };
         }
     };
-    let record = record_of(program.pid(), &spec.name, &spec)?;
+    let record = Record::of(program.pid(), &spec.name, &spec.program)?;
     place.keep_record(&record).map_err(io::Error::other)?;
     Ok(Ok(Holder::new(place, record, program, listener, &spec, lock)?))
-}
-
-fn record_of(pid: i32, name: &str, spec: &Spec) -> io::Result<Record> {
-    let seen =
-        procfs::stat(pid)?.ok_or_else(|| io::Error::other("a process that was started cannot be seen"))?;
-    let (name, program) = (name.to_owned(), spec.program.clone());
-    Ok(Record { pid, start: seen.start, boot: procfs::boot()?, name, program })
 }
 
 fn reply(answer: &Answer) -> ExitCode {

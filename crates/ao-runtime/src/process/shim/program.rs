@@ -16,7 +16,7 @@ use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 
 use super::terminal::Size;
 use super::{EXEC, Spec};
-use crate::process::place::Place;
+use crate::host::Place;
 
 /// How much of what a program on pipes complains about is kept: this, and then as much again.
 const ERRORS: u64 = 512 * 1024;

@@ -4,7 +4,7 @@ use rustix::io::Errno;
 
 use super::holder::Holder;
 use super::terminal::Size;
-use crate::process::segments::Keyframe;
+use crate::kept::Keyframe;
 
 impl Holder {
     /// Reads what the program has put out, at most so much.
@@ -78,7 +78,7 @@ impl Holder {
                 let size = terminal.size();
                 Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() }
             }
-            None => Keyframe { size: (0, 0), bytes: Vec::new() },
+            None => Keyframe::default(),
         };
         let _ = self.kept.cut(&keyframe);
     }

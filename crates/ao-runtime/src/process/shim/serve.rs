@@ -2,12 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use super::holder::{Holder, now};
+use super::holder::Holder;
 use super::input::Taken;
 use super::peer::{Peer, Role};
 use super::terminal::Size;
 use super::typing;
 use super::viewer::{self, Show};
+use crate::host::place::now;
 use crate::process::protocol::{Ask, Say};
 
 pub(super) const ENDED: &str = "the program has ended and reads nothing any more";

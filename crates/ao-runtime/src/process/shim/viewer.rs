@@ -5,9 +5,9 @@
 
 use super::peer::{Peer, Role};
 use super::terminal::Terminal;
-use crate::process::place::Exit;
+use crate::host::Exit;
+use crate::kept::{Keyframe, Writer};
 use crate::process::protocol::Say;
-use crate::process::segments::{Keyframe, Writer};
 
 /// How far a viewer may be behind.
 const LAG: u64 = 4 << 20;
@@ -44,7 +44,7 @@ impl Show<'_> {
                 let size = terminal.size();
                 (at, Keyframe { size: (size.0, size.1), bytes: terminal.keyframe() })
             }
-            None => (self.kept.offset(), Keyframe { size: (0, 0), bytes: Vec::new() }),
+            None => (self.kept.offset(), Keyframe::default()),
         }
     }
 }

@@ -14,7 +14,8 @@ use rustix::io::Errno;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM};
 
 use super::holder::Holder;
-use crate::process::protocol;
+use crate::host::files;
+use crate::process::place::SOCKET;
 
 /// What has happened.
 pub(super) struct Ready {
@@ -37,7 +38,7 @@ pub(super) fn stand_signals() -> io::Result<()> {
 
 /// Opens the socket, for nobody but our own user.
 pub(super) fn listen(dir: &Path) -> io::Result<UnixListener> {
-    let (_dir, path) = protocol::socket(dir)?;
+    let (_dir, path) = files::socket(dir, SOCKET)?;
     match std::fs::remove_file(&path) {
         Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
         _ => {}

@@ -1,23 +1,25 @@
 //! Keeping the control client up, and passing commands through it.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
 use ao_ports::RuntimeError;
 use rustix::process::{Signal, pidfd_send_signal};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, Split};
-use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
+use super::super::names::quoted;
 use super::super::server::{self, Server, Standing};
-use super::lines::{Heard, Lines, News};
+use super::client::{Client, Opening};
+use super::lines::News;
 use crate::host::{Record, members, procfs, wait};
 
 /// How long tmux may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait before the client is started again; doubles each time that it does not come up.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(5));
+
+/// What a server says that was asked to end and does not.
+pub(super) const STAYS: &str = "stays";
 
 /// How often earlier clients are looked for. tmux needs a moment to notice that one has gone.
 const ROUNDS: usize = 50;
@@ -50,13 +52,23 @@ pub(in super::super) struct Control {
 }
 
 #[derive(Debug)]
-struct Request {
-    command: String,
+pub(super) struct Request {
+    pub(super) command: String,
     /// How many commands it is, as each is answered.
-    count: usize,
-    /// Whether a server is to be started for it.
-    starts: bool,
-    reply: oneshot::Sender<Result<Reply, ControlError>>,
+    pub(super) count: usize,
+    pub(super) kind: Kind,
+    pub(super) reply: oneshot::Sender<Result<Reply, ControlError>>,
+}
+
+/// What a request means for the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Asks,
+    /// A server is to be started for it, if there is none.
+    Starts,
+    /// The server may end by it. Nothing is asked of it meanwhile: what comes next is for it or for its successor, and
+    /// never for one that is about to go.
+    Ends,
 }
 
 /// The lines of each command, and the server that has answered.
@@ -84,18 +96,30 @@ impl Control {
 
     /// Has commands done by the server that is there: all of them in one line, so that they arrive together or not at all.
     pub(in super::super) async fn ask(&self, commands: &[String]) -> Result<Reply, ControlError> {
-        self.send(commands, false).await
+        self.send(commands.join(" ; "), commands.len(), Kind::Asks).await
     }
 
     /// The same, and starts a server if there is none.
     pub(in super::super) async fn ask_starting(&self, commands: &[String]) -> Result<Reply, ControlError> {
-        self.send(commands, true).await
+        self.send(commands.join(" ; "), commands.len(), Kind::Starts).await
     }
 
-    async fn send(&self, commands: &[String], starts: bool) -> Result<Reply, ControlError> {
+    /// Ends the server, unless there is something in it by a format of tmux's. Returns when it is gone, or stays.
+    ///
+    /// The server looks and ends in one breath, so what was started in it before is seen. What is to be started after that
+    /// waits, and finds it gone.
+    pub(in super::super) async fn end_unless(&self, something: &str) -> Result<(), ControlError> {
+        let command = format!("if-shell -F {} 'display-message -p {STAYS}' kill-server", quoted(something));
+        // The condition is answered, and then what it leads to.
+        match self.send(command, 2, Kind::Ends).await {
+            Ok(_) | Err(ControlError::Gone) => Ok(()),
+            Err(err) => Err(err),
+        }
+    }
+
+    async fn send(&self, command: String, count: usize, kind: Kind) -> Result<Reply, ControlError> {
         let (reply, answer) = oneshot::channel();
-        let command = commands.join(" ; ");
-        let request = Request { command, count: commands.len(), starts, reply };
+        let request = Request { command, count, kind, reply };
         let unreachable = || ControlError::Unreachable("its control client is not run any more".into());
         let asked = async {
             self.requests.send(request).await.map_err(|_| unreachable())?;
@@ -117,10 +141,10 @@ async fn keep_up(server: Server, mut requests: mpsc::Receiver<Request>, news: mp
                 None => return,
             },
         };
-        match connect(&server, first.as_ref().is_some_and(|request| request.starts)).await {
+        match connect(&server, first.as_ref().is_some_and(|request| request.kind == Kind::Starts)).await {
             Ok(client) => {
                 pause = BACKOFF.0;
-                let why = client.serve(first, &mut requests, &news).await;
+                let why = client.serve(&server.socket, first, &mut requests, &news).await;
                 tracing::debug!(%why, "the control client has ended");
             }
             Err(err) => {
@@ -168,18 +192,14 @@ async fn connect(server: &Server, starts: bool) -> Result<Client, ControlError> 
             )));
         }
     }
-    let mut child = server.control(starts).spawn().map_err(|err| unreachable(err.to_string()))?;
-    let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
-        return Err(unreachable("its client has no pipes".into()));
-    };
-    let mut opening =
-        Opening { child, stdin, lines: BufReader::new(stdout).split(b'\n'), parser: Lines::default() };
+    let child = server.control(starts).spawn().map_err(|err| unreachable(err.to_string()))?;
+    let mut opening = Opening::of(child).ok_or_else(|| unreachable("its client has no pipes".into()))?;
     let pid = match tokio::time::timeout(PATIENCE, opening.server_pid()).await {
         Ok(pid) => pid,
         Err(_) => Err("it does not answer".into()),
     };
     match pid.and_then(|pid| server.keep(pid).map_err(|err| err.to_string())) {
-        Ok(server) => Ok(Client { opening, pending: VecDeque::new(), server }),
+        Ok(server) => Ok(Client::new(opening, server)),
         Err(why) => Err(unreachable(opening.last_words(why).await)),
     }
 }
@@ -203,134 +223,4 @@ async fn quiet(server: &Server) -> Result<(), String> {
         }
     }
     Err("an earlier control client does not go".into())
-}
-
-/// A client that has been started.
-struct Opening {
-    child: Child,
-    stdin: ChildStdin,
-    lines: Split<BufReader<ChildStdout>>,
-    parser: Lines,
-}
-
-struct Client {
-    opening: Opening,
-    pending: VecDeque<Pending>,
-    /// Which server it is a client of.
-    server: Record,
-}
-
-struct Pending {
-    request: Request,
-    blocks: Vec<Vec<String>>,
-}
-
-impl Client {
-    /// Serves until the client ends, and says why it did.
-    async fn serve(
-        mut self,
-        first: Option<Request>,
-        requests: &mut mpsc::Receiver<Request>,
-        news: &mpsc::UnboundedSender<News>,
-    ) -> String {
-        // Somebody may have come while nobody listened.
-        let _ = news.send(News::Clients);
-        let why = match first {
-            Some(request) => self.send(request).await,
-            None => Ok(()),
-        };
-        let mut why = why.err();
-        while why.is_none() {
-            why = tokio::select! {
-                line = self.opening.lines.next_segment() => self.hear(line, news).err(),
-                request = requests.recv() => match request {
-                    Some(request) => self.send(request).await.err(),
-                    None => return "nobody needs it any more".into(),
-                },
-            };
-        }
-        let why = self.opening.last_words(why.unwrap_or_default()).await;
-        for pending in self.pending.drain(..) {
-            let _ = pending.request.reply.send(Err(ControlError::Unreachable(why.clone())));
-        }
-        why
-    }
-
-    async fn send(&mut self, request: Request) -> Result<(), String> {
-        let line = format!("{}\n", request.command);
-        self.pending.push_back(Pending { request, blocks: Vec::new() });
-        self.opening.stdin.write_all(line.as_bytes()).await.map_err(|err| err.to_string())
-    }
-
-    fn hear(
-        &mut self,
-        line: std::io::Result<Option<Vec<u8>>>,
-        news: &mpsc::UnboundedSender<News>,
-    ) -> Result<(), String> {
-        let line = line.map_err(|err| err.to_string())?.ok_or("it has ended")?;
-        match self.opening.parser.take(&line).map_err(|err| err.to_string())? {
-            Some(Heard::Answer(answer)) => self.answered(answer),
-            Some(Heard::News(News::Exit(why))) => Err(format!("it was told to end: {why}")),
-            Some(Heard::News(told)) => {
-                // Nobody may want to know.
-                let _ = news.send(told);
-                Ok(())
-            }
-            None => Ok(()),
-        }
-    }
-
-    fn answered(&mut self, answer: Result<Vec<String>, String>) -> Result<(), String> {
-        let Some(mut pending) = self.pending.pop_front() else {
-            return Err("it answers what nobody asked".into());
-        };
-        let result = match answer {
-            Ok(block) => {
-                pending.blocks.push(block);
-                if pending.blocks.len() < pending.request.count {
-                    self.pending.push_front(pending);
-                    return Ok(());
-                }
-                Ok(Reply { blocks: pending.blocks, server: self.server.clone() })
-            }
-            // The commands behind the one that was refused are not done, and not answered.
-            Err(why) => {
-                let mut command = pending.request.command;
-                command.truncate(command.char_indices().nth(200).map_or(command.len(), |(index, _)| index));
-                Err(ControlError::Refused { command, why })
-            }
-        };
-        // Who asked may have gone.
-        let _ = pending.request.reply.send(result);
-        Ok(())
-    }
-}
-
-impl Opening {
-    /// Asks, before anything else is heard, which process the server is.
-    async fn server_pid(&mut self) -> Result<i32, String> {
-        let ask = b"display-message -p '#{pid}'\n";
-        self.stdin.write_all(ask).await.map_err(|err| err.to_string())?;
-        loop {
-            let line =
-                self.lines.next_segment().await.map_err(|err| err.to_string())?.ok_or("it has ended")?;
-            match self.parser.take(&line).map_err(|err| err.to_string())? {
-                Some(Heard::Answer(answer)) => {
-                    let pid = answer?.first().and_then(|line| line.parse().ok());
-                    return pid.ok_or_else(|| "its server has no pid".to_owned());
-                }
-                Some(Heard::News(News::Exit(why))) => return Err(why),
-                _ => {}
-            }
-        }
-    }
-
-    /// What the client itself has said on its way out, if anything.
-    async fn last_words(&mut self, why: String) -> String {
-        let mut said = String::new();
-        if let Some(mut stderr) = self.child.stderr.take() {
-            let _ = tokio::time::timeout(Duration::from_millis(200), stderr.read_to_string(&mut said)).await;
-        }
-        if said.trim().is_empty() { why } else { said.trim().to_owned() }
-    }
 }

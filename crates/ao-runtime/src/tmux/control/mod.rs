@@ -1,5 +1,6 @@
 //! The one control client: commands go in, answers come back in order, and news comes in between.
 
+mod client;
 mod lines;
 mod link;
 

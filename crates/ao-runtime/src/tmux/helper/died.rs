@@ -7,13 +7,14 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
-use super::super::place::{self, Exit};
+use super::super::place;
 use super::{FINISH, HelperError, failed};
+use crate::host::Exit;
 
 /// Tells whoever keeps the output, so that the exit is written down after the last of it. `status` is empty for an end by
 /// a signal.
 pub(super) fn died(place: &Path, status: Option<&str>) -> Result<(), HelperError> {
-    let exit = Exit { code: status.and_then(|status| status.parse().ok()) };
+    let exit = Exit::now(status.and_then(|status| status.parse().ok()), None);
     let json = serde_json::to_vec(&exit).map_err(|err| failed("the exit cannot be said", &err))?;
     // Fails if nobody has the other end open: then there is nobody to wait for.
     let log =

@@ -1,7 +1,6 @@
 //! Becoming the agent.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -12,8 +11,9 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-use super::super::place::{self, socket_in};
+use super::super::place::{self, SOCKET};
 use super::{GREETING_LAUNCH, HelperError, failed};
+use crate::host::files;
 
 /// What is to be run. Comes over a socket, as some of the environment is secret.
 #[derive(Serialize, Deserialize)]
@@ -34,9 +34,10 @@ pub(in super::super) enum Refused {
 }
 
 pub(super) fn launch(place: &Path) -> Result<(), HelperError> {
-    let folder = File::open(place).map_err(|err| failed("the agent's place cannot be opened", &err))?;
+    let (_folder, socket) =
+        files::socket(place, SOCKET).map_err(|err| failed("the agent's place cannot be opened", &err))?;
     // Closed by the exec: that the daemon reads an end without a word means that it has succeeded.
-    let mut daemon = UnixStream::connect(socket_in(&folder))
+    let mut daemon = UnixStream::connect(socket)
         .map_err(|err| failed("the daemon has gone; the agent was not started", &err))?;
     let mut json = Vec::new();
     daemon

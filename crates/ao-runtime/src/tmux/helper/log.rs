@@ -10,9 +10,11 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::io::Errno;
 
-use super::super::place::{self, Exit, socket_in};
-use super::super::segments::Writer;
+use super::super::place::{self, SOCKET};
 use super::{HelperError, Modes, failed};
+use crate::host::place::OUTPUT;
+use crate::host::{Exit, files};
+use crate::kept::{Keep, Writer};
 
 /// The pipe by which it is told that the agent has ended.
 pub(in super::super) const FINISH: &str = "finish";
@@ -21,14 +23,14 @@ pub(in super::super) const GREETING_LOG: &[u8] = b"o";
 pub(in super::super) const GREETING_LAUNCH: &[u8] = b"l";
 
 /// Reads until the agent has ended and nothing is left, or until tmux is gone.
-pub(super) fn log(place: &Path) -> Result<(), HelperError> {
+pub(super) fn log(place: &Path, keep: Keep) -> Result<(), HelperError> {
     let io = |what: &'static str| move |err: std::io::Error| failed(what, &err);
     let mut finish = finish_pipe(place).map_err(io("the pipe for the end cannot be opened"))?;
-    let mut writer = Writer::open(place).map_err(io("the output cannot be kept"))?;
+    let mut writer = Writer::resume(place.join(OUTPUT), keep).map_err(io("the output cannot be kept"))?;
     let mut modes = Modes::read(place);
     // A daemon that starts the agent waits for this; any other does not.
-    if let Ok(folder) = File::open(place)
-        && let Ok(mut daemon) = UnixStream::connect(socket_in(&folder))
+    if let Ok((_folder, socket)) = files::socket(place, SOCKET)
+        && let Ok(mut daemon) = UnixStream::connect(socket)
     {
         let _ = daemon.write_all(GREETING_LOG);
     }
@@ -49,11 +51,12 @@ pub(super) fn log(place: &Path) -> Result<(), HelperError> {
             if modes.take(&space[..count]) {
                 modes.keep(place).map_err(io("the modes of the terminal cannot be written down"))?;
             }
-            writer.append(&space[..count]).map_err(io("the output cannot be kept"))?;
+            // A full disk must not stop the agent. What is lost to readers is seen by its offset.
+            let _ = writer.append_plain(&space[..count]);
         } else if finished {
             let mut json = [0; 512];
             let count = finish.read(&mut json).map_err(io("the end cannot be read"))?;
-            let exit: Exit = serde_json::from_slice(&json[..count]).unwrap_or(Exit { code: None });
+            let exit: Exit = serde_json::from_slice(&json[..count]).unwrap_or(Exit::now(None, None));
             return place::write_exit(place, exit).map_err(io("the exit cannot be written down"));
         }
     }

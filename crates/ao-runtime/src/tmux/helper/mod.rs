@@ -3,7 +3,7 @@
 //! | command | run by | does |
 //! |---|---|---|
 //! | `launch <place>` | the pane | fetches from the daemon what to run, and becomes it |
-//! | `log <place>` | `pipe-pane` | keeps what the pane puts out |
+//! | `log <place> <segment> <total>` | `pipe-pane` | keeps what the pane puts out |
 //! | `died <place> <status> <signal>` | the hook `pane-died` | has the exit written down |
 
 mod died;
@@ -21,13 +21,15 @@ pub(super) use launch::{Launch, Refused};
 pub(super) use log::{FINISH, GREETING_LAUNCH, GREETING_LOG};
 pub(super) use modes::Modes;
 
+use crate::kept::Keep;
+
 /// Runs one of the helper's commands. What they are is between the helper and its runtime.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let text = |index: usize| args.get(index).and_then(|arg| arg.to_str());
     let done = match (text(0), args.get(1).map(Path::new)) {
         (Some("launch"), Some(place)) => launch::launch(place),
-        (Some("log"), Some(place)) => log::log(place),
+        (Some("log"), Some(place)) => log::log(place, keep(text(2), text(3))),
         (Some("died"), Some(place)) => died::died(place, text(2)),
         _ => Err(failed("this is for the tmux runtime of ao, not for people", &"")),
     };
@@ -39,6 +41,13 @@ pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
             ExitCode::from(125)
         }
     }
+}
+
+/// How much is kept, as the daemon has said it.
+fn keep(segment: Option<&str>, total: Option<&str>) -> Keep {
+    let usual = Keep::default();
+    let number = |text: Option<&str>| text.and_then(|text| text.parse().ok());
+    Keep { segment: number(segment).unwrap_or(usual.segment), total: number(total).unwrap_or(usual.total) }
 }
 
 /// What a helper says on its way out.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::super::place;
+use crate::host::files;
 
 const FILE: &str = "modes";
 /// A sequence longer than this is none that we know.
@@ -30,11 +30,11 @@ enum At {
 
 impl Modes {
     pub(in super::super) fn read(place: &Path) -> Modes {
-        place::read(&place.join(FILE)).ok().flatten().unwrap_or_default()
+        files::read(&place.join(FILE)).ok().flatten().unwrap_or_default()
     }
 
     pub(super) fn keep(&self, place: &Path) -> io::Result<()> {
-        place::write(&place.join(FILE), self)
+        files::write(&place.join(FILE), self)
     }
 
     /// Goes through output, in pieces of any size. Returns whether a mode has changed.

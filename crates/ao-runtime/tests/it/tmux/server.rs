@@ -1,6 +1,7 @@
 //! What becomes of agents when the server, its socket or a helper goes.
 
 use std::fs;
+use std::process::{Command, Stdio};
 
 use ao_core::Attempt;
 use ao_core::input::Life;
@@ -127,10 +128,10 @@ async fn output_is_kept_again_after_its_keeper_was_killed() {
     let process = story.start("echo up; while read line; do echo \"<$line>\"; done").await;
     story.until_output(&process, "up").await;
     let place = story.bench().state().join("agents").join(story.session(0).to_string()).join("1");
-    let line = format!("log\0{}\0", place.display());
+    let line = format!("\0log\0{}\0", place.display());
     let keeper = fs::read_dir("/proc").unwrap().flatten().find_map(|entry| {
         let command = fs::read(entry.path().join("cmdline")).ok()?;
-        String::from_utf8_lossy(&command).ends_with(&line).then(|| entry.file_name().into_string().unwrap())
+        String::from_utf8_lossy(&command).contains(&line).then(|| entry.file_name().into_string().unwrap())
     });
     let keeper = keeper.expect("somebody keeps it");
     kill(&keeper, Signal::KILL);
@@ -162,4 +163,72 @@ async fn a_start_that_was_cut_off_is_made_again() {
         assert!(before.lines().all(|one| !lives(pid(one))), "there are never two");
     }
     story.end().await;
+}
+
+/// Nothing is left behind when there is nothing left to run, and whoever is attached sees it end.
+#[tokio::test]
+async fn the_server_ends_with_its_last_agent_and_comes_again_with_the_next() {
+    let story = Story::begin(Terminal::new()).await;
+    let first = start(&story, 0).await;
+    let second = start(&story, 1).await;
+    let server = || story.bench().ask(&["display-message", "-p", "#{pid}"]);
+    let before = pid(&server());
+    story.bench().ask(&["new-session", "-d", "-s", "somebody", "sleep 600"]);
+    let mut person = Command::new("tmux")
+        .arg("-S")
+        .arg(story.bench().state().join("socket"))
+        .args(["-C", "attach-session", "-t", "=somebody"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .unwrap();
+
+    story.runtime().end(&first).await.unwrap();
+    assert!(lives(before), "there is another agent");
+    story.runtime().end(&second).await.unwrap();
+    assert!(!lives(before), "what nobody of ours needs is not left behind");
+    assert!(!story.bench().state().join("socket").exists());
+    until("the person's client to end", async || person.try_wait().unwrap()).await;
+
+    assert_eq!(story.runtime().census().await.unwrap(), []);
+    let third = start(&story, 2).await;
+    assert!(lives(pid(&server())));
+    story.runtime().end(&third).await.unwrap();
+}
+
+/// A daemon that was cut off between the end of its last agent and that of the server has left the server.
+#[tokio::test]
+async fn the_next_daemon_ends_a_server_that_nobody_needs() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let agent = start(&story, 0).await;
+    let server = pid(&story.bench().ask(&["display-message", "-p", "#{pid}"]));
+    story.daemon_ends();
+    let ended = story.bench().state().join(format!("agents/{}/1/ended", agent.session));
+    fs::write(ended, r#""done""#).unwrap();
+    story.bench().ask(&["kill-session", "-t", "$1"]);
+    story.daemon_starts().await;
+    assert!(!lives(server));
+}
+
+/// A start that comes just when the server is about to end has one to be started in, the old or a new one.
+#[tokio::test]
+async fn a_start_beside_the_end_of_the_last_agent_is_not_lost() {
+    let story = Story::begin(Terminal::new()).await;
+    let mut last = start(&story, 0).await;
+    for number in 1..12 {
+        let (ended, next) = tokio::join!(story.runtime().end(&last), start(&story, number));
+        ended.unwrap();
+        last = next;
+    }
+    story.runtime().end(&last).await.unwrap();
+    assert_eq!(story.bench().ask(&["list-sessions"]), "");
+}
+
+/// Starts an agent in a session of its own, and returns how it is ended.
+async fn start(story: &Story<Terminal>, number: u64) -> EndOrder {
+    let mut spec = story.spec("echo up; sleep 600");
+    spec.session = story.session(number);
+    let process = story.runtime().start(&spec).await.unwrap();
+    story.until_output(&process, "up").await;
+    EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) }
 }

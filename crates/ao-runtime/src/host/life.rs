@@ -1,0 +1,90 @@
+//! Whether something lives, and whether it does something.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use ao_core::input::{Counted, Life};
+use ao_ports::RuntimeError;
+
+use super::Key;
+
+/// The kernel counts processor time in hundredths of a second.
+const TICK: Duration = Duration::from_millis(10);
+/// Below this share of one processor an agent waits: event loops wake up now and then.
+const BUSY: f64 = 0.03;
+/// How long to wait for a second reading, if there is none from an earlier look.
+const GLANCE: Duration = Duration::from_millis(100);
+
+/// What each had used of the processor when it was last looked at.
+#[derive(Default)]
+pub(crate) struct Samples {
+    last: Mutex<HashMap<Key, (Instant, u64)>>,
+}
+
+impl Samples {
+    /// Compares with the last reading and keeps this one.
+    pub(crate) fn is_busy(&self, key: Key, used: u64) -> bool {
+        let now = Instant::now();
+        let last = self.last.lock().expect("nobody panics while counting").insert(key, (now, used));
+        let Some((then, before)) = last else { return false };
+        let worked = TICK * u32::try_from(used.saturating_sub(before)).unwrap_or(u32::MAX);
+        worked.as_secs_f64() >= now.duration_since(then).as_secs_f64() * BUSY && !worked.is_zero()
+    }
+
+    pub(crate) fn forget(&self, key: Key) {
+        self.last.lock().expect("nobody panics while counting").remove(&key);
+    }
+
+    fn has(&self, key: Key) -> bool {
+        self.last.lock().expect("nobody panics while counting").contains_key(&key)
+    }
+
+    /// Looks at one, and once more if whether it is busy cannot be told from one reading.
+    pub(crate) async fn look<F: Future<Output = Life>>(&self, key: Key, look: impl Fn() -> F) -> Life {
+        // Asked first: the look itself leaves a reading.
+        let is_new = !self.has(key);
+        match look().await {
+            Life::Alive { .. } if is_new => {
+                tokio::time::sleep(GLANCE).await;
+                look().await
+            }
+            life => life,
+        }
+    }
+}
+
+/// A judgement for the census. What could not be judged is neither alive nor dead.
+pub(crate) fn counted(key: Key, judged: Result<Life, RuntimeError>) -> Counted {
+    let (session, attempt) = key;
+    let life = judged.unwrap_or_else(|err| {
+        tracing::warn!(%err, %session, %attempt, "cannot tell whether an agent lives");
+        Life::Unknown
+    });
+    Counted { session, attempt, life }
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::{Attempt, SessionId};
+
+    use super::*;
+
+    const KEY: Key = (SessionId(1), Attempt(1));
+
+    #[tokio::test(start_paused = true)]
+    async fn the_first_look_takes_two_readings_and_the_next_one() {
+        let samples = Samples::default();
+        let looks = std::cell::Cell::new(0);
+        let look = || {
+            looks.set(looks.get() + 1);
+            std::future::ready(Life::Alive { busy: samples.is_busy(KEY, 1000 * looks.get()) })
+        };
+        assert_eq!(samples.look(KEY, look).await, Life::Alive { busy: true });
+        assert_eq!(looks.get(), 2);
+        assert_eq!(samples.look(KEY, look).await, Life::Alive { busy: true });
+        assert_eq!(looks.get(), 3);
+        samples.forget(KEY);
+        assert!(!samples.is_busy(KEY, 9000), "there is nothing to compare with");
+    }
+}

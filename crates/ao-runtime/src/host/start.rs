@@ -1,0 +1,54 @@
+//! What every start is in need of: an environment, free ports, and a word for what has been ended.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
+
+use ao_ports::{RuntimeError, StartSpec, environment};
+
+/// The environment that is wanted, with its secrets.
+pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
+    let wanted = environment::Wanted {
+        session: spec.session,
+        attempt: spec.attempt,
+        pass: &spec.command.pass,
+        set: &spec.command.env,
+        secrets: &spec.command.secrets,
+    };
+    environment::compose(wanted, std::env::vars_os())
+}
+
+/// Tries each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs rights we do
+/// not have, says nothing about others.
+pub(crate) fn ports_are_free(ports: &[u16]) -> Result<(), RuntimeError> {
+    let addresses: [IpAddr; 4] = [
+        Ipv4Addr::LOCALHOST.into(),
+        Ipv6Addr::LOCALHOST.into(),
+        Ipv4Addr::UNSPECIFIED.into(),
+        Ipv6Addr::UNSPECIFIED.into(),
+    ];
+    for port in ports {
+        for address in addresses {
+            match TcpListener::bind((address, *port)) {
+                Err(err) if err.kind() == ErrorKind::AddrInUse => {
+                    return Err(RuntimeError::PortTaken { port: *port });
+                }
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why nothing was started.
+pub(crate) fn ended(spec: &StartSpec) -> RuntimeError {
+    RuntimeError::Failed(format!(
+        "attempt {} of {} has been ended and is not started again",
+        spec.attempt, spec.session
+    ))
+}
+
+/// Why nothing was started.
+pub(crate) fn no_folder(spec: &StartSpec) -> RuntimeError {
+    RuntimeError::Failed(format!("the folder `{}` is not there", spec.path))
+}
