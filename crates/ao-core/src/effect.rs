@@ -80,6 +80,8 @@ pub enum Effect {
         tries: u32,
         process: Option<ProcessRef>,
         runtime: String,
+        /// Where its set-up may have left something running, if the session itself ends.
+        place: Option<Place>,
     },
     /// Ends a process that should not be: one of an attempt that was replaced, or of a session that has ended.
     EndStray {
@@ -99,6 +101,7 @@ pub enum Effect {
         branch: String,
         /// Commands that are run in it before it goes.
         teardown: Vec<String>,
+        environment: Environment,
         timeout: Duration,
     },
     Notify {

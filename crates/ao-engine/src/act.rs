@@ -183,13 +183,17 @@ async fn perform(
             inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
             Ok(inputs)
         }
-        Effect::End { session, attempt, process, runtime, .. } => {
+        Effect::End { session, attempt, process, runtime, place, .. } => {
             slots
                 .runtime(&runtime)
                 .map_err(text)?
                 .end(&EndOrder { session, attempt, process })
                 .await
                 .map_err(text)?;
+            if let Some(Place { kind, tree: Some(tree), .. }) = place {
+                let workspace = slots.workspace(&kind).map_err(text)?;
+                workspace.end_programs(session, &tree.path).await.map_err(text)?;
+            }
             Ok(tell(session, SessionInput::ProcessEnded { attempt }))
         }
         Effect::EndStray { session, attempt, runtime } => {
@@ -206,9 +210,11 @@ async fn perform(
             tree,
             branch,
             teardown,
+            environment,
             timeout,
         } => {
-            let order = RemoveOrder { session, project, repository, tree, branch, teardown, timeout };
+            let order =
+                RemoveOrder { session, project, repository, tree, branch, teardown, environment, timeout };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,
@@ -274,8 +280,16 @@ async fn astray(
 ) -> Option<String> {
     let Place { project, repository, kind, tree, branch } = place;
     let path = tree.as_ref()?.path.clone();
-    let order =
-        RemoveOrder { session, project, repository, tree, branch, teardown: vec![], timeout: Duration::ZERO };
+    let order = RemoveOrder {
+        session,
+        project,
+        repository,
+        tree,
+        branch,
+        teardown: vec![],
+        environment: Environment::default(),
+        timeout: Duration::ZERO,
+    };
     let mut wrong = slots.workspace(&kind).ok()?.whereabouts(&order).await.wrong;
     if let Some(process) = process
         && let Some(folder) = slots.runtime(runtime).ok()?.folder(process).await

@@ -63,10 +63,10 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. }
-            | Effect::SetUp { .. }
-            | Effect::RemoveWorkspace { .. }
-            | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            // The adapter keeps the project's own limit, and says what came of it; this is for an adapter that hangs.
+            Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
+            Effect::RemoveWorkspace { timeout, .. } => self.script_timeout + *timeout,
             Effect::Follow { .. } => Duration::MAX,
             Effect::Look { .. } | Effect::Census { .. } | Effect::Notify { .. } => self.look_timeout,
             Effect::Launch { .. }

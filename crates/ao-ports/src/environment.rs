@@ -13,6 +13,9 @@ use crate::runtime::RuntimeError;
 /// By these two, whatever a program starts is known to belong to its session.
 pub const SESSION: &str = "AO_SESSION";
 pub const ATTEMPT: &str = "AO_ATTEMPT";
+/// What a set-up command has in its environment besides, and an agent never: its programs belong to the session, and not to
+/// one attempt.
+pub const SETUP: &str = "AO_SETUP";
 
 const ALLOWED: [&str; 22] = [
     "PATH",

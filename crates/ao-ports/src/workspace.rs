@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::setup::Environment;
 use ao_core::workspace::{KeepReason, Tree, TreeFacts};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
 use async_trait::async_trait;
@@ -28,8 +29,10 @@ pub struct RemoveOrder {
     /// Absent if making it failed and it is not known what that left. Then the adapter looks by session.
     pub tree: Option<Tree>,
     pub branch: String,
-    /// Commands that are run in it before it goes, once nothing speaks against its going.
+    /// Commands that are run in it before it goes, once nothing speaks against its going, and what they find in their
+    /// environment.
     pub teardown: Vec<String>,
+    pub environment: Environment,
     pub timeout: Duration,
 }
 
@@ -96,6 +99,10 @@ pub trait Workspace: Send + Sync {
         attempt: Attempt,
         plan: &SetUpPlan,
     ) -> Result<(), WorkspaceError>;
+
+    /// Ends whatever the set-up of a workspace has left running: a server, a watcher. Done when a session ends, not when
+    /// its agent is started anew. Succeeds if there is nothing.
+    async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError>;
 
     /// Says whether the workspace is still what it was made as: its branch checked out, in its own place.
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts;

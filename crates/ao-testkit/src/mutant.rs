@@ -125,6 +125,7 @@ impl Rules for Mutant {
                 tree: session.workspace.tree.clone(),
                 branch: session.spec.branch.clone(),
                 teardown: vec![],
+                environment: Default::default(),
                 timeout: std::time::Duration::from_secs(60),
             });
         }

@@ -21,7 +21,8 @@ const DAY: Duration = Duration::from_secs(24 * 3600);
 pub(crate) async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
     let (working, works) = watch::channel(false);
     let mut happens = handle.subscribe(seen);
-    let follow = async {
+    // The sender goes with it: if nobody says any more who works, nobody is kept awake.
+    let follow = async move {
         loop {
             let Ok(anybody) = handle.view(anybody_works).await else { return };
             working.send_if_modified(|before| std::mem::replace(before, anybody) != anybody);

@@ -5,7 +5,7 @@
 //!           processes/  tmux/  what the runtimes know of their agents
 //!           agents/            what the agents' adapters remember
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
-//!           spool/             what agents report by `ao hook`
+//!           hooks/             what agents report by `ao hook`, and the key of their tokens beside it
 //!           logs/              what set-up and teardown commands have put out
 //! ```
 

@@ -280,8 +280,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             Ok(vec![E::StopFailed { why, again_at: now + backoff(*tries) }])
         }
         (Phase::Ended { .. }, I::Stop { .. } | I::Merged { .. }) => NOTHING,
-        (_, I::Stop { by, why }) => Ok(stop(session, Outcome::Stopped { by, why })),
-        (_, I::Merged { pull }) => Ok(stop(session, Outcome::Merged { pull })),
+        (_, I::Stop { by, why }) => Ok(stop(state, session, Outcome::Stopped { by, why })),
+        (_, I::Merged { pull }) => Ok(stop(state, session, Outcome::Merged { pull })),
 
         // ── waking it again ──
         (Phase::SetupFailed { .. }, I::Retry | I::Restore) => {
@@ -488,7 +488,7 @@ fn is_answering(session: &Session, number: u32) -> bool {
 
 // ── ending ──
 
-fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
+fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     match &session.phase {
         // Nothing is under way while a try waits for its time.
         Phase::Preparing { .. } if session.workspace.again_at.is_some() => ended(session, outcome),
@@ -502,6 +502,12 @@ fn stop(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
         }
         Phase::Stopping { then: AfterStop::End { .. }, .. } => vec![],
         Phase::Starting { .. } | Phase::Running { .. } | Phase::Stopping { .. } => {
+            vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
+        }
+        // No agent runs, but what its set-up has started may.
+        Phase::Queued { .. } | Phase::SetupFailed { .. } | Phase::Retrying { .. } | Phase::Exited { .. }
+            if session.workspace.path().is_some() && !setup_is_empty(state, session) =>
+        {
             vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
         }
         Phase::Queued { .. } | Phase::SetupFailed { .. } | Phase::Retrying { .. } | Phase::Exited { .. } => {

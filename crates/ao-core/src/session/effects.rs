@@ -1,6 +1,6 @@
 //! What a session wants done in the world, read off its state. The same after a restart as before it.
 
-use super::{Phase, Session, Stage};
+use super::{AfterStop, Phase, Session, Stage};
 use crate::Attempt;
 use crate::effect::{Effect, LaunchPlan, Place, SetUpPlan, WorkspacePlan};
 use crate::setup::{Environment, Setup};
@@ -82,13 +82,14 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
                 });
             }
         }
-        Phase::Stopping { attempt, tries, again_at: None, .. } => {
+        Phase::Stopping { attempt, tries, again_at: None, then } => {
             wanted.push(Effect::End {
                 session: session.id,
                 attempt: *attempt,
                 tries: *tries,
                 process: session.process.clone(),
                 runtime: session.spec.runtime.clone(),
+                place: matches!(then, AfterStop::End { .. }).then(|| place(state, session)),
             });
         }
         _ => {}
@@ -109,6 +110,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             tree: workspace.tree.clone(),
             branch: session.spec.branch.clone(),
             teardown: setup.teardown,
+            environment: environment(state, session),
             timeout: setup.timeout,
         });
     }

@@ -256,7 +256,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
 /// Its ports are free for others, and what was wrong with some of them may be so no longer.
 fn give_ports_back(session: &mut Session) {
-    session.ports.clear();
+    let ports = std::mem::take(&mut session.ports);
+    if !ports.is_empty() {
+        session.ports_before = ports;
+    }
     session.ports_refused.clear();
 }
 

@@ -25,7 +25,12 @@ impl<'a> Leases<'a> {
         let taken = self.taken.get_or_insert_with(|| taken(self.state, Some(session.id)));
         let free = |port: &u16| !taken.contains(port) && !session.ports_refused.contains(port);
         let all = range.first..=range.end();
-        let ports: BTreeMap<String, u16> = if range.exclusive {
+        let before = &session.ports_before;
+        let same = before.keys().eq(BTreeSet::from_iter(&range.names))
+            && before.values().all(|port| free(port) && all.contains(port));
+        let ports: BTreeMap<String, u16> = if same {
+            before.clone()
+        } else if range.exclusive {
             range.names.iter().cloned().zip(all).filter(|(_, port)| free(port)).collect()
         } else {
             range.names.iter().cloned().zip(all.filter(free)).collect()

@@ -249,6 +249,9 @@ pub struct Session {
     /// The ports that are its own while it has a slot, by the variables that carry them.
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
+    /// The ports that it had before, which what it has started may still be told of. It gets them again if they are free.
+    #[serde(default)]
+    pub ports_before: BTreeMap<String, u16>,
     /// Ports that somebody else was found to listen on.
     #[serde(default)]
     pub ports_refused: BTreeSet<u16>,
@@ -307,6 +310,7 @@ impl Session {
             in_vain: 0,
             workspace: Workspace::default(),
             ports: BTreeMap::new(),
+            ports_before: BTreeMap::new(),
             ports_refused: BTreeSet::new(),
             judgement: crate::evidence::judge(&evidence, at),
             judged: at,

@@ -259,6 +259,10 @@ impl Workspace for World {
         Ok(())
     }
 
+    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
     async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
         Whereabouts::default()
     }

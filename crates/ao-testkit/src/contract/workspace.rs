@@ -247,6 +247,7 @@ impl Site<'_> {
             tree: made.map(|made| Tree { path: made.path.clone(), base: made.base.clone() }),
             branch: format!("agent/{name}"),
             teardown: vec![],
+            environment: Default::default(),
             timeout: Duration::from_secs(60),
         }
     }

@@ -32,6 +32,10 @@ impl Workspace for Fake {
         self.universe.after(passed).await.map_err(WorkspaceError::Failed)
     }
 
+    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
     async fn whereabouts(&self, _: &RemoveOrder) -> Whereabouts {
         Whereabouts::default()
     }

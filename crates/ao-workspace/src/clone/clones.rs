@@ -119,6 +119,10 @@ impl Workspace for Clones {
         self.shop.set_up(session, attempt, plan).await
     }
 
+    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
         let (source, path) = match self.found(order).await {
             Ok(Some(found)) => found,

@@ -78,6 +78,10 @@ impl Workspace for Worktrees {
         self.shop.set_up(session, attempt, plan).await
     }
 
+    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
+        Ok(())
+    }
+
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
         let (repository, path) = match self.found(order).await {
             Ok(Some(found)) => found,

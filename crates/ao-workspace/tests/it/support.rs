@@ -138,6 +138,7 @@ impl Repo {
             tree: Some(Tree { path: path.display().to_string(), base: String::new() }),
             branch: "agent/fix".into(),
             teardown: vec![],
+            environment: Default::default(),
             timeout: Duration::from_secs(60),
         }
     }
