@@ -23,6 +23,7 @@ use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_store::Store;
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -77,6 +78,7 @@ pub struct Daemon {
 impl Daemon {
     /// Opens the log and starts. What an earlier daemon has left running is found again.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
+        raise_open_files();
         let Options { data_dir, program, agents, notifiers, prevent_idle_sleep } = options;
         let store = Store::open(&data_dir, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
@@ -162,6 +164,21 @@ impl Daemon {
     }
 }
 
+/// Every agent takes some descriptors, and by default a program may have 1024.
+const OPEN_FILES: u64 = 65_536;
+
+/// Lets the daemon have as many files open as it may, up to what a thousand agents could ever need. Not the whole of what
+/// it may: agents inherit it, and some programs close every number up to the limit, which may be a thousand million.
+fn raise_open_files() {
+    let limit = getrlimit(Resource::Nofile);
+    let most = limit.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES);
+    if limit.current.is_some_and(|current| current < most)
+        && let Err(err) = setrlimit(Resource::Nofile, Rlimit { current: Some(most), ..limit })
+    {
+        tracing::warn!(%err, "the limit of open files stays as it is");
+    }
+}
+
 fn plug_in(
     agents: Vec<ao_agent::Options>,
     data_dir: &Utf8PathBuf,
@@ -212,5 +229,22 @@ impl fmt::Debug for Daemon {
 impl fmt::Debug for Options {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Options").field("data_dir", &self.data_dir).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn as_many_files_can_be_open_as_a_thousand_agents_need() {
+        let before = getrlimit(Resource::Nofile);
+        setrlimit(Resource::Nofile, Rlimit { current: Some(256), ..before }).unwrap();
+        raise_open_files();
+        let after = getrlimit(Resource::Nofile);
+        assert_eq!(after.current, Some(before.maximum.unwrap_or(OPEN_FILES).min(OPEN_FILES)));
+        assert_eq!(after.maximum, before.maximum);
+        raise_open_files();
+        assert_eq!(getrlimit(Resource::Nofile).current, after.current);
     }
 }

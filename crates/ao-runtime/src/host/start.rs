@@ -5,6 +5,26 @@ use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 
 use ao_ports::{RuntimeError, StartSpec, environment};
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// How many are started at the same time. More would not be faster, need several descriptors each, and on a slow host run
+/// out of the time that each one has to come up.
+const AT_ONCE: usize = 32;
+
+/// Lets so many start at the same time, and the others wait.
+pub(crate) struct Door(Semaphore);
+
+impl Door {
+    pub(crate) async fn enter(&self) -> SemaphorePermit<'_> {
+        self.0.acquire().await.expect("it is never closed")
+    }
+}
+
+impl Default for Door {
+    fn default() -> Door {
+        Door(Semaphore::new(AT_ONCE))
+    }
+}
 
 /// The environment that is wanted, with its secrets.
 pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>, RuntimeError> {

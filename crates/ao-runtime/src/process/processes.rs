@@ -20,6 +20,7 @@ use super::link::{self, Link};
 use super::{end, life, output, start, talk};
 use crate::host::life::Samples;
 use crate::host::report::Reports;
+use crate::host::start::Door;
 use crate::host::sweep::Sweep;
 use crate::host::turns::Turns;
 use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
@@ -83,6 +84,7 @@ pub(super) struct Shared {
     pub(super) samples: Samples,
     sweep: Sweep,
     pub(super) turns: Turns,
+    pub(super) door: Door,
 }
 
 impl Processes {
@@ -96,6 +98,7 @@ impl Processes {
                 samples: Samples::default(),
                 sweep: Sweep::default(),
                 turns: Turns::default(),
+                door: Door::default(),
             }),
             links: Mutex::default(),
         }

@@ -31,6 +31,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
         processes.adopt(&place)?;
         return Ok(place.process());
     }
+    let _entered = shared.door.enter().await;
     let wanted = wanted(shared, &place, spec)?;
     end_leftovers(&place).await?;
     host::start::ports_are_free(&spec.ports)?;

@@ -3,6 +3,7 @@
 use std::io::{self, ErrorKind};
 
 use ao_ports::{ProcessRef, RuntimeError, Screen, WriteOrder, WriteOutcome};
+use rustix::io::Errno;
 
 use super::line::Line;
 use super::processes::Shared;
@@ -66,6 +67,10 @@ pub(super) fn unreachable(place: &Place, process: &ProcessRef, err: &io::Error) 
     let why = match (place.record(), place.exit()) {
         (Ok(None), _) => "was never started".to_owned(),
         (_, Ok(Some(_))) => "has ended and reads nothing any more".to_owned(),
+        // Nothing is wrong with the process.
+        _ if matches!(Errno::from_io_error(err), Some(Errno::MFILE | Errno::NFILE)) => {
+            format!("cannot be spoken to just now; raise the limit of open files ({err})")
+        }
         _ => format!("has lost its shim and cannot be spoken to; end it and start it again ({err})"),
     };
     RuntimeError::Failed(format!("`{}` {why}", process.0))

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ao_ports::{EndOrder, RuntimeError};
 
 use super::control::ControlError;
+use super::place::Pane;
 use super::runtime::Shared;
+use super::server::Standing;
 use super::{names, watch};
 use crate::host::{self, Ending, Key};
 
@@ -25,7 +27,7 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
         // With the session goes what tmux knows of the end.
         watch::settle(shared, &place, pane).await;
     }
-    match kill_session(shared, key).await {
+    match kill_session_of(shared, key, pane.as_ref()).await {
         Ok(()) => {}
         // Nothing runs in it any more. It is left to be seen, and not to be ended again and again.
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
@@ -50,6 +52,20 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
 pub(super) async fn end_unused_server(shared: &Shared) {
     if let Err(err) = shared.control.end_unless(names::ANY_AGENT).await {
         tracing::warn!(%err, "the tmux server is left, although no agent is");
+    }
+}
+
+/// Kills the session of one attempt, by what was written down of it if that still holds: to look for it costs as much as
+/// there are agents.
+async fn kill_session_of(shared: &Shared, key: Key, pane: Option<&Pane>) -> Result<(), RuntimeError> {
+    let standing = shared.server.standing()?;
+    match pane.filter(|pane| standing == Standing::Lives(pane.server.clone())) {
+        Some(pane) => match shared.control.ask(&[format!("kill-session -t {}", pane.session)]).await {
+            // It went before, or the server did.
+            Ok(_) | Err(ControlError::Refused { .. } | ControlError::Gone) => Ok(()),
+            Err(err) => Err(err.into()),
+        },
+        None => kill_session(shared, key).await,
     }
 }
 

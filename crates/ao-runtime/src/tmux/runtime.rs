@@ -23,6 +23,7 @@ use super::{end, life, output, screen, start, typed, watch, write};
 use crate::host::life::Samples;
 use crate::host::listen::Ear;
 use crate::host::report::Reports;
+use crate::host::start::Door;
 use crate::host::sweep::Sweep;
 use crate::host::turns::Turns;
 use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
@@ -86,6 +87,7 @@ pub(super) struct Shared {
     /// By which those who wait for output or an exit hear of it.
     pub(super) ear: Ear,
     pub(super) turns: Turns,
+    pub(super) door: Door,
     /// Those that were begun and not ended. When there are none, the server is not needed; it decides that by itself, and
     /// this only saves asking it at every end.
     pub(super) open: Mutex<HashSet<Key>>,
@@ -113,6 +115,7 @@ impl Tmux {
                 typed: Mutex::default(),
                 ear: Ear::default(),
                 turns: Turns::default(),
+                door: Door::default(),
                 open: Mutex::default(),
                 sweep: Sweep::default(),
                 news: Mutex::new(Some(news)),

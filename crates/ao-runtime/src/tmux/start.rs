@@ -43,13 +43,17 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
         return Ok(place.process());
     }
     let launch = launch_of(spec)?;
+    let _entered = shared.door.enter().await;
     shared.open.lock().expect("nobody panics while counting").insert(key);
     if let Standing::Gone = shared.server.standing()? {
         shared.server.prepare().await?;
     }
+    let is_new = !place.dir().exists();
     place.make()?;
-    // A start that was cut off has left a pane in which nothing was run.
-    clear(shared, &place).await?;
+    if !is_new {
+        // A start that was cut off has left a pane in which nothing was run.
+        clear(shared, &place).await?;
+    }
     let pane = match start_pane(shared, &place, spec, &launch).await {
         Ok(pane) => pane,
         Err(err) => {
