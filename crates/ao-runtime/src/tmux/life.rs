@@ -92,8 +92,8 @@ impl Table {
         agent.is_of_this_boot() && self.held_with(agent).any(is_it)
     }
 
-    /// The processor time of all that the agent's terminal holds.
+    /// The processor time of all that the agent's terminal holds, those counted that have come and gone.
     fn used(&self, agent: &Record) -> u64 {
-        self.held_with(agent).map(|process| process.used).sum()
+        self.held_with(agent).map(|process| process.used + process.reaped).sum()
     }
 }
