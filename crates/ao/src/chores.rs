@@ -69,7 +69,7 @@ pub(crate) async fn forget_rescues(
                 match workspace.forget_rescues(repository, before).await {
                     Ok(0) => {}
                     Ok(forgotten) => {
-                        tracing::info!(%repository, kind, forgotten, "old rescues are forgotten")
+                        tracing::info!(%repository, kind, forgotten, "old rescues are forgotten");
                     }
                     Err(err) => tracing::warn!(%repository, kind, %err, "old rescues are kept"),
                 }

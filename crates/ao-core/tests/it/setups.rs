@@ -115,6 +115,45 @@ fn two_sessions_have_different_ports_and_give_them_back() {
     assert_eq!((port(&desk, first), port(&desk, third)), (None, Some(4000)));
 }
 
+/// acceptance: L5
+#[test]
+fn what_a_set_up_has_started_ends_with_the_session_and_not_with_an_attempt() {
+    let mut desk = desk(make_deps(), None);
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    desk.tell(session, SessionInput::SetUp { attempt: attempt(1) });
+    desk.launch(session);
+    let in_place = |desk: &Desk| match desk.wanted(session).pop() {
+        Some(Effect::End { place, .. }) => place.is_some(),
+        other => panic!("it is being ended, and not {other:?}"),
+    };
+    // A crash: only the agent's own is ended, and it is started anew.
+    desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+    assert!(!in_place(&desk));
+    desk.ended(session);
+    // Stopped while no agent runs at all: the server that its set-up has started still may.
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() });
+    assert!(in_place(&desk));
+    desk.ended(session);
+    assert_eq!(desk.status(session), "stopped: stopped by ann: enough");
+}
+
+/// acceptance: L8
+#[test]
+fn a_session_that_comes_back_has_its_old_ports_if_they_are_free() {
+    let mut desk = desk(Setup::default(), ports(4009, false));
+    let (first, second) = (desk.spawn("1"), desk.spawn("2"));
+    for session in [first, second] {
+        desk.make_ready(session);
+        desk.launch(session);
+        desk.tell(session, SessionInput::Stop { by: "ann".into(), why: "done".into() });
+        desk.ended(session);
+    }
+    assert_eq!((port(&desk, second), port(&desk, first)), (None, None));
+    desk.tell(second, SessionInput::Restore);
+    assert_eq!(port(&desk, second), Some(4001), "though 4000 is free as well");
+}
+
 /// acceptance: L8
 #[test]
 fn a_project_that_can_be_told_no_other_port_runs_one_session_at_a_time() {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Arc;
@@ -9,6 +10,7 @@ use std::time::Duration;
 
 use ao::clock::SystemClock;
 use ao::daemon::{self, Daemon};
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::notice::Notice;
 use ao_core::project::{ProjectConfig, ProjectInput};
@@ -411,6 +413,66 @@ impl Fleet {
             }
         }
         events
+    }
+
+    /// When something last happened to a session.
+    pub(crate) async fn when(&self, session: SessionId, is: impl Fn(&SessionEvent) -> bool) -> Timestamp {
+        let last = self.daemon().last_seq().await.unwrap();
+        let mut feed = self.daemon().handle.subscribe(0);
+        let mut at = None;
+        while let Some(published) = feed.next().await.unwrap() {
+            if matches!(&published.event, Event::Session(id, event) if *id == session && is(event)) {
+                at = Some(published.at);
+            }
+            if published.seq >= last {
+                break;
+            }
+        }
+        at.expect("it happened")
+    }
+
+    /// Moves the sockets away by which a runtime looks at its agents.
+    pub(crate) fn hide_what_runtimes_look_with(&self) -> Vec<(PathBuf, PathBuf)> {
+        let mut hidden = Vec::new();
+        let mut folders = vec![self.path("data/processes"), self.path("data/tmux")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                let kind = entry.file_type().unwrap();
+                if kind.is_dir() {
+                    folders.push(entry.path());
+                } else if kind.is_socket() {
+                    let aside = entry.path().with_extension("aside");
+                    fs::rename(entry.path(), &aside).unwrap();
+                    hidden.push((entry.path(), aside));
+                }
+            }
+        }
+        assert!(!hidden.is_empty(), "there are sockets");
+        hidden
+    }
+
+    /// Puts back what was hidden, and lets the daemon begin anew with it.
+    pub(crate) async fn show_again(&mut self, hidden: Vec<(PathBuf, PathBuf)>) {
+        self.close().await;
+        for (place, aside) in hidden {
+            // A tmux server that is told so makes its socket anew.
+            if !place.exists() {
+                fs::rename(aside, place).unwrap();
+            }
+        }
+        self.open().await;
+    }
+
+    /// Tells that somebody typed, after which an agent at rest is looked at.
+    pub(crate) async fn tell_typed(&self, session: SessionId) {
+        let typed = Signal {
+            attempt: self.session(session).await.attempt,
+            source: Source::Terminal,
+            at: now(),
+            confidence: Confidence::High,
+            reading: Reading::HumanTyped,
+        };
+        self.tell(session, SessionInput::Signal(typed)).await.unwrap();
     }
 
     pub(crate) async fn tree(&self, session: SessionId) -> PathBuf {

@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use ao_core::evidence::{Activity, Rule, Source};
-use ao_core::session::{Phase, SessionInput, StatusWord};
+use ao_core::session::{Phase, SessionEvent, SessionInput, StatusWord};
 
-use crate::fleet::{Fleet, Plan, on_both};
+use crate::fleet::{Fleet, Plan, now, on_both};
 
 on_both! {
     a_lost_stop_heals_by_the_screen;
     a_dialog_stays_open_and_is_told_once_until_it_is_answered;
     a_killed_agent_is_seen_to_have_exited_and_restore_works;
     a_silent_agent_with_a_busy_child_is_at_work;
+    a_look_that_fails_is_unknown_and_ends_nothing;
     somebody_who_types_into_the_terminal_is_followed;
     a_permission_that_is_granted_at_the_terminal_clears_by_itself;
 }
@@ -21,8 +22,14 @@ async fn a_lost_stop_heals_by_the_screen(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime).script("lose-hook Stop;lose-hook Notification")).await;
     let session = fleet.spawn("fix", "[[work 1s]]").await;
     fleet.until_idle(session, 1).await;
-    let judgement = fleet.session(session).await.judgement;
-    assert_eq!((judgement.rule, judgement.source), (Rule::TurnEnded, Some(Source::Terminal)));
+    let seen = fleet.session(session).await;
+    assert_eq!((seen.judgement.rule, seen.judgement.source), (Rule::TurnEnded, Some(Source::Terminal)));
+    let taken = fleet.when(session, |event| matches!(event, SessionEvent::Accepted { .. })).await;
+    assert!(
+        seen.activity_since.since(taken) <= Duration::from_secs(60),
+        "{:?}",
+        seen.activity_since.since(taken)
+    );
     fleet.finish().await;
 }
 
@@ -56,8 +63,11 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
     let fleet = Fleet::start(plan).await;
     let session = fleet.idle("fix").await;
     let conversation = fleet.session(session).await.conversation;
+    let killed = now();
     fleet.kill9(fleet.agent_pid(session));
     fleet.until_status(session, StatusWord::Exited).await;
+    let seen = fleet.when(session, |event| matches!(event, SessionEvent::Stopping { .. })).await;
+    assert!(seen.since(killed) <= Duration::from_secs(10), "{:?}", seen.since(killed));
     fleet.tell(session, SessionInput::Restore).await.unwrap();
     fleet.until_status(session, StatusWord::Idle).await;
     fleet.send(session, "still there?").await;
@@ -88,6 +98,34 @@ async fn a_silent_agent_with_a_busy_child_is_at_work(runtime: &'static str) {
     fleet.finish().await;
 }
 
+/// acceptance: S5
+async fn a_look_that_fails_is_unknown_and_ends_nothing(runtime: &'static str) {
+    let mut plan = Plan::on(runtime);
+    plan.settings.human_quiet = Duration::from_secs(1);
+    let mut fleet = Fleet::start(plan).await;
+    let session = fleet.idle("fix").await;
+    let agent = fleet.agent_pid(session);
+    // What the runtime looks with is out of its place while the daemon comes back.
+    fleet.close().await;
+    let hidden = fleet.hide_what_runtimes_look_with();
+    fleet.open().await;
+    for _ in 0..3 {
+        let before = fleet.session(session).await.looked;
+        fleet.tell_typed(session).await;
+        fleet.until_session(session, "somebody looks", move |session| session.looked > before).await;
+        let word = fleet.status(session).await.0;
+        assert!(!matches!(word, StatusWord::Exited | StatusWord::Stopped | StatusWord::Retrying), "{word:?}");
+    }
+    assert_eq!(fleet.agent_pid(session), agent, "nothing was ended");
+    assert_eq!(fleet.session(session).await.attempt.0, 1, "and nothing started");
+
+    fleet.show_again(hidden).await;
+    fleet.send(session, "still there?").await;
+    fleet.until_idle(session, 2).await;
+    assert_eq!(fleet.agent_pid(session), agent);
+    fleet.finish().await;
+}
+
 /// acceptance: S6
 async fn somebody_who_types_into_the_terminal_is_followed(runtime: &'static str) {
     // Not even its hooks tell of it.
@@ -107,8 +145,11 @@ async fn a_permission_that_is_granted_at_the_terminal_clears_by_itself(runtime: 
     let fleet = Fleet::start(Plan::on(runtime).script(script)).await;
     let session = fleet.spawn("fix", "[[ask May I?]] [[work 20s]]").await;
     fleet.until_status(session, StatusWord::NeedsInput).await;
+    let granted = now();
     fleet.type_into(session, "1").await;
     fleet.until_status(session, StatusWord::Working).await;
+    let cleared = fleet.session(session).await.activity_since;
+    assert!(cleared.since(granted) <= Duration::from_secs(5), "{:?}", cleared.since(granted));
     assert_eq!(fleet.choices(session).await, ["May I?: 1"]);
     fleet.finish().await;
 }
