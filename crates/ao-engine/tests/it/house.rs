@@ -324,7 +324,7 @@ impl Agent for World {
             reading: Reading::Working { doing: "what a follower saw".into() },
         };
         reporter.report(Report::Signal { session: order.session, signal }).await;
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     async fn answer(&self, _: &AnswerOrder) -> Result<Answered, AgentError> {

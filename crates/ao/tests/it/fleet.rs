@@ -283,7 +283,7 @@ impl Fleet {
     }
 
     pub(crate) fn agents(&self) -> scripted::Home {
-        scripted::Home::new(&self.path("agents"))
+        scripted::Home::new(self.path("agents"))
     }
 
     pub(crate) fn daemon(&self) -> &Daemon {

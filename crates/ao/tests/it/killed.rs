@@ -53,7 +53,7 @@ async fn plays_the_daemon() {
                 .await;
         }
     }
-    println!("so far");
-    std::io::stdout().flush().unwrap();
+    let mut out = std::io::stdout();
+    writeln!(out, "so far").and_then(|()| out.flush()).unwrap();
     std::future::pending::<()>().await;
 }
