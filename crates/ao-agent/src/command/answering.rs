@@ -3,11 +3,9 @@
 use ao_core::evidence::Reading;
 use ao_ports::{AgentError, AnswerOrder, Answered};
 
+use super::ANSWERS;
 use super::agent::{CommandAgent, failed};
 use crate::text::{letters, sanitise};
-
-/// Apart from the numbers of deliveries.
-const ANSWERS: u64 = 1 << 63;
 
 impl CommandAgent {
     /// Gives an answer by the terminal.
