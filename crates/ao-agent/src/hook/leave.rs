@@ -63,10 +63,19 @@ impl Place {
 }
 
 /// Leaves what an agent tells. What is no JSON, or too long, is left without its content: that the event came is news too.
-pub fn leave(place: &Place, event: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
+///
+/// `word` is what the hook's command line has: the event's name, or the payload itself, as of Codex's `notify`. Then `input`
+/// is not read, since it may be a terminal that nobody types at.
+pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
     let failed = |err| LeaveError::Io { spool: place.spool.clone(), err };
-    let mut bytes = Vec::new();
-    input.take(PAYLOAD_MOST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let (event, bytes) = match word {
+        Some(payload) if payload.trim_start().starts_with('{') => (None, payload.as_bytes().to_vec()),
+        event => {
+            let mut bytes = Vec::new();
+            input.take(PAYLOAD_MOST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+            (event, bytes)
+        }
+    };
     let whole = bytes.len() <= PAYLOAD_MOST;
     let payload = if whole { serde_json::from_slice(&bytes).unwrap_or_default() } else { Value::Null };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //!  agent ──runs──► ao hook ──writes, renames──► spool/new/<time>-<pid> ──inotify──► Spool ──► Report
-//!                  (JSON on stdin)                      │                             │
+//!                  (JSON on stdin, or as its argument)  │                             │
 //!                                     stays while no daemon runs          removed once the report is durable
 //! ```
 //!

@@ -64,6 +64,25 @@ async fn what_was_left_while_the_daemon_was_down_is_read_in_order() {
     running.abort();
 }
 
+/// As Codex's `notify` does it.
+#[tokio::test]
+async fn an_event_may_come_as_the_argument_and_then_stdin_is_left_alone() {
+    struct Terminal;
+    impl std::io::Read for Terminal {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            panic!("nobody types at it, so reading it would never end")
+        }
+    }
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let payload = r#"{"type":"agent-turn-complete","turn-id":"1","input-messages":["go"]}"#;
+    leave(&place(&spool, SESSION, ATTEMPT), Some(payload), Terminal).unwrap();
+    let notebook = Arc::new(Notebook::default());
+    let running = run(&spool, &notebook);
+    assert_eq!(notebook.until(1).await, ["Idle"]);
+    running.abort();
+}
+
 #[tokio::test]
 async fn what_cannot_be_attributed_is_dropped() {
     let (data, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
