@@ -47,7 +47,12 @@ pub(super) fn prepare(
         };
         let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
         match options.prompt {
-            Prompt::Argument | Prompt::Typed if !placed => args.push(prompt.clone()),
+            Prompt::Argument | Prompt::Typed if !placed => {
+                // Once: a second one would be a word of its own.
+                let before = options.before_prompt(prompt).filter(|word| args.last() != Some(word));
+                args.extend(before);
+                args.push(prompt.clone());
+            }
             Prompt::File if !placed => args.push(file),
             Prompt::Stdin => {
                 let words = ["-c", FROM_FILE, "sh", &file, &program].map(str::to_owned);
