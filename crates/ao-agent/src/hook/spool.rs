@@ -136,7 +136,6 @@ impl Spool {
         if let Some(text) = told.taken {
             let turn = format!("hook {name}");
             self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
-            let text = self.history.sent(session, attempt, text);
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
         if let Some(mut reading) = told.reading {
