@@ -10,7 +10,8 @@ use ao_ports::environment::{ATTEMPT, SESSION};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING};
+use super::folder::{self, Kind};
+use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING, understand};
 
 /// Whose report it is, and where it is left.
 #[derive(Clone)]
@@ -87,8 +88,11 @@ pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), 
         event: event.map(str::to_owned),
         payload,
     };
-    // Sorted by name they are in the order of time. One process leaves one.
-    let name = format!("{:020}-{}", now.as_micros(), std::process::id());
+    let kind = match understand(event, &left.payload).taken {
+        Some(_) => Kind::Taken,
+        None => Kind::State,
+    };
+    let name = folder::name(now, kind, &place.session);
     let body = serde_json::to_vec(&left).map_err(|err| failed(err.into()))?;
     put(&place.spool, &name, &body).map_err(failed)
 }
