@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ao_agent::hook::Spool;
@@ -9,9 +10,9 @@ use ao_agent::{CommandAgent, Ground, Keys, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
-use ao_core::{ConversationId, ProjectId, SessionId};
+use ao_core::{ConversationId, ProjectId, SessionId, Timestamp};
 use ao_ports::{
-    Agent, AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
+    Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
 use ao_testkit::pty::WallClock;
@@ -36,11 +37,21 @@ pub(crate) struct Set<'a> {
     pub(crate) prompt: Option<&'static str>,
     pub(crate) human_quiet_ms: u64,
     pub(crate) interrupt: Option<&'static str>,
+    /// How far the daemon's clock is behind that of the machine, until [`Stage::catches_up`].
+    pub(crate) behind: Duration,
 }
 
 impl Default for Set<'_> {
     fn default() -> Self {
-        Set { script: "", hooks: true, on: On::Pty, prompt: None, human_quiet_ms: 0, interrupt: Some("\x1b") }
+        Set {
+            script: "",
+            hooks: true,
+            on: On::Pty,
+            prompt: None,
+            human_quiet_ms: 0,
+            interrupt: Some("\x1b"),
+            behind: Duration::ZERO,
+        }
     }
 }
 
@@ -54,6 +65,7 @@ pub(crate) struct Stage {
     pub(crate) home: Home,
     options: Options,
     folder: TempDir,
+    clock: Arc<LateClock>,
     /// The daemon's part: one that follows, one that hears hooks.
     tasks: JoinSet<()>,
 }
@@ -117,6 +129,20 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
     }
 }
 
+/// The clock of the machine, or one that is behind it.
+struct LateClock(AtomicU64);
+
+impl Clock for LateClock {
+    fn now(&self) -> Timestamp {
+        let behind = i64::try_from(self.0.load(Ordering::Relaxed)).unwrap();
+        Timestamp(WallClock.now().0 - behind)
+    }
+
+    fn fresh(&self) -> u64 {
+        WallClock.fresh()
+    }
+}
+
 impl Stage {
     /// Launches the agent as the engine would.
     pub(crate) async fn set(set: Set<'_>) -> Stage {
@@ -125,10 +151,12 @@ impl Stage {
         let leaves = program().with_file_name("leave-hook");
         let options = options(&set, &home, set.hooks.then_some(leaves));
         let place = Place::new(set.on, folder.path());
+        place.watch().await;
+        let clock = Arc::new(LateClock(AtomicU64::new(set.behind.as_millis() as u64)));
         let mut stage = Stage {
             // Unique on the host: tests run beside each other, and a runtime may find processes by it.
             session: SessionId(fastrand::u64(1..)),
-            agent: agent(&options, &place.runtime(), &folder).0,
+            agent: agent(&options, &place.runtime(), &folder, &clock).0,
             notebook: Arc::default(),
             process: ProcessRef(String::new()),
             runtime: place.runtime(),
@@ -136,6 +164,7 @@ impl Stage {
             home,
             options,
             folder,
+            clock,
             tasks: JoinSet::new(),
         };
         let path = stage.folder.path().display().to_string();
@@ -155,6 +184,11 @@ impl Stage {
         stage
     }
 
+    /// The time that the daemon's clock was behind passes at once.
+    pub(crate) fn catches_up(&self) {
+        self.clock.0.store(0, Ordering::Relaxed);
+    }
+
     /// A new life of the daemon: nothing is left of the old one but its files.
     pub(crate) async fn restart(&mut self) {
         self.tasks.shutdown().await;
@@ -163,7 +197,7 @@ impl Stage {
     }
 
     fn start_daemon(&mut self, with_launch: Option<&str>) {
-        let (agent, spool) = agent(&self.options, &self.runtime, &self.folder);
+        let (agent, spool) = agent(&self.options, &self.runtime, &self.folder, &self.clock);
         self.agent = agent.clone();
         let order = FollowOrder {
             session: self.session,
@@ -246,6 +280,16 @@ impl Stage {
         self.place.person_types(&self.process, keys).await;
     }
 
+    /// Waits until the runtime has noticed that somebody types; tmux tells of it once a second.
+    pub(crate) async fn typing_is_noticed(&self) {
+        let noticed = async {
+            while self.runtime.screen(&self.process).await.unwrap().typed.is_none() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(BOUND, noticed).await.expect("the typing is noticed");
+    }
+
     pub(crate) fn turns(&self) -> Vec<String> {
         self.home.turns(CONVERSATION)
     }
@@ -301,8 +345,13 @@ impl Drop for Stage {
     }
 }
 
-fn agent(options: &Options, runtime: &Arc<dyn Runtime>, folder: &TempDir) -> (Arc<CommandAgent>, Arc<Spool>) {
-    let clock = Arc::new(WallClock);
+fn agent(
+    options: &Options,
+    runtime: &Arc<dyn Runtime>,
+    folder: &TempDir,
+    clock: &Arc<LateClock>,
+) -> (Arc<CommandAgent>, Arc<Spool>) {
+    let clock: Arc<dyn Clock> = clock.clone();
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");
     let ground = Ground { runtime: runtime.clone(), clock, state, hooks: Some(spool.clone()) };
