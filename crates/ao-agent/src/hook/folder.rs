@@ -130,8 +130,8 @@ mod tests {
 
     #[test]
     fn a_session_whose_hooks_run_wild_costs_the_others_nothing() {
-        let proof = named(0, Kind::Taken, "ses_a");
-        let mut names = vec![proof.clone(), named(1, Kind::State, "ses_a"), named(2, Kind::Taken, "ses_b")];
+        let first = [(Kind::Taken, "ses_a"), (Kind::State, "ses_a"), (Kind::Taken, "ses_b")];
+        let mut names: Vec<String> = first.map(|(kind, session)| named(0, kind, session)).into();
         names.extend((3..WAITING_MOST as u64 + 13).map(|at| named(at, Kind::State, "ses_b")));
         // One that is none of ours belongs to nobody.
         names.push("odd".into());

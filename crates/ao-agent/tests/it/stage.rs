@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use ao_agent::hook::Spool;
@@ -10,18 +9,17 @@ use ao_agent::{CommandAgent, Ground, Keys, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::evidence::Signal;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
-use ao_core::{ConversationId, ProjectId, SessionId, Timestamp};
+use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
     Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
-use ao_testkit::pty::WallClock;
 use ao_testkit::scripted::{Home, program};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::place::{On, Place};
-use crate::support::{ATTEMPT, Notebook};
+use crate::support::{ATTEMPT, LateClock, Notebook};
 
 pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
@@ -129,20 +127,6 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
     }
 }
 
-/// The clock of the machine, or one that is behind it.
-struct LateClock(AtomicU64);
-
-impl Clock for LateClock {
-    fn now(&self) -> Timestamp {
-        let behind = i64::try_from(self.0.load(Ordering::Relaxed)).unwrap();
-        Timestamp(WallClock.now().0 - behind)
-    }
-
-    fn fresh(&self) -> u64 {
-        WallClock.fresh()
-    }
-}
-
 impl Stage {
     /// Launches the agent as the engine would.
     pub(crate) async fn set(set: Set<'_>) -> Stage {
@@ -152,7 +136,7 @@ impl Stage {
         let options = options(&set, &home, set.hooks.then_some(leaves));
         let place = Place::new(set.on, folder.path());
         place.watch().await;
-        let clock = Arc::new(LateClock(AtomicU64::new(set.behind.as_millis() as u64)));
+        let clock = Arc::new(LateClock::behind(set.behind));
         let mut stage = Stage {
             // Unique on the host: tests run beside each other, and a runtime may find processes by it.
             session: SessionId(fastrand::u64(1..)),
@@ -186,7 +170,7 @@ impl Stage {
 
     /// The time that the daemon's clock was behind passes at once.
     pub(crate) fn catches_up(&self) {
-        self.clock.0.store(0, Ordering::Relaxed);
+        self.clock.catches_up();
     }
 
     /// A new life of the daemon: nothing is left of the old one but its files.
