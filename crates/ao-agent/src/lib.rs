@@ -8,5 +8,6 @@ pub mod hook;
 pub mod line;
 mod text;
 
+/// What is typed went through it before: the engine's texts are clean from the start.
+pub use ao_core::text::sanitise;
 pub use command::{CommandAgent, Ground, Keys, Options, OptionsError, Prompt, ScreenOptions};
-pub use text::sanitise;

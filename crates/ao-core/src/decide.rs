@@ -8,6 +8,7 @@ use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
 use crate::state::State;
+use crate::text::sanitise;
 use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pull, queue, task};
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -147,7 +148,9 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             return Err(Refusal::TaskClosed { task: task.clone() });
         }
     }
-    if request.prompt.trim().is_empty() {
+    // It is the first message, so it is cleaned like one.
+    let prompt = sanitise(&request.prompt);
+    if prompt.trim().is_empty() {
         return Err(Refusal::Invalid { what: "the session has nothing to do: its prompt is empty".into() });
     }
     let id = SessionId(moment.seed);
@@ -168,7 +171,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         task: request.task,
         role: request.role,
         title: request.title,
-        prompt: request.prompt,
+        prompt,
         agent: request.agent,
         runtime: request.runtime,
         workspace: request.workspace,

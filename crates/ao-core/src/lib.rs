@@ -32,6 +32,7 @@ pub mod setup;
 mod state;
 mod step;
 pub mod task;
+pub mod text;
 mod time;
 mod wants;
 pub mod workspace;

@@ -74,6 +74,7 @@ pub struct DeliverOrder {
     pub delivery: u32,
     /// 1 for the first try.
     pub tries: u32,
+    /// Cleaned by [`sanitise`](ao_core::text::sanitise), and proven by these very words.
     pub text: String,
     /// May go into a running turn.
     pub interrupt: bool,

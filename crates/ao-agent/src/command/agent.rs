@@ -26,7 +26,6 @@ use super::patterns::{PatternError, Patterns};
 use super::watching::signal;
 use super::{launch, memory};
 use crate::hook::{History, Spool};
-use crate::text::sanitise;
 
 /// A spinner that has not moved for so long may be a picture of one.
 const MOVES: Duration = Duration::from_secs(10);
@@ -170,16 +169,13 @@ impl Agent for CommandAgent {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
-        if let (Some(history), Some(prompt)) = (&self.history, &plan.prompt) {
-            history.typed(session, attempt, &sanitise(prompt), prompt);
-        }
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
             command.env.extend(spool.environment(session, attempt));
             if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
                 let desk = self.desk(session, attempt);
                 let mut memory = desk.memory().await.map_err(failed)?;
-                memory.launch(&sanitise(prompt), self.clock.now()).map_err(failed)?;
+                memory.launch(prompt, self.clock.now()).map_err(failed)?;
             }
         }
         Ok(prepared)

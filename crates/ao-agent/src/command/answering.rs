@@ -1,13 +1,12 @@
 //! Answering the dialog that is open, and no other.
 
 use ao_core::evidence::Reading;
+use ao_core::text::sanitise;
 use ao_ports::{AgentError, AnswerOrder, Answered};
 
+use super::ANSWERS;
 use super::agent::{CommandAgent, failed};
-use crate::text::{letters, sanitise};
-
-/// Apart from the numbers of deliveries.
-const ANSWERS: u64 = 1 << 63;
+use crate::text::letters;
 
 impl CommandAgent {
     /// Gives an answer by the terminal.

@@ -6,11 +6,11 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use ao_core::effect::LaunchPlan;
+use ao_core::text::sanitise;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{AgentError, Command, Prepared};
 
 use super::options::{Options, Prompt};
-use crate::text::sanitise;
 
 /// Gives a file to a program as its stdin, which so has an end.
 const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
@@ -35,7 +35,7 @@ pub(super) fn prepare(
     place(&mut args, "{conversation}", plan.conversation.as_str());
     let mut program = options.program.clone();
     if let Some(prompt) = &plan.prompt {
-        // An argument can hold no NUL, and no prompt has use for the other control characters.
+        // Clean already. But an argument can hold no NUL, and what is run must not hang on that.
         let prompt = &sanitise(prompt);
         let wants_file = args.iter().any(|arg| arg.contains("{prompt_file}"));
         let file = if wants_file || matches!(options.prompt, Prompt::File | Prompt::Stdin) {
@@ -47,7 +47,12 @@ pub(super) fn prepare(
         };
         let placed = place(&mut args, "{prompt_file}", &file) | place(&mut args, "{prompt}", prompt);
         match options.prompt {
-            Prompt::Argument | Prompt::Typed if !placed => args.push(prompt.clone()),
+            Prompt::Argument | Prompt::Typed if !placed => {
+                // Once: a second one would be a word of its own.
+                let before = options.before_prompt(prompt).filter(|word| args.last() != Some(word));
+                args.extend(before);
+                args.push(prompt.clone());
+            }
             Prompt::File if !placed => args.push(file),
             Prompt::Stdin => {
                 let words = ["-c", FROM_FILE, "sh", &file, &program].map(str::to_owned);

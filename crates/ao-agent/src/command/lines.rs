@@ -3,12 +3,10 @@
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_ports::{AgentError, AnswerOrder, Answered, DeliverOrder, Delivered, WriteOrder};
 
+use super::ANSWERS;
 use super::agent::{CommandAgent, failed};
 use super::follower::turn_of;
 use crate::line;
-
-/// Apart from the numbers of deliveries.
-const ANSWERS: u64 = 1 << 63;
 
 impl CommandAgent {
     /// Brings a text to the agent by its stdin.

@@ -22,3 +22,6 @@ mod watching;
 pub use agent::{CommandAgent, Ground, OptionsError};
 pub use options::{Keys, Options, Prompt, ScreenOptions};
 pub use patterns::PatternError;
+
+/// The numbers of writes that are answers have this bit, so that none is the number of a delivery's write.
+const ANSWERS: u64 = 1 << 63;

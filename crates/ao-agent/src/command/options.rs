@@ -25,6 +25,9 @@ pub struct Options {
     /// Names that are passed on from the daemon's environment.
     pub pass: Vec<String>,
     pub prompt: Prompt,
+    /// What stands before a prompt that comes last and begins with `-`, so that it is not taken for an option: `--`, unless
+    /// another word is given here. An empty one for a program that knows none. A `{prompt}` in `args` is left alone.
+    pub end_of_options: Option<String>,
     /// How the process is held; a terminal if it is typed at, pipes otherwise.
     pub io: Option<Io>,
     /// The program runs `ao hook`, so what it takes and does is told by that.
@@ -107,6 +110,12 @@ impl Default for Keys {
 impl Options {
     pub fn io(&self) -> Io {
         self.io.unwrap_or(if self.prompt == Prompt::Typed { Io::Terminal } else { Io::Pipes })
+    }
+
+    /// The word before a prompt that comes last, if this one needs it.
+    pub(super) fn before_prompt(&self, prompt: &str) -> Option<String> {
+        let word = self.end_of_options.as_deref().unwrap_or("--");
+        (prompt.starts_with('-') && !word.is_empty()).then(|| word.to_owned())
     }
 
     /// Whether the task goes with the launch.

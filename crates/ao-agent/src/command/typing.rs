@@ -14,13 +14,13 @@ use std::time::Duration;
 use ao_core::Timestamp;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::session::carries;
+use ao_core::text::sanitise;
 use ao_ports::{AgentError, DeliverOrder, Delivered, ProcessRef, Screen, WriteOrder, WriteOutcome};
 use tokio::time::Instant;
 
 use super::agent::{CommandAgent, failed};
 use super::follower::turn_of;
 use super::watching::signal;
-use crate::text::sanitise;
 
 /// How often Enter is pressed in one delivery.
 const ENTERS: u64 = 3;
@@ -46,10 +46,8 @@ impl CommandAgent {
         let desk = self.desk(order.session, order.attempt);
         // Held all the while: two who type at once would type one text.
         let mut memory = desk.memory().await.map_err(failed)?;
+        // Clean already, and cleaned once more: whatever comes here, no text presses keys.
         let text = sanitise(&order.text);
-        if let Some(history) = &self.history {
-            history.typed(order.session, order.attempt, &text, &order.text);
-        }
         // A later try of what it was started with, of which the proof is late or lost.
         let by_launch = memory.launched_with(&text).filter(|_| order.tries > 1);
         let before = memory.pasted(order.delivery).or(by_launch);
@@ -186,7 +184,6 @@ impl CommandAgent {
     fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<Delivered> {
         let history = self.history.as_ref()?;
         let turn = history.find(order.session, order.attempt, since?, |taken| carries(taken, text))?;
-        // With the words that the engine knows, though what would press keys was taken out of them on the way.
         Some(Delivered::Taken { turn: turn.name, text: order.text.clone() })
     }
 

@@ -3,7 +3,6 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
-use ao_core::session::carries;
 use ao_core::{Attempt, SessionId, Timestamp};
 
 use crate::text::letters;
@@ -35,8 +34,6 @@ struct Told {
     turns: VecDeque<Turn>,
     /// The question that was last asked.
     question: Option<String>,
-    /// Texts that were changed before they were typed, with what they were.
-    changed: VecDeque<(String, String)>,
 }
 
 impl History {
@@ -53,27 +50,6 @@ impl History {
 
     pub(crate) fn question(&self, session: SessionId, attempt: Attempt, at: Timestamp, question: &str) {
         entry(&mut self.agents(), session, attempt, at).question = Some(question.to_owned());
-    }
-
-    /// Remembers that a text is typed in place of another, so that its proof is known for the proof of that one.
-    pub(crate) fn typed(&self, session: SessionId, attempt: Attempt, clean: &str, sent: &str) {
-        if clean.split_whitespace().eq(sent.split_whitespace()) {
-            return;
-        }
-        let mut agents = self.agents();
-        let changed = &mut entry(&mut agents, session, attempt, Timestamp::default()).changed;
-        changed.push_back((clean.to_owned(), sent.to_owned()));
-        if changed.len() > TURNS_KEPT {
-            changed.pop_front();
-        }
-    }
-
-    /// The text that was sent, of one that was taken; the same in all but odd cases.
-    pub(crate) fn sent(&self, session: SessionId, attempt: Attempt, taken: String) -> String {
-        let agents = self.agents();
-        let changed = agents.get(&(session, attempt)).map(|told| &told.changed);
-        let sent = changed.and_then(|changed| changed.iter().rfind(|(clean, _)| carries(&taken, clean)));
-        sent.map_or(taken.clone(), |(_, sent)| sent.clone())
     }
 
     /// The first turn with a text, among those that began no earlier than `since`.
@@ -131,18 +107,6 @@ mod tests {
     use super::*;
 
     const AGENT: (SessionId, Attempt) = (SessionId(1), Attempt(1));
-
-    #[test]
-    fn a_text_that_was_stripped_is_proven_under_its_own_words() {
-        let history = History::default();
-        let (session, attempt) = AGENT;
-        history.typed(session, attempt, "red alert", "\u{1b}[31mred\u{1b}[0m alert");
-        history.typed(session, attempt, "same words", "same\r\nwords");
-        let sent = |taken: &str| history.sent(session, attempt, taken.into());
-        assert_eq!(sent("red alert"), "\u{1b}[31mred\u{1b}[0m alert");
-        assert_eq!(sent("same words"), "same words");
-        assert_eq!(sent("another's"), "another's");
-    }
 
     #[test]
     fn only_turns_since_the_text_was_typed_are_found() {

@@ -10,7 +10,8 @@ use ao_ports::environment::{ATTEMPT, SESSION};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING};
+use super::folder::{self, Kind};
+use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING, understand};
 
 /// Whose report it is, and where it is left.
 #[derive(Clone)]
@@ -63,10 +64,19 @@ impl Place {
 }
 
 /// Leaves what an agent tells. What is no JSON, or too long, is left without its content: that the event came is news too.
-pub fn leave(place: &Place, event: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
+///
+/// `word` is what the hook's command line has: the event's name, or the payload itself, as of Codex's `notify`. Then `input`
+/// is not read, since it may be a terminal that nobody types at.
+pub fn leave(place: &Place, word: Option<&str>, input: impl Read) -> Result<(), LeaveError> {
     let failed = |err| LeaveError::Io { spool: place.spool.clone(), err };
-    let mut bytes = Vec::new();
-    input.take(PAYLOAD_MOST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+    let (event, bytes) = match word {
+        Some(payload) if payload.trim_start().starts_with('{') => (None, payload.as_bytes().to_vec()),
+        event => {
+            let mut bytes = Vec::new();
+            input.take(PAYLOAD_MOST as u64 + 1).read_to_end(&mut bytes).map_err(failed)?;
+            (event, bytes)
+        }
+    };
     let whole = bytes.len() <= PAYLOAD_MOST;
     let payload = if whole { serde_json::from_slice(&bytes).unwrap_or_default() } else { Value::Null };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -78,8 +88,11 @@ pub fn leave(place: &Place, event: Option<&str>, input: impl Read) -> Result<(),
         event: event.map(str::to_owned),
         payload,
     };
-    // Sorted by name they are in the order of time. One process leaves one.
-    let name = format!("{:020}-{}", now.as_micros(), std::process::id());
+    let kind = match understand(event, &left.payload).taken {
+        Some(_) => Kind::Taken,
+        None => Kind::State,
+    };
+    let name = folder::name(now, kind, &place.session);
     let body = serde_json::to_vec(&left).map_err(|err| failed(err.into()))?;
     put(&place.spool, &name, &body).map_err(failed)
 }

@@ -1,8 +1,8 @@
 //! What agents tell by running a hook: `ao hook` leaves a file in a folder, and the daemon reads it from there.
 //!
 //! ```text
-//!  agent ──runs──► ao hook ──writes, renames──► spool/new/<time>-<pid> ──inotify──► Spool ──► Report
-//!                  (JSON on stdin)                      │                             │
+//!  agent ──runs──► ao hook ──writes, renames──► spool/new/<time>-… ──inotify────► Spool ──► Report
+//!                  (JSON on stdin, or as its argument)  │                             │
 //!                                     stays while no daemon runs          removed once the report is durable
 //! ```
 //!
@@ -10,6 +10,7 @@
 //! carries a token that only the agent of that session and attempt was given; what has none, or another's, is dropped.
 
 mod event;
+mod folder;
 mod history;
 mod key;
 mod leave;

@@ -1,10 +1,13 @@
 //! The daemon's side: what was left is read in the order of time, attributed, reported, and only then removed.
 
-use std::fs::{self, File};
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::{Attempt, SessionId, Timestamp};
@@ -14,14 +17,17 @@ use super::history::{History, Turn};
 use super::key::{Key, KeyError};
 use super::leave::Left;
 use super::watch::Watch;
-use super::{PAYLOAD_MOST, SPOOL, TOKEN, UNFINISHED, WAITING, understand};
+use super::{PAYLOAD_MOST, SPOOL, TOKEN, WAITING, folder, understand};
 
 /// A file of ours is at most its payload, escaped once more than it was, and a few words.
 const FILE_MOST: u64 = 2 * PAYLOAD_MOST as u64 + 4096;
-/// How many may wait. A hook that runs wild loses its oldest words, of which the latest says it all.
-const WAITING_MOST: usize = 10_000;
 /// How many are read before they are reported, so that memory stays bounded.
 const AT_ONCE: usize = 16;
+/// How long hooks go unheard after a failure, at first and at most.
+const PAUSE_LEAST: Duration = Duration::from_millis(100);
+const PAUSE_MOST: Duration = Duration::from_secs(30);
+/// How often what was never finished is removed. Not by a timer: where nothing comes, nothing gathers.
+const SWEEP_EVERY: Duration = Duration::from_secs(60 * 60);
 
 /// The folder that hooks leave their reports in.
 pub struct Spool {
@@ -29,6 +35,8 @@ pub struct Spool {
     key: Key,
     history: Arc<History>,
     clock: Arc<dyn Clock>,
+    /// When what was never finished was last removed.
+    swept: Mutex<Option<Timestamp>>,
 }
 
 /// Why what hooks tell cannot be read.
@@ -49,12 +57,9 @@ impl Spool {
     pub fn open(data: &Path, clock: Arc<dyn Clock>) -> Result<Spool, SpoolError> {
         let folder = data.join("hooks");
         let failed = |err| SpoolError::Folder { folder: folder.clone(), err };
-        for part in [UNFINISHED, WAITING] {
-            let mut make = fs::DirBuilder::new();
-            make.recursive(true).mode(0o700).create(folder.join(part)).map_err(failed)?;
-        }
+        folder::make(&folder).map_err(failed)?;
         let key = Key::load(&data.join("hooks.key"))?;
-        Ok(Spool { folder, key, history: Arc::default(), clock })
+        Ok(Spool { folder, key, history: Arc::default(), clock, swept: Mutex::default() })
     }
 
     /// What an agent's environment must hold for its hooks to be believed. The token is a secret.
@@ -72,57 +77,92 @@ impl Spool {
 
     /// Reports whatever hooks leave, and what they left while nobody read, until it is dropped.
     ///
-    /// Cancel-safe: what was not reported for certain is there the next time, under the same name.
+    /// A folder that cannot be read now may be readable soon, so it is tried again, and made again if it is gone. Only a
+    /// system that can watch no folder ends it. Cancel-safe: what was not reported for certain is there the next time, under
+    /// the same name.
     pub async fn run(self: Arc<Self>, reporter: Arc<dyn Reporter>) -> Result<(), SpoolError> {
-        let failed = |err| SpoolError::Folder { folder: self.folder.clone(), err };
-        let watch = Watch::folder(&self.folder.join(WAITING)).map_err(failed)?;
+        let mut pause = PAUSE_LEAST;
+        // Reported, but not to be removed. It must be neither told again nor keep others from being heard.
+        let mut stuck = HashSet::new();
         loop {
-            while self.read_some(&*reporter).await.map_err(failed)? {}
-            watch.changed().await.map_err(failed)?;
+            let err = match self.hear(&*reporter, &mut stuck, &mut pause).await {
+                Ok(never) => match never {},
+                Err(err) => err,
+            };
+            if err.kind() == io::ErrorKind::Unsupported {
+                return Err(SpoolError::Folder { folder: self.folder.clone(), err });
+            }
+            let folder = self.folder.display();
+            tracing::error!(%err, %folder, ?pause, "hooks are not heard at present; it is tried again");
+            tokio::time::sleep(pause).await;
+            pause = (2 * pause).min(PAUSE_MOST);
         }
     }
 
-    /// Reports the next few, and returns whether there were any.
-    async fn read_some(self: &Arc<Self>, reporter: &dyn Reporter) -> io::Result<bool> {
-        let this = self.clone();
-        let found = tokio::task::spawn_blocking(move || this.look()).await.map_err(io::Error::other)??;
-        let any = !found.is_empty();
-        for (name, left) in found {
-            if let Some(left) = left {
-                self.report(&name, left, reporter).await;
-            }
-            // Only now: the reporter returns once the report is on disk, and a name that comes twice is known.
-            fs::remove_file(self.folder.join(WAITING).join(&name)).or_else(gone_is_fine)?;
+    /// Reads along until that fails.
+    async fn hear(
+        self: &Arc<Self>,
+        reporter: &dyn Reporter,
+        stuck: &mut HashSet<String>,
+        pause: &mut Duration,
+    ) -> io::Result<Infallible> {
+        folder::make(&self.folder)?;
+        let watch = Watch::folder(&self.folder.join(WAITING))?;
+        loop {
+            while self.read_all(reporter, stuck).await? {}
+            *pause = PAUSE_LEAST;
+            watch.changed().await?;
         }
-        Ok(any)
     }
 
-    /// The oldest few files, read; `None` for one that is none of ours.
-    fn look(&self) -> io::Result<Vec<(String, Option<Left>)>> {
-        let waiting = self.folder.join(WAITING);
-        let mut names: Vec<String> = fs::read_dir(&waiting)?
-            .flatten()
-            // A folder is nobody's report, and not ours to remove.
-            .filter(|entry| entry.file_type().is_ok_and(|kind| !kind.is_dir()))
-            .filter_map(|entry| entry.file_name().into_string().ok())
-            .collect();
-        names.sort_unstable();
-        if names.len() > WAITING_MOST {
-            let too_many = names.len() - WAITING_MOST;
-            tracing::warn!(too_many, "hooks run wild; their oldest reports are dropped");
-            for name in names.drain(..too_many) {
-                fs::remove_file(waiting.join(name)).or_else(gone_is_fine)?;
+    /// Reports all that waits, and returns whether there was anything.
+    async fn read_all(
+        self: &Arc<Self>,
+        reporter: &dyn Reporter,
+        stuck: &mut HashSet<String>,
+    ) -> io::Result<bool> {
+        let mut names = blocking(self, Spool::look).await??;
+        stuck.retain(|name| folder::remove(&folder::place(&self.folder, name)).is_err());
+        names.retain(|name| !stuck.contains(name));
+        for some in names.chunks(AT_ONCE) {
+            let some = some.to_vec();
+            for (name, left) in blocking(self, move |this| this.read(some)).await? {
+                if let Some(left) = left {
+                    self.report(&name, left, reporter).await;
+                }
+                // Only now: the reporter returns once the report is on disk, and a name that comes twice is known.
+                if let Err(err) = folder::remove(&folder::place(&self.folder, &name)) {
+                    tracing::error!(%err, name, "a hook's report cannot be removed; it is passed over");
+                    stuck.insert(name);
+                }
             }
         }
-        names.truncate(AT_ONCE);
+        Ok(!names.is_empty())
+    }
+
+    fn look(&self) -> io::Result<Vec<String>> {
+        let now = self.clock.now();
+        let mut swept = self.swept.lock().expect("nobody panics while sweeping");
+        if swept.is_none_or(|last| now.since(last) >= SWEEP_EVERY) {
+            *swept = Some(now);
+            // Nobody is kept waiting for that.
+            if let Err(err) = folder::sweep(&self.folder, SystemTime::now()) {
+                tracing::warn!(%err, "what hooks have not finished cannot be removed");
+            }
+        }
+        folder::waiting(&self.folder)
+    }
+
+    /// What files have in them; `None` for one that is none of ours.
+    fn read(&self, names: Vec<String>) -> Vec<(String, Option<Left>)> {
         let read = |name: String| {
-            let left = read(&waiting.join(&name));
+            let left = read(&folder::place(&self.folder, &name));
             if let Err(err) = &left {
                 tracing::warn!(%err, name, "a file in the folder for hooks is no report; it is dropped");
             }
             (name, left.ok())
         };
-        Ok(names.into_iter().map(read).collect())
+        names.into_iter().map(read).collect()
     }
 
     async fn report(&self, name: &str, left: Left, reporter: &dyn Reporter) {
@@ -136,7 +176,6 @@ impl Spool {
         if let Some(text) = told.taken {
             let turn = format!("hook {name}");
             self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
-            let text = self.history.sent(session, attempt, text);
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
         if let Some(mut reading) = told.reading {
@@ -172,8 +211,12 @@ fn read(path: &Path) -> io::Result<Left> {
     Ok(serde_json::from_slice(&bytes)?)
 }
 
-fn gone_is_fine(err: io::Error) -> io::Result<()> {
-    if err.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(err) }
+async fn blocking<T: Send + 'static>(
+    spool: &Arc<Spool>,
+    work: impl FnOnce(&Spool) -> T + Send + 'static,
+) -> io::Result<T> {
+    let spool = spool.clone();
+    tokio::task::spawn_blocking(move || work(&spool)).await.map_err(io::Error::other)
 }
 
 impl std::fmt::Debug for Spool {

@@ -18,7 +18,9 @@ impl Watch {
     /// Watches from now on. Must be called within a tokio runtime.
     pub(super) fn folder(path: &Path) -> io::Result<Watch> {
         let events = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK)?;
-        inotify::add_watch(&events, path, WatchFlags::MOVED_TO | WatchFlags::CREATE)?;
+        // Also that it was moved away, or nobody would hear of the one in its place. That it was removed is always told.
+        let what = WatchFlags::MOVED_TO | WatchFlags::CREATE | WatchFlags::MOVE_SELF;
+        inotify::add_watch(&events, path, what)?;
         Ok(Watch { events: readable(events)? })
     }
 

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use ao_agent::hook::{Place, Spool, leave};
 use ao_core::{Attempt, SessionId};
+use ao_ports::{Report, Reporter};
 use ao_testkit::pty::WallClock;
+use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::task::JoinHandle;
 
@@ -64,6 +66,25 @@ async fn what_was_left_while_the_daemon_was_down_is_read_in_order() {
     running.abort();
 }
 
+/// As Codex's `notify` does it.
+#[tokio::test]
+async fn an_event_may_come_as_the_argument_and_then_stdin_is_left_alone() {
+    struct Terminal;
+    impl std::io::Read for Terminal {
+        fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+            panic!("nobody types at it, so reading it would never end")
+        }
+    }
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let payload = r#"{"type":"agent-turn-complete","turn-id":"1","input-messages":["go"]}"#;
+    leave(&place(&spool, SESSION, ATTEMPT), Some(payload), Terminal).unwrap();
+    let notebook = Arc::new(Notebook::default());
+    let running = run(&spool, &notebook);
+    assert_eq!(notebook.until(1).await, ["Idle"]);
+    running.abort();
+}
+
 #[tokio::test]
 async fn what_cannot_be_attributed_is_dropped() {
     let (data, elsewhere) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -116,6 +137,108 @@ async fn a_turn_has_the_same_name_however_often_it_is_told() {
     }
     assert_eq!(named.len(), 2);
     assert_eq!(named[0], named[1]);
+}
+
+/// Waits for what nobody tells of.
+async fn until(what: &str, is: impl Fn() -> bool) {
+    let wait = async {
+        while !is() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(20), wait).await.expect(what);
+}
+
+#[tokio::test]
+async fn a_folder_that_cannot_be_read_for_a_while_does_not_end_the_hearing() {
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let place = place(&spool, SESSION, ATTEMPT);
+    let notebook = Arc::new(Notebook::default());
+    let running = run(&spool, &notebook);
+    hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
+    assert_eq!(notebook.until(1).await, ["Started"]);
+    all_read(data.path()).await;
+
+    // Moved away, then a file in its place, then nothing at all.
+    let new = data.path().join("hooks/new");
+    fs::rename(&new, data.path().join("elsewhere")).unwrap();
+    let _ = fs::write(&new, "");
+    let _ = fs::remove_file(&new);
+    until("it is made again", || new.is_dir()).await;
+    hook(&place, r#"{"hook_event_name":"PreCompact"}"#);
+    notebook.until(2).await;
+    all_read(data.path()).await;
+    fs::remove_dir(&new).unwrap();
+    until("it is made once more", || new.is_dir()).await;
+    hook(&place, r#"{"hook_event_name":"Stop"}"#);
+    assert_eq!(notebook.until(3).await[2], "Idle");
+    running.abort();
+}
+
+/// A file that cannot be removed once it is reported: a folder has taken its place.
+struct Hinders(Notebook, std::path::PathBuf);
+
+#[async_trait]
+impl Reporter for Hinders {
+    async fn report(&self, report: Report) {
+        let first = fs::read_dir(&self.1).unwrap().flatten().map(|entry| entry.path()).min().unwrap();
+        if self.0.reports().is_empty() {
+            fs::remove_file(&first).unwrap();
+            fs::create_dir(&first).unwrap();
+        }
+        self.0.report(report).await;
+    }
+}
+
+#[tokio::test]
+async fn a_report_that_cannot_be_removed_is_told_once_and_others_are_heard() {
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let place = place(&spool, SESSION, ATTEMPT);
+    hook(&place, r#"{"hook_event_name":"SessionStart"}"#);
+    let hinders = Arc::new(Hinders(Notebook::default(), data.path().join("hooks/new")));
+    let run = spool.clone().run(hinders.clone());
+    let running = tokio::spawn(async move { run.await.unwrap() });
+    hinders.0.until(1).await;
+    hook(&place, r#"{"hook_event_name":"Stop"}"#);
+    assert_eq!(hinders.0.until(2).await, ["Started", "Idle"]);
+    running.abort();
+}
+
+#[tokio::test]
+async fn a_session_whose_hooks_run_wild_loses_its_oldest_states_and_no_proof() {
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let (quiet, wild) = (place(&spool, SESSION, ATTEMPT), place(&spool, SessionId(7), ATTEMPT));
+    hook(&quiet, r#"{"hook_event_name":"UserPromptSubmit","prompt":"of the quiet one"}"#);
+    hook(&wild, r#"{"hook_event_name":"UserPromptSubmit","prompt":"of the wild one"}"#);
+    for _ in 0..2100 {
+        hook(&wild, r#"{"hook_event_name":"PostToolUse"}"#);
+    }
+    let notebook = Arc::new(Notebook::default());
+    let running = run(&spool, &notebook);
+    all_read(data.path()).await;
+    let told = notebook.reports();
+    assert_eq!(told[0], "Taken \"of the quiet one\"");
+    assert_eq!(told[2], "Taken \"of the wild one\"");
+    // Each proof tells also that the agent works.
+    assert_eq!(told.len(), 2 + 2 + 1999);
+    running.abort();
+}
+
+#[tokio::test]
+async fn what_a_killed_hook_has_not_finished_is_removed_after_an_hour() {
+    let data = tempfile::tempdir().unwrap();
+    let spool = spool(&data);
+    let unfinished = data.path().join("hooks/tmp");
+    let hour_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3601);
+    fs::write(unfinished.join("young"), "{").unwrap();
+    fs::File::create(unfinished.join("old")).unwrap().set_modified(hour_ago).unwrap();
+    let running = run(&spool, &Arc::default());
+    until("the old one is removed", || !unfinished.join("old").exists()).await;
+    assert!(unfinished.join("young").exists());
+    running.abort();
 }
 
 #[test]

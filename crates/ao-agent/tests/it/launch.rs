@@ -45,13 +45,38 @@ async fn args(prompt: Prompt, args: &[&str], task: Option<&str>) -> Result<Vec<S
 #[tokio::test]
 async fn the_task_is_placed_where_the_arguments_say() {
     let task = Some("-- fix `it`");
-    assert_eq!(args(Prompt::Argument, &["-p"], task).await.unwrap(), ["-p", "-- fix `it`"]);
+    assert_eq!(args(Prompt::Argument, &["-p"], Some("fix `it`")).await.unwrap(), ["-p", "fix `it`"]);
     assert_eq!(
         args(Prompt::Argument, &["--ask={prompt}", "-q"], task).await.unwrap(),
         ["--ask=-- fix `it`", "-q"]
     );
     assert!(args(Prompt::Argument, &[], None).await.is_err());
     assert_eq!(args(Prompt::Lines, &["-v"], None).await.unwrap(), ["-v"]);
+}
+
+/// acceptance: M8
+#[tokio::test]
+async fn a_task_that_begins_with_a_dash_is_no_option() {
+    // A program that takes options, and says the one word that it is given.
+    let said = |args: &[String]| {
+        let output = process::Command::new("basename").args(args).output().unwrap();
+        (output.status.success(), String::from_utf8(output.stdout).unwrap())
+    };
+    for task in ["--help", "-z fix it", "-- fix `it`", "fix it"] {
+        let args = args(Prompt::Argument, &[], Some(task)).await.unwrap();
+        assert_eq!(said(&args), (true, format!("{task}\n")), "{args:?}");
+    }
+    assert_eq!(args(Prompt::Argument, &["-p", "--"], Some("-z")).await.unwrap(), ["-p", "--", "-z"]);
+    for (word, expected) in [("-e", &["-p", "-e", "-z"][..]), ("", &["-p", "-z"])] {
+        let options = Options {
+            args: vec!["-p".into()],
+            prompt: Prompt::Argument,
+            end_of_options: Some(word.into()),
+            ..Options::default()
+        };
+        let stage = agent_with(&Arc::new(Buffers::default()), options);
+        assert_eq!(command(&stage, &plan(Some("-z"))).await.0.args, expected);
+    }
 }
 
 #[tokio::test]

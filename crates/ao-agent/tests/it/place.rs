@@ -1,11 +1,12 @@
 //! The runtimes that an agent is tried on, and the person at its terminal.
 
+use std::io::Write;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_ports::{ProcessRef, Runtime};
+use ao_ports::{Clock, ProcessRef, Runtime};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
 use ao_testkit::pty::{PtyRuntime, WallClock};
@@ -13,6 +14,8 @@ use ao_testkit::scripted::program;
 use tempfile::TempDir;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
+
+use crate::support::Notebook;
 
 /// There is nothing that an agent of a test has to end in peace.
 const GRACE: Duration = Duration::from_millis(300);
@@ -26,7 +29,7 @@ pub(crate) enum On {
     ForgetfulPty,
     /// The product's own runtime.
     Shim,
-    /// Panes of tmux, at which nobody sits.
+    /// Panes of tmux.
     Tmux,
 }
 
@@ -35,8 +38,22 @@ pub(crate) async fn everywhere<F>(story: impl Fn(On) -> F)
 where
     F: Future<Output = ()> + Send + 'static,
 {
-    let mut stories: JoinSet<()> =
-        [On::Pty, On::ForgetfulPty, On::Shim, On::Tmux].into_iter().map(story).collect();
+    on(&[On::Pty, On::ForgetfulPty, On::Shim, On::Tmux], story).await;
+}
+
+/// Tells a story on the runtimes of the product.
+pub(crate) async fn on_ours<F>(story: impl Fn(On) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    on(&[On::Shim, On::Tmux], story).await;
+}
+
+async fn on<F>(places: &[On], story: impl Fn(On) -> F)
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    let mut stories: JoinSet<()> = places.iter().copied().map(story).collect();
     while let Some(told) = stories.join_next().await {
         told.expect("the story goes well on every runtime");
     }
@@ -47,7 +64,39 @@ pub(crate) enum Place {
     Pty(Arc<PtyRuntime>),
     /// A person who types stays, as what is typed by one who leaves at once may be lost.
     Shim(Arc<Processes>, Mutex<Option<Attachment>>),
-    Tmux(Arc<Tmux>, TempDir),
+    Tmux(Arc<Tmux>, TempDir, Mutex<Option<Person>>),
+}
+
+/// A client of tmux on a terminal of its own, which `script` makes.
+pub(crate) struct Person(Child);
+
+impl Person {
+    fn attach(tmux: &Tmux, process: &ProcessRef) -> Person {
+        let words = tmux.attach_command(process).unwrap();
+        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+        let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
+        let child = Command::new("script")
+            .args(["-qfc", &command, "/dev/null"])
+            .env("TERM", "xterm-256color")
+            .env_remove("TMUX")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("`script` is there; it is in bsdutils");
+        Person(child)
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.0.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
+    }
+}
+
+impl Drop for Person {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 impl Place {
@@ -71,7 +120,7 @@ impl Place {
                     grace: GRACE,
                     ..ao_runtime::tmux::Options::new(state.path(), helper)
                 };
-                Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state)
+                Place::Tmux(Arc::new(Tmux::new(options, Arc::new(WallClock))), state, Mutex::default())
             }
         }
     }
@@ -80,7 +129,14 @@ impl Place {
         match self {
             Place::Pty(runtime) => runtime.clone(),
             Place::Shim(runtime, _) => runtime.clone(),
-            Place::Tmux(runtime, _) => runtime.clone(),
+            Place::Tmux(runtime, ..) => runtime.clone(),
+        }
+    }
+
+    /// Lets the runtime notice who types, if it does not by itself. What it tells of it is another crate's to try.
+    pub(crate) async fn watch(&self) {
+        if let Place::Tmux(tmux, ..) = self {
+            tmux.watch(Arc::<Notebook>::default()).await.unwrap();
         }
     }
 
@@ -94,14 +150,34 @@ impl Place {
                 }
                 viewer.as_mut().unwrap().type_bytes(keys.as_bytes()).await.unwrap();
             }
-            Place::Tmux(..) => panic!("nobody sits at it"),
+            Place::Tmux(tmux, _, person) => {
+                let mut person = person.lock().await;
+                if person.is_none() {
+                    *person = Some(Person::attach(tmux, process));
+                    sits_down(tmux, process).await;
+                }
+                person.as_mut().unwrap().types(keys);
+            }
         }
     }
 }
 
+/// Waits until a person's window has its size, and for the next second: tmux counts in seconds, and does not tell typing
+/// from coming within the first one.
+async fn sits_down(tmux: &Tmux, process: &ProcessRef) {
+    let there = async {
+        while tmux.screen(process).await.unwrap().size != (100, 30) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), there).await.expect("the person sits down");
+    let into_second = WallClock.now().0.rem_euclid(1000) as u64;
+    tokio::time::sleep(Duration::from_millis(1000 - into_second)).await;
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Place::Tmux(_, state) = self {
+        if let Place::Tmux(_, state, _) = self {
             let socket = state.path().join("socket");
             let _ = Command::new("tmux").arg("-S").arg(socket).arg("kill-server").output();
         }

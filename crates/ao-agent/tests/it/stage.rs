@@ -11,16 +11,15 @@ use ao_core::evidence::Signal;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::{ConversationId, ProjectId, SessionId};
 use ao_ports::{
-    Agent, AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
+    Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
-use ao_testkit::pty::WallClock;
 use ao_testkit::scripted::{Home, program};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
 use crate::place::{On, Place};
-use crate::support::{ATTEMPT, Notebook};
+use crate::support::{ATTEMPT, LateClock, Notebook};
 
 pub(crate) const CONVERSATION: &str = "talk";
 /// Nothing takes this long, and nothing is asserted about how long it takes.
@@ -36,11 +35,21 @@ pub(crate) struct Set<'a> {
     pub(crate) prompt: Option<&'static str>,
     pub(crate) human_quiet_ms: u64,
     pub(crate) interrupt: Option<&'static str>,
+    /// How far the daemon's clock is behind that of the machine, until [`Stage::catches_up`].
+    pub(crate) behind: Duration,
 }
 
 impl Default for Set<'_> {
     fn default() -> Self {
-        Set { script: "", hooks: true, on: On::Pty, prompt: None, human_quiet_ms: 0, interrupt: Some("\x1b") }
+        Set {
+            script: "",
+            hooks: true,
+            on: On::Pty,
+            prompt: None,
+            human_quiet_ms: 0,
+            interrupt: Some("\x1b"),
+            behind: Duration::ZERO,
+        }
     }
 }
 
@@ -54,6 +63,7 @@ pub(crate) struct Stage {
     pub(crate) home: Home,
     options: Options,
     folder: TempDir,
+    clock: Arc<LateClock>,
     /// The daemon's part: one that follows, one that hears hooks.
     tasks: JoinSet<()>,
 }
@@ -125,10 +135,12 @@ impl Stage {
         let leaves = program().with_file_name("leave-hook");
         let options = options(&set, &home, set.hooks.then_some(leaves));
         let place = Place::new(set.on, folder.path());
+        place.watch().await;
+        let clock = Arc::new(LateClock::behind(set.behind));
         let mut stage = Stage {
             // Unique on the host: tests run beside each other, and a runtime may find processes by it.
             session: SessionId(fastrand::u64(1..)),
-            agent: agent(&options, &place.runtime(), &folder).0,
+            agent: agent(&options, &place.runtime(), &folder, &clock).0,
             notebook: Arc::default(),
             process: ProcessRef(String::new()),
             runtime: place.runtime(),
@@ -136,6 +148,7 @@ impl Stage {
             home,
             options,
             folder,
+            clock,
             tasks: JoinSet::new(),
         };
         let path = stage.folder.path().display().to_string();
@@ -155,6 +168,11 @@ impl Stage {
         stage
     }
 
+    /// The time that the daemon's clock was behind passes at once.
+    pub(crate) fn catches_up(&self) {
+        self.clock.catches_up();
+    }
+
     /// A new life of the daemon: nothing is left of the old one but its files.
     pub(crate) async fn restart(&mut self) {
         self.tasks.shutdown().await;
@@ -163,7 +181,7 @@ impl Stage {
     }
 
     fn start_daemon(&mut self, with_launch: Option<&str>) {
-        let (agent, spool) = agent(&self.options, &self.runtime, &self.folder);
+        let (agent, spool) = agent(&self.options, &self.runtime, &self.folder, &self.clock);
         self.agent = agent.clone();
         let order = FollowOrder {
             session: self.session,
@@ -246,6 +264,16 @@ impl Stage {
         self.place.person_types(&self.process, keys).await;
     }
 
+    /// Waits until the runtime has noticed that somebody types; tmux tells of it once a second.
+    pub(crate) async fn typing_is_noticed(&self) {
+        let noticed = async {
+            while self.runtime.screen(&self.process).await.unwrap().typed.is_none() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(BOUND, noticed).await.expect("the typing is noticed");
+    }
+
     pub(crate) fn turns(&self) -> Vec<String> {
         self.home.turns(CONVERSATION)
     }
@@ -301,8 +329,13 @@ impl Drop for Stage {
     }
 }
 
-fn agent(options: &Options, runtime: &Arc<dyn Runtime>, folder: &TempDir) -> (Arc<CommandAgent>, Arc<Spool>) {
-    let clock = Arc::new(WallClock);
+fn agent(
+    options: &Options,
+    runtime: &Arc<dyn Runtime>,
+    folder: &TempDir,
+    clock: &Arc<LateClock>,
+) -> (Arc<CommandAgent>, Arc<Spool>) {
+    let clock: Arc<dyn Clock> = clock.clone();
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");
     let ground = Ground { runtime: runtime.clone(), clock, state, hooks: Some(spool.clone()) };

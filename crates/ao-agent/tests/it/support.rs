@@ -13,6 +13,7 @@ use ao_ports::{
     Agent, Clock, DeliverOrder, EndOrder, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime,
     RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
+use ao_testkit::pty::WallClock;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::Notify;
@@ -130,6 +131,30 @@ impl Clock for Buffers {
 
     fn fresh(&self) -> u64 {
         self.fresh.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// The clock of the machine, or one that is behind it.
+pub(crate) struct LateClock(AtomicU64);
+
+impl LateClock {
+    pub(crate) fn behind(by: Duration) -> LateClock {
+        LateClock(AtomicU64::new(u64::try_from(by.as_millis()).unwrap()))
+    }
+
+    pub(crate) fn catches_up(&self) {
+        self.0.store(0, Ordering::Relaxed);
+    }
+}
+
+impl Clock for LateClock {
+    fn now(&self) -> Timestamp {
+        let behind = i64::try_from(self.0.load(Ordering::Relaxed)).unwrap();
+        Timestamp(WallClock.now().0 - behind)
+    }
+
+    fn fresh(&self) -> u64 {
+        WallClock.fresh()
     }
 }
 

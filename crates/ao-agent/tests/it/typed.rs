@@ -6,7 +6,7 @@ use ao_agent::sanitise;
 use ao_core::evidence::Reading;
 use ao_ports::{Agent, Answered, DeliverOrder, Delivered};
 
-use crate::place::{On, everywhere};
+use crate::place::{On, everywhere, on_ours};
 use crate::stage::{CONVERSATION, Set, Stage};
 
 fn held(delivered: &Delivered) -> &str {
@@ -62,53 +62,60 @@ async fn a_draft_that_is_never_submitted_is_pasted_once_and_never_called_taken()
 /// acceptance: M3
 #[tokio::test]
 async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
-    let set = Set { prompt: Some("[[ask May I?]]"), on: On::Shim, ..Set::default() };
-    let stage = Stage::set(set).await;
-    stage.shows("❯ 1. Yes").await;
-    stage.last_reported("Hook", "Asking").await;
-    stage.person_types("\x1b[B").await;
-    let before = stage.shows("❯ 2. No").await;
-    let delivered = stage.deliver(1, 1, "1\ngo on").await;
-    // In the words of the hook, so that nobody is asked twice.
-    assert_eq!(held(&delivered), "a question is open: Bash: May I?");
-    let Delivered::Held { signals, .. } = delivered else { unreachable!() };
-    assert_eq!(signals[0].reading, Reading::Asking { question: "Bash: May I?".into() });
-    assert_eq!(stage.text().await, before);
-    assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
+    on_ours(|on| async move {
+        let set = Set { prompt: Some("[[ask May I?]]"), on, ..Set::default() };
+        let stage = Stage::set(set).await;
+        stage.shows("❯ 1. Yes").await;
+        stage.last_reported("Hook", "Asking").await;
+        stage.person_types("\x1b[B").await;
+        let before = stage.shows("❯ 2. No").await;
+        let delivered = stage.deliver(1, 1, "1\ngo on").await;
+        // In the words of the hook, so that nobody is asked twice.
+        assert_eq!(held(&delivered), "a question is open: Bash: May I?");
+        let Delivered::Held { signals, .. } = delivered else { unreachable!() };
+        assert_eq!(signals[0].reading, Reading::Asking { question: "Bash: May I?".into() });
+        assert_eq!(stage.text().await, before);
+        assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
 
-    assert_eq!(stage.answer(1, "May I?", "Yes").await, Answered::Given);
-    stage.at_prompt().await;
-    stage.deliver(1, 1, "1\ngo on").await;
-    stage.reported("Taken \"1\\ngo on\"").await;
-    assert_eq!(stage.home.choices(CONVERSATION), ["May I?: 1"]);
+        assert_eq!(stage.answer(1, "May I?", "Yes").await, Answered::Given);
+        stage.at_prompt().await;
+        stage.deliver(1, 1, "1\ngo on").await;
+        stage.reported("Taken \"1\\ngo on\"").await;
+        assert_eq!(stage.home.choices(CONVERSATION), ["May I?: 1"]);
+    })
+    .await;
 }
 
 /// acceptance: M4
 #[tokio::test]
 async fn a_persons_draft_is_left_as_it_is() {
-    let stage = Stage::set(Set { human_quiet_ms: 2000, on: On::Shim, ..Set::default() }).await;
-    stage.at_prompt().await;
-    stage.person_types("half a  thought").await;
-    stage.shows("half a  thought").await;
-    let delivered = stage.deliver(1, 1, "thought").await;
-    assert_eq!(held(&delivered), "a person is typing");
-    let Delivered::Held { signals, .. } = delivered else { unreachable!() };
-    assert_eq!(signals[0].reading, Reading::HumanTyped);
-    // However long they pause.
-    let after_a_pause = async {
-        loop {
-            let delivered = stage.deliver(1, 2, "thought").await;
-            if held(&delivered) != "a person is typing" {
-                return delivered;
+    on_ours(|on| async move {
+        let stage = Stage::set(Set { human_quiet_ms: 5000, on, ..Set::default() }).await;
+        stage.at_prompt().await;
+        stage.person_types("half a  thought").await;
+        stage.shows("half a  thought").await;
+        stage.typing_is_noticed().await;
+        let delivered = stage.deliver(1, 1, "thought").await;
+        assert_eq!(held(&delivered), "a person is typing");
+        let Delivered::Held { signals, .. } = delivered else { unreachable!() };
+        assert_eq!(signals[0].reading, Reading::HumanTyped);
+        // However long they pause.
+        let after_a_pause = async {
+            loop {
+                let delivered = stage.deliver(1, 2, "thought").await;
+                if held(&delivered) != "a person is typing" {
+                    return delivered;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-    };
-    let delivered =
-        tokio::time::timeout(Duration::from_secs(30), after_a_pause).await.expect("the pause ends");
-    assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
-    assert_eq!(stage.home.draft(CONVERSATION), "half a  thought");
-    assert_eq!(stage.turns(), [""; 0]);
+        };
+        let delivered =
+            tokio::time::timeout(Duration::from_secs(30), after_a_pause).await.expect("the pause ends");
+        assert_eq!(held(&delivered), "a draft that is not ours stands in the input box");
+        assert_eq!(stage.home.draft(CONVERSATION), "half a  thought");
+        assert_eq!(stage.turns(), [""; 0]);
+    })
+    .await;
 }
 
 /// acceptance: M5
@@ -196,31 +203,39 @@ async fn after_a_restart_nothing_is_lost_and_nothing_is_typed_twice() {
 
 /// acceptance: M7
 #[tokio::test]
-async fn one_try_is_enough_for_an_agent_that_has_been_idle() {
-    let stage = Stage::set(Set::default()).await;
-    stage.last_reported("Terminal", "Idle").await;
-    assert!(!matches!(stage.deliver(1, 1, "go").await, Delivered::Held { .. }));
-    stage.reported("Taken \"go\"").await;
+async fn one_try_is_enough_for_an_agent_that_has_been_idle_for_an_hour() {
+    everywhere(|on| async move {
+        let hour = Duration::from_secs(3600);
+        let stage = Stage::set(Set { on, behind: hour, human_quiet_ms: 10_000, ..Set::default() }).await;
+        stage.last_reported("Terminal", "Idle").await;
+        stage.catches_up();
+        assert!(!matches!(stage.deliver(1, 1, "go").await, Delivered::Held { .. }));
+        stage.reported("Taken \"go\"").await;
+    })
+    .await;
 }
 
 /// acceptance: M8
 #[tokio::test]
 async fn what_arrives_is_what_was_sent_after_the_documented_stripping() {
-    let stage = Stage::set(Set { script: "ignore-tags", on: On::Shim, ..Set::default() }).await;
-    let mut random = fastrand::Rng::with_seed(8);
-    let mut sent = Vec::new();
-    for delivery in 1..=100 {
-        let text = random_text(&mut random);
-        stage.at_prompt().await;
-        let shown = |screen: &str| screen.contains(&format!("{} turns", delivery - 1));
-        stage.until(shown).await;
-        stage.at_prompt().await;
-        let delivered = stage.deliver(delivery, 1, &text).await;
-        assert!(!matches!(delivered, Delivered::Held { .. }), "{text:?}: {delivered:?}");
-        stage.shows(&format!("{delivery} turns")).await;
-        sent.push(sanitise(&text));
-    }
-    assert_eq!(stage.turns(), sent);
+    on_ours(|on| async move {
+        let stage = Stage::set(Set { script: "ignore-tags", on, ..Set::default() }).await;
+        let mut random = fastrand::Rng::with_seed(8);
+        let mut sent = Vec::new();
+        for delivery in 1..=100 {
+            let text = random_text(&mut random);
+            stage.at_prompt().await;
+            let shown = |screen: &str| screen.contains(&format!("{} turns", delivery - 1));
+            stage.until(shown).await;
+            stage.at_prompt().await;
+            let delivered = stage.deliver(delivery, 1, &text).await;
+            assert!(!matches!(delivered, Delivered::Held { .. }), "{text:?}: {delivered:?}");
+            stage.shows(&format!("{delivery} turns")).await;
+            sent.push(sanitise(&text));
+        }
+        assert_eq!(stage.turns(), sent);
+    })
+    .await;
 }
 
 fn random_text(random: &mut fastrand::Rng) -> String {
@@ -250,7 +265,8 @@ fn random_text(random: &mut fastrand::Rng) -> String {
         "\u{200b}",
         "> ",
     ];
-    let mut text = String::from(["-", "`", "", "- "][random.usize(..4)]);
+    const BEGINNINGS: [&str; 7] = ["-", "--", "`", "", "\u{1b}[31m", "\n", "\r\n"];
+    let mut text = String::from(BEGINNINGS[random.usize(..BEGINNINGS.len())]);
     for _ in 0..random.usize(1..40) {
         text.push_str(PIECES[random.usize(..PIECES.len())]);
     }

@@ -6,11 +6,12 @@ use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEve
 use crate::Timestamp;
 use crate::refusal::Refusal;
 use crate::state::State;
+use crate::text::sanitise;
 
 /// Beyond this, whoever sends is told to stop. An agent that takes nothing must not fill the memory.
 const WAITING_MOST: usize = 200;
 
-/// Takes a message in, unless it cannot be one.
+/// Takes a message in, unless it cannot be one. From here on it has no more than what may be typed.
 pub(super) fn send(
     state: &State,
     session: &Session,
@@ -29,14 +30,15 @@ pub(super) fn send(
         let what = format!("{WAITING_MOST} messages wait for `{}` already", session.spec.name);
         return Err(Refusal::Invalid { what });
     }
-    if new.body.trim().is_empty() {
+    let body = sanitise(&new.body);
+    if body.trim().is_empty() {
         return Err(Refusal::Invalid { what: "the message is empty".into() });
     }
-    if new.body.len() > DELIVERY_BYTES {
+    if body.len() > DELIVERY_BYTES {
         return Err(Refusal::Invalid {
             what: format!(
                 "the message has {} bytes, more than the {} that fit; put it into a file and send its path",
-                new.body.len(),
+                body.len(),
                 DELIVERY_BYTES
             ),
         });
@@ -45,7 +47,7 @@ pub(super) fn send(
         return Ok(vec![]);
     }
     let replaces = session.outbox.outdated_by(&new.kind);
-    let NewMessage { from, kind, body, interrupt, key } = new;
+    let NewMessage { from, kind, interrupt, key, .. } = new;
     let message = Message { no: session.outbox.message_no(), from, kind, body, interrupt, key, queued: now };
     Ok(vec![SessionEvent::MessageQueued { message, replaces }])
 }

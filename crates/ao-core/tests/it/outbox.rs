@@ -1,10 +1,11 @@
 //! Messages: never lost, never twice, never rude.
 
 use ao_core::evidence::{Reading, Source};
+use ao_core::input::SpawnRequest;
 use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput, Stage};
 use ao_core::{Input, Refusal};
 
-use crate::desk::{Desk, asking, exited, message, working};
+use crate::desk::{Desk, TYPED, asking, exited, message, request, working};
 
 /// acceptance: M7
 #[test]
@@ -168,6 +169,28 @@ fn news_is_gathered_and_what_is_outdated_is_replaced() {
     assert_eq!(current.text, "test fails at c1\n\nlint fails at c2");
     assert_eq!(current.stage, Stage::Writing);
     assert_eq!(desk.session(session).outbox.waiting.len(), 1);
+}
+
+/// acceptance: M8
+#[test]
+fn what_is_stored_delivered_and_proven_is_the_same_text() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.send(session, "\u{1b}[31mred\u{1b}[0m\u{3} alert\r\n");
+    let current = desk.session(session).outbox.current.clone().unwrap();
+    assert_eq!((current.text.as_str(), current.messages[0].body.as_str()), ("red alert\n", "red alert\n"));
+    desk.write(session);
+    let before = desk.session(session).outbox.accepted;
+    desk.prove(session, "red alert");
+    assert_eq!(desk.session(session).outbox.accepted, before + 1);
+
+    // What has nothing in it but keys says nothing.
+    let input = Input::Session { session, input: message("\u{1b}[A\u{4}", false) };
+    assert!(desk.try_take(input).unwrap_err().to_string().contains("empty"));
+    let spawn = SpawnRequest { prompt: "\u{1b}[2Jfix it".into(), ..request("2", TYPED) };
+    desk.take(Input::Spawn(Box::new(spawn)));
+    let prompts: Vec<&str> = desk.state.sessions.values().map(|it| it.spec.prompt.as_str()).collect();
+    assert!(prompts.contains(&"fix it"), "{prompts:?}");
 }
 
 #[test]

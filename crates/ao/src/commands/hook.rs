@@ -6,10 +6,10 @@ use ao_agent::hook::{self, Place};
 
 use crate::error::CommandError;
 
-/// Tells the daemon what an agent does; agents run it, with the event as JSON on stdin
+/// Tells the daemon what an agent does; agents run it, with the event as JSON on stdin or as the argument
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// The event's name, for agents that do not say it themselves
+    /// The event's name, for agents that do not say it themselves; or the event as JSON, and stdin is not read
     event: Option<String>,
 }
 

@@ -50,6 +50,19 @@ fn an_event_becomes_one_whole_file_for_us_alone() {
 }
 
 #[test]
+fn an_event_that_is_the_argument_is_the_payload() {
+    let spool = spool();
+    let path = spool.path().to_str().unwrap();
+    let env = [("AO_SESSION", "ses_4f"), ("AO_ATTEMPT", "2"), ("AO_TOKEN", "abc"), ("AO_SPOOL", path)];
+    let output = hook(&env, &[r#"{"type":"agent-turn-complete"}"#], b"");
+    assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+    let file = fs::read_dir(spool.path().join("new")).unwrap().flatten().next().unwrap().path();
+    let left: serde_json::Value = serde_json::from_slice(&fs::read(file).unwrap()).unwrap();
+    assert_eq!(left["payload"]["type"], "agent-turn-complete");
+    assert!(left["event"].is_null(), "{left}");
+}
+
+#[test]
 fn an_agent_never_fails_because_of_us() {
     let nowhere =
         [("AO_SESSION", "ses_4f"), ("AO_ATTEMPT", "2"), ("AO_TOKEN", "abc"), ("AO_SPOOL", "/nowhere/at/all")];

@@ -128,12 +128,14 @@ async fn a_look_that_fails_is_unknown_and_ends_nothing(runtime: &'static str) {
 
 /// acceptance: S6
 async fn somebody_who_types_into_the_terminal_is_followed(runtime: &'static str) {
-    // Not even its hooks tell of it.
     let fleet = Fleet::start(Plan::on(runtime)).await;
-    let session = fleet.idle("fix").await;
+    // Once its task is proven, not even its hooks tell of anything; only the screen does.
+    let session = fleet.spawn("fix", "get ready [[set lose-hook *]]").await;
+    fleet.until_idle(session, 1).await;
     fleet.type_into(session, "my own idea [[work 3s]]\r").await;
     fleet.until_status(session, StatusWord::Working).await;
     fleet.until_status(session, StatusWord::Idle).await;
+    assert_eq!(fleet.session(session).await.judgement.source, Some(Source::Terminal));
     assert_eq!(fleet.turns(session).await.last().unwrap(), "my own idea [[work 3s]]");
     assert!(fleet.notices.texts().is_empty(), "{:?}", fleet.notices.texts());
     fleet.finish().await;

@@ -1,0 +1,128 @@
+//! What may be said to an agent: a text that presses no keys.
+//!
+//! Every message is cleaned as it comes in. So what is stored, typed and proven is one and the same text.
+
+/// The most bytes of an escape sequence that is taken out as a whole. No real one is nearly as long, and one that never ends
+/// must not take the rest of the message with it.
+const SEQUENCE_MOST: usize = 4096;
+
+/// Makes a text safe to be typed or pasted into a terminal, and changes nothing else:
+///
+/// - a line break of any kind (CR LF, CR, vertical tab, form feed, next line) becomes one LF;
+/// - escape sequences (CSI, OSC, DCS, PM, APC, SOS, and those of two bytes) are taken out whole, if they end;
+/// - any other control character (C0, DEL, C1) is taken out, but tabs and LF stay.
+///
+/// So no key is pressed by a text, no paste is ended by it, and cleaning it twice is cleaning it once.
+pub fn sanitise(text: &str) -> String {
+    let mut clean = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let behind = &rest[c.len_utf8()..];
+        rest = match c {
+            '\r' => {
+                clean.push('\n');
+                behind.strip_prefix('\n').unwrap_or(behind)
+            }
+            '\u{b}' | '\u{c}' | '\u{85}' => {
+                clean.push('\n');
+                behind
+            }
+            '\u{1b}' => after_escape(behind),
+            '\u{9b}' => after_csi(behind),
+            '\u{90}' | '\u{98}' | '\u{9d}' | '\u{9e}' | '\u{9f}' => after_string(behind),
+            '\n' | '\t' => {
+                clean.push(c);
+                behind
+            }
+            c if c.is_control() => behind,
+            c => {
+                clean.push(c);
+                behind
+            }
+        };
+    }
+    clean
+}
+
+/// What follows an escape sequence whose escape has been passed.
+fn after_escape(text: &str) -> &str {
+    let Some(kind) = text.chars().next() else { return text };
+    let behind = &text[kind.len_utf8()..];
+    match kind {
+        '[' => after_csi(behind),
+        ']' | 'P' | 'X' | '^' | '_' => after_string(behind),
+        // A choice of character set and the like: some intermediate bytes, then a last one.
+        ' '..='/' => behind.strip_prefix(|c: char| ('0'..='~').contains(&c)).unwrap_or(behind),
+        '0'..='~' => behind,
+        _ => text,
+    }
+}
+
+fn after_csi(text: &str) -> &str {
+    let end = text.bytes().take(SEQUENCE_MOST).position(|byte| !(0x20..=0x3f).contains(&byte));
+    match end.map(|end| (end, text.as_bytes()[end])) {
+        Some((end, 0x40..=0x7e)) => &text[end + 1..],
+        // Cut off by something that no sequence has: only its beginning goes.
+        Some((end, _)) => &text[end..],
+        None => text,
+    }
+}
+
+/// A string goes on to its terminator. Without one in sight, only its beginning goes.
+fn after_string(text: &str) -> &str {
+    for (at, c) in text.char_indices().take_while(|(at, _)| *at < SEQUENCE_MOST) {
+        match c {
+            '\u{7}' | '\u{9c}' => return &text[at + c.len_utf8()..],
+            '\u{1b}' if text[at + 1..].starts_with('\\') => return &text[at + 2..],
+            '\n' | '\r' | '\u{1b}' => return text,
+            _ => {}
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn what_would_press_keys_is_taken_out_and_the_rest_stays() {
+        for (text, clean) in [
+            ("a\r\nb\rc\n\td", "a\nb\nc\n\td"),
+            ("\u{1b}[31mred\u{1b}[0m", "red"),
+            ("end\u{1b}[201~\rrm -rf", "end\nrm -rf"),
+            ("\u{1b}]0;title\u{7}x\u{1b}]8;;http://a\u{1b}\\y", "xy"),
+            ("\u{1b}]never ends\nbut this stays", "never ends\nbut this stays"),
+            ("\u{1b}[", ""),
+            ("\u{1b}[3üx", "üx"),
+            ("\u{1b}(Bx\u{1b}=y\u{1b}", "xy"),
+            ("\u{9b}31mx\u{3}\u{4}\u{0}\u{7f}y", "xy"),
+            ("one\u{b}two\u{c}three\u{85}four", "one\ntwo\nthree\nfour"),
+            ("-- `code` $HOME ❤️ 日本 \u{200d}", "-- `code` $HOME ❤️ 日本 \u{200d}"),
+        ] {
+            assert_eq!(sanitise(text), clean, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_sequence_without_an_end_takes_nothing_with_it() {
+        let long = "x".repeat(2 * SEQUENCE_MOST);
+        assert_eq!(sanitise(&format!("\u{1b}]{long}\u{7}")), long);
+        assert_eq!(sanitise(&format!("\u{1b}[{}", "1;".repeat(SEQUENCE_MOST))), "1;".repeat(SEQUENCE_MOST));
+    }
+
+    proptest! {
+        /// acceptance: M8
+        #[test]
+        fn a_clean_text_has_no_controls_and_stays_as_it_is(text in "(\\PC|[\\x00-\\x1f\\x7f-\\u{9f}\\[\\]~;0-9]){0,200}") {
+            let clean = sanitise(&text);
+            prop_assert!(clean.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
+            prop_assert_eq!(&sanitise(&clean), &clean);
+            if !text.chars().any(char::is_control) {
+                prop_assert_eq!(clean, text);
+            }
+        }
+    }
+}
