@@ -10,7 +10,7 @@ use crate::marker::{Intent, Marker};
 use crate::repository::{Repository, place_of};
 
 /// Where worktrees are put, in the repository's own folder.
-pub(super) const FOLDER: &str = ".worktrees";
+pub(crate) const FOLDER: &str = ".worktrees";
 
 /// The place for a worktree of this name.
 pub(super) fn for_name(repository: &Repository, name: &str) -> Result<PathBuf, TreeError> {
