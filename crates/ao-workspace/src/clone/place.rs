@@ -40,8 +40,7 @@ pub(super) fn of(clones: &Path, order: &RemoveOrder) -> Result<Option<PathBuf>, 
     }
     for entry in fs::read_dir(folder(clones, &order.project)?).into_iter().flatten().flatten() {
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !hidden && Marker::read(&entry.path().join(".git"))?.is_some_and(|it| it.session == order.session)
-        {
+        if !hidden && Marker::names(&entry.path().join(".git"), order.session) {
             return Ok(Some(entry.path()));
         }
     }

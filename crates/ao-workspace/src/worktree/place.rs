@@ -38,7 +38,7 @@ pub(super) fn of(repository: &Repository, order: &RemoveOrder) -> Result<Option<
         return Ok(Some(PathBuf::from(&tree.path)));
     }
     for git_dir in repository.git_dirs() {
-        if Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
+        if Marker::names(&git_dir, order.session)
             && let Some(place) = place_of(&git_dir)
         {
             return Ok(Some(place));
