@@ -84,7 +84,7 @@ async fn copy(source: &Repository, partial: &Path, plan: &WorkspacePlan) -> Resu
         .write(&args)
         .await
         .map_err(TreeError::tried(format!("clone `{from}` for the branch `{}`", plan.branch)))?;
-    Ok(())
+    config::close(&partial.join(".git").join("config"))
 }
 
 /// An address that is good in another folder too.
@@ -113,7 +113,9 @@ async fn furnish(
         tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
         let git = tree.writer()?;
         let origin = from_here(source, origin);
-        git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        // Not by `git remote set-url`: an address may hold a token, and arguments are for everybody to see.
+        git.write(&["config", "--local", "--unset-all", "remote.origin.url"]).await.map_err(what())?;
+        config::append(&tree.git_dir.join("config"), &config::section("remote.origin", &[("url", &origin)]))?;
         // It followed what the source has checked out, which is the user's business.
         let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));
         match source.commit(&base).await? {

@@ -72,6 +72,21 @@ async fn its_remote_is_the_sources_remote_and_tells_what_that_has() {
 }
 
 #[tokio::test]
+async fn a_token_in_an_address_is_kept_where_only_its_owner_can_read_it() {
+    let site = Site::new(Repo::new());
+    let address = "https://ann:t0ken@127.0.0.1:1/app.git";
+    site.repo.git(&["remote", "add", "origin", address]);
+    site.repo.git(&["config", "http.extraHeader", "Authorization: t0ken"]);
+    let options = Options { fetch: false, ..Options::default() };
+    let clones = Clones::new(site.folder.path().canonicalize().unwrap(), options);
+    let made = clones.create(SESSION, Attempt(1), &site.repo.plan("fix")).await.unwrap();
+    let config = Path::new(&made.path).join(".git/config");
+    assert_eq!(git(made.path.as_ref(), &["config", "--get-all", "remote.origin.url"]), address);
+    assert_eq!(git(made.path.as_ref(), &["config", "http.extraHeader"]), "Authorization: t0ken");
+    assert_eq!(fs::metadata(config).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
 async fn it_takes_over_settings_and_no_hooks() {
     let site = Site::new(Repo::new());
     site.repo.git(&["config", "merge.conflictStyle", "diff3"]);
