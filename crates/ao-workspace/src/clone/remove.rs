@@ -24,7 +24,7 @@ pub(super) async fn remove(
     let going = place::being_removed(&folder, order.session);
     // A removal that was cut off: it had been judged, and its last state kept.
     delete(&going)?;
-    clear_up(source, &folder, order)?;
+    clear_up(source, &folder, order).await?;
     let path = match place::of(clones, order)? {
         Some(path) if path.symlink_metadata().is_ok() => path,
         _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.session).await? }),
@@ -70,8 +70,8 @@ async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> 
 }
 
 /// Takes away what a creation has left half-way.
-fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
-    create::discard(source, &place::being_made(folder, order.session), order.session)?;
+async fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
+    create::discard(source, &place::being_made(folder, order.session), order.session).await?;
     Intent::clear(&source.common_dir, order.session)
 }
 

@@ -18,7 +18,7 @@ use super::removing;
 use crate::error::TreeError;
 use crate::git::GitError;
 use crate::marker::{Intent, Marker};
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
@@ -189,6 +189,7 @@ pub(super) async fn resume(
     let path = half_made.path.to_string_lossy();
     let tried = || TreeError::tried(format!("go on with the half-made worktree `{path}`"));
     let git = &repository.git;
+    nobody_at_work(&half_made.path, repository.git_dir_of(&half_made.path).as_deref()).await?;
     if half_made.locked {
         git.write(&["worktree", "unlock", &path]).await.map_err(tried())?;
     }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use ao_core::SessionId;
 
 use crate::error::TreeError;
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Repository, place_of};
 
 /// Keeps the entry of a worktree aside.
@@ -45,6 +45,7 @@ pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Re
     let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
     let git_dir = repository.common_dir.join("worktrees").join(name);
     let Some(place) = place_of(&aside) else { return done(repository, session) };
+    nobody_at_work(&place, Some(&git_dir)).await?;
     if place.symlink_metadata().is_err() {
         return done(repository, session);
     }
