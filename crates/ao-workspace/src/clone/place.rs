@@ -28,9 +28,14 @@ pub(super) fn being_made(folder: &Path, session: SessionId) -> PathBuf {
     folder.join(format!(".making-{session}"))
 }
 
-/// Where a clone is deleted, out of everybody's way.
+/// Where a clone is judged for the last time, out of everybody's way.
 pub(super) fn being_removed(folder: &Path, session: SessionId) -> PathBuf {
     folder.join(format!(".removing-{session}"))
+}
+
+/// Where a clone is deleted. Only what was judged gets this name, so whatever is found under it may go.
+pub(super) fn being_deleted(folder: &Path, session: SessionId) -> PathBuf {
+    folder.join(format!(".deleting-{session}"))
 }
 
 /// The place that an order is about: the one we know of, or else what bears the session's marker.
@@ -44,5 +49,7 @@ pub(super) fn of(clones: &Path, order: &RemoveOrder) -> Result<Option<PathBuf>, 
             return Ok(Some(entry.path()));
         }
     }
-    Ok(None)
+    // A removal that was cut off, of which nobody knows any more where it began.
+    let going = being_removed(&folder(clones, &order.project)?, order.session);
+    Ok(Marker::names(&going.join(".git"), order.session).then_some(going))
 }
