@@ -80,11 +80,11 @@ impl OwnTree {
     }
 }
 
-/// How long a git that was left at work in a tree is waited for. Not longer, because others may stand in the queue behind:
-/// a later try finds it ended.
-const LEFT_AT_WORK: Duration = Duration::from_secs(10);
+/// How long a git that was left at work in a tree is waited for; after that, a later try finds it ended.
+const LEFT_AT_WORK: Duration = Duration::from_secs(30);
 
-/// Waits for a git of ours that somebody has left at work in a tree or on its git directory.
+/// Waits for a git of ours that somebody has left at work in a tree or on its git directory. The caller holds the queue of
+/// its place, and not the repository's, which others wait for.
 pub(crate) async fn nobody_at_work(path: &Path, git_dir: Option<&Path>) -> Result<(), TreeError> {
     let mut folders = vec![path.to_owned()];
     folders.extend(git_dir.map(Path::to_owned));

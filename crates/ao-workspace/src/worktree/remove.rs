@@ -10,7 +10,7 @@ use super::{adopt, create, place, removing, subject};
 use crate::error::TreeError;
 use crate::gate::{self, Elsewhere};
 use crate::marker::{Intent, Marker};
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Repository, at};
 use crate::shop::Shop;
 use crate::{fetch, rescue, start};
@@ -21,6 +21,7 @@ pub(super) async fn remove(
     repository: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
+    removing::nobody_removes(repository, order.session).await?;
     {
         let _turn = shop.queues.turn(&repository.common_dir).await;
         removing::take_back(repository, order.session).await?;
@@ -120,6 +121,7 @@ async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> 
     if whole {
         return Intent::clear(&repository.common_dir, session);
     }
+    nobody_at_work(&intent.path, repository.git_dir_of(&intent.path).as_deref()).await?;
     let turn = shop.queues.turn(&repository.common_dir).await;
     let listed = repository.worktrees().await?;
     match at(&listed, &intent.path) {

@@ -48,13 +48,23 @@ pub(super) fn is_under_way(repository: &Repository, session: SessionId) -> bool 
     aside(repository, session).exists()
 }
 
+/// Waits until the git of a removal that was cut off has ended.
+pub(super) async fn nobody_removes(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+    let aside = aside(repository, session);
+    let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
+    let git_dir = repository.common_dir.join("worktrees").join(name);
+    match place_of(&aside) {
+        Some(place) => nobody_at_work(&place, Some(&git_dir)).await,
+        None => Ok(()),
+    }
+}
+
 /// Puts a worktree back that a removal has left half-way, whole but for what git ignores. Does nothing if there is none.
 pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
     let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
     let git_dir = repository.common_dir.join("worktrees").join(name);
     let Some(place) = place_of(&aside) else { return done(repository, session).await };
-    nobody_at_work(&place, Some(&git_dir)).await?;
     if place.symlink_metadata().is_err() {
         return done(repository, session).await;
     }
