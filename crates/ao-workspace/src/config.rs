@@ -2,8 +2,9 @@
 //!
 //! Not a full reader: what it does not find may still be set, in an included file or otherwise, and then git is asked.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, OpenOptions, Permissions};
+use std::io::{self, ErrorKind, Write};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 
 use ao_core::SessionId;
@@ -72,8 +73,26 @@ pub(crate) fn append(file: &Path, lines: &str) -> Result<(), TreeError> {
     }
     let gap = if known.is_empty() || known.ends_with('\n') { "" } else { "\n" };
     let partial = file.with_extension("ao-partial");
-    fs::write(&partial, format!("{known}{gap}{lines}")).map_err(TreeError::file("write", &partial))?;
+    let written = || -> io::Result<()> {
+        match fs::remove_file(&partial) {
+            Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
+            _ => {}
+        }
+        // Closed to others from its first byte, and then as open as the file was: there may be tokens in it.
+        let mut new = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&partial)?;
+        new.write_all(format!("{known}{gap}{lines}").as_bytes())?;
+        if let Ok(old) = fs::metadata(file) {
+            new.set_permissions(old.permissions())?;
+        }
+        Ok(())
+    };
+    written().map_err(TreeError::file("write", &partial))?;
     fs::rename(&partial, file).map_err(TreeError::file("write", file))
+}
+
+/// Closes a file of settings to everybody but its owner. Git keeps it so when it writes there.
+pub(crate) fn close(file: &Path) -> Result<(), TreeError> {
+    fs::set_permissions(file, Permissions::from_mode(0o600)).map_err(TreeError::file("close to others", file))
 }
 
 /// A section as git reads it. `name` may have a subsection behind its first dot.

@@ -68,6 +68,11 @@ pub(crate) enum TreeError {
     },
     #[error("a process works in `{}`, so nothing is cleaned there; try again when it has ended", .path.display())]
     InUse { path: PathBuf },
+    #[error(
+        "git still works in `{}` ({}), so nothing is done there; try again when it has ended, or end it",
+        .path.display(), processes(.pids)
+    )]
+    GitAtWork { path: PathBuf, pids: Vec<u32> },
     #[error("`{}` sets `core.worktree`, so its worktrees cannot have settings of their own; use a plain checkout", .path.display())]
     OwnWorktree { path: PathBuf },
     #[error("failed to {what} `{}`", .path.display())]
@@ -104,6 +109,11 @@ impl From<TreeError> for WorkspaceError {
             other => WorkspaceError::Failed(chain(&other)),
         }
     }
+}
+
+fn processes(pids: &[u32]) -> String {
+    let pids: Vec<String> = pids.iter().map(u32::to_string).collect();
+    format!("process {}", pids.join(", "))
 }
 
 fn chain(err: &dyn Error) -> String {

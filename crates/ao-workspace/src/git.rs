@@ -233,7 +233,7 @@ impl Git {
         if output.status.success() {
             return Ok(());
         }
-        let mut stderr = text(&output.stderr);
+        let mut stderr = without_userinfo(&text(&output.stderr));
         if stderr.is_empty() {
             stderr = output.status.to_string();
         }
@@ -255,10 +255,51 @@ impl Drop for Group {
     }
 }
 
+/// A command as it is told in errors and logs.
 fn told<S: AsRef<OsStr>>(args: &[S]) -> String {
-    args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" ")
+    without_userinfo(&args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" "))
+}
+
+/// A text without the names, passwords and tokens in its addresses: what git says of an address goes into errors, logs
+/// and notices.
+fn without_userinfo(text: &str) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("://") {
+        told += before;
+        told += "://";
+        let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '\'' | '"' | '`' | '<' | '>');
+        let host = after.find(ends).unwrap_or(after.len());
+        // The last one: a password may have one of its own.
+        rest = match after[..host].rfind('@') {
+            Some(at) => {
+                told += "***";
+                &after[at..]
+            }
+            None => after,
+        };
+    }
+    told + rest
 }
 
 fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim_end_matches(['\n', '\r', ' ']).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_error_tells_a_token() {
+        for (text, told) in [
+            ("clone https://ann:t0ken@host/x", "clone https://***@host/x"),
+            ("fatal: 'https://t0ken@host': no", "fatal: 'https://***@host': no"),
+            ("http://a:p@ss@h:80/x and ssh://git@h/y", "http://***@h:80/x and ssh://***@h/y"),
+            ("https://host/a@b and c@d", "https://host/a@b and c@d"),
+            ("plain text", "plain text"),
+        ] {
+            assert_eq!(without_userinfo(text), told);
+        }
+    }
 }

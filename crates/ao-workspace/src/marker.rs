@@ -1,7 +1,7 @@
 //! What we leave in the git directory to know our own again.
 
-use std::fs;
-use std::io::{self, ErrorKind};
+use std::fs::{self, File};
+use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use ao_core::SessionId;
@@ -51,6 +51,19 @@ impl Marker {
 
     pub(crate) fn write(&self, git_dir: &Path) -> Result<(), TreeError> {
         write(&marker_path(git_dir), self)
+    }
+
+    /// Whether a session is named here, for whoever looks through many. One that cannot be read names nobody, and must
+    /// not hide the others.
+    pub(crate) fn names(git_dir: &Path, session: SessionId) -> bool {
+        match Marker::read(git_dir) {
+            Ok(marker) => marker.is_some_and(|marker| marker.session == session),
+            Err(err) => {
+                let path = git_dir.display();
+                tracing::warn!(%path, %err, "a tree's marker cannot be read, so it is passed over");
+                false
+            }
+        }
     }
 }
 
@@ -102,7 +115,8 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, TreeError> {
     }
 }
 
-/// Whole or not at all: a marker that is cut off would make our own worktree look like nobody's.
+/// Whole or not at all, whatever ends us or the machine: a marker that is cut off would make our own worktree look like
+/// nobody's.
 fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), TreeError> {
     let failed = || TreeError::file("write", path);
     if let Some(folder) = path.parent() {
@@ -110,8 +124,12 @@ fn write<T: Serialize>(path: &Path, value: &T) -> Result<(), TreeError> {
     }
     let json = serde_json::to_vec(value).map_err(|err| failed()(err.into()))?;
     let partial = path.with_extension("partial");
-    fs::write(&partial, json).map_err(failed())?;
-    fs::rename(&partial, path).map_err(failed())
+    let written = File::create(&partial).and_then(|mut file| {
+        file.write_all(&json)?;
+        // Without this, the new name could reach the disk before what it names.
+        file.sync_all()
+    });
+    written.and_then(|()| fs::rename(&partial, path)).map_err(failed())
 }
 
 fn remove(path: PathBuf) -> Result<(), TreeError> {

@@ -6,10 +6,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use ao_core::SessionId;
 
 use crate::error::TreeError;
+use crate::gate::processes;
 use crate::git::{Git, Settings};
 use crate::marker::{Intent, Marker};
 use crate::repository::{Repository, place_of, same};
@@ -76,6 +78,18 @@ impl OwnTree {
     fn strayed(&self, why: &'static str) -> TreeError {
         TreeError::Strayed { path: self.path.clone(), session: self.session, why }
     }
+}
+
+/// How long a git that was left at work in a tree is waited for; after that, a later try finds it ended.
+const LEFT_AT_WORK: Duration = Duration::from_secs(30);
+
+/// Waits for a git of ours that somebody has left at work in a tree or on its git directory. The caller holds the queue of
+/// its place, and not the repository's, which others wait for.
+pub(crate) async fn nobody_at_work(path: &Path, git_dir: Option<&Path>) -> Result<(), TreeError> {
+    let mut folders = vec![path.to_owned()];
+    folders.extend(git_dir.map(Path::to_owned));
+    let pids = processes::git_ended(folders, LEFT_AT_WORK).await;
+    if pids.is_empty() { Ok(()) } else { Err(TreeError::GitAtWork { path: path.to_owned(), pids }) }
 }
 
 /// The git directory of a tree, if the tree is the session's.

@@ -45,12 +45,19 @@ impl Shop {
         }
     }
 
+    /// Ends what the set-up of a tree has left running. Out of turn: a set-up that is still at it is not waited for.
+    pub(crate) async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        match &self.options.provision {
+            Some(options) => provision::end_programs(options, session, Path::new(path)).await,
+            // Then nothing was ever started.
+            None => Ok(()),
+        }
+    }
+
     /// Runs what its project wants run before a tree goes.
     pub(crate) async fn teardown(&self, order: &RemoveOrder, path: &Path) -> Result<(), WorkspaceError> {
         match &self.options.provision {
-            Some(options) => {
-                provision::teardown(options, order.session, path, &order.teardown, order.timeout).await
-            }
+            Some(options) => provision::teardown(options, order, path).await,
             None if order.teardown.is_empty() => Ok(()),
             None => Err(nowhere()),
         }

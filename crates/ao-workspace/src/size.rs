@@ -1,7 +1,8 @@
-//! How much disk a folder takes, as `du` would say it.
+//! How much disk a folder takes, as `du` would say it; and giving it back.
 
 use std::collections::HashMap;
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +16,16 @@ pub(crate) fn freed(paths: &[PathBuf]) -> u64 {
         }
     }
     size.bytes
+}
+
+/// Deletes a folder with all that is in it, of links the link. Success if it is gone already.
+pub(crate) async fn delete(folder: PathBuf) -> io::Result<()> {
+    // A large one takes seconds, and nobody else is to wait for it.
+    let deleting = tokio::task::spawn_blocking(move || match fs::remove_dir_all(folder) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
+        _ => Ok(()),
+    });
+    deleting.await.map_err(io::Error::other)?
 }
 
 #[derive(Default)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use ao_core::effect::WorkspacePlan;
-use ao_core::setup::Origin;
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::setup::{Environment, Origin, Setup};
 use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
 use ao_ports::{Made, Removal, RemoveOrder, Workspace};
@@ -223,6 +223,40 @@ pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
     fs::remove_dir_all(&made.path).unwrap();
     let gone = site.workspace.whereabouts(&order).await;
     assert_eq!((gone.branch, &gone.wrong[..]), (None, &["its folder is gone".to_owned()][..]));
+}
+
+/// What a set-up has left running ends when it is told to, however it was detached; to tell it twice is a success.
+pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let server =
+        "mkdir target; (setsid sh -c 'echo $$ > target/pid; exec sleep 1000' </dev/null >/dev/null 2>&1 &)";
+    let wait = "until test -s target/pid; do sleep 0.01; done";
+    let plan = SetUpPlan {
+        project: ProjectId::new("app"),
+        repository: site.repository.display().to_string(),
+        kind: String::new(),
+        name: "fix".into(),
+        path: made.path.clone(),
+        setup: Setup {
+            post_create: vec![server.into(), wait.into()],
+            timeout: Duration::from_secs(60),
+            ..Setup::default()
+        },
+        environment: Environment::default(),
+        ports: [].into(),
+    };
+    site.workspace.set_up(SESSION, Attempt(1), &plan).await.unwrap();
+    let pid = fs::read_to_string(Path::new(&made.path).join("target/pid")).unwrap();
+    // One that has ended and that nobody has waited for yet has no command line any more.
+    let runs = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty());
+    assert!(runs(), "a set-up may leave a server running");
+    site.workspace.end_programs(OTHER, &made.path).await.unwrap();
+    assert!(runs(), "it belongs to its own session");
+    for _ in 0..2 {
+        site.workspace.end_programs(SESSION, &made.path).await.unwrap();
+        assert!(!runs());
+    }
+    site.removed(&made).await;
 }
 
 impl Site<'_> {

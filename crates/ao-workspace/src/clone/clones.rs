@@ -30,8 +30,8 @@ pub struct Clones {
 
 impl Clones {
     /// Clones in this folder, one folder below it for each project. It belongs to `ao`.
-    pub fn new(folder: impl Into<PathBuf>, options: Options) -> Clones {
-        Clones { shop: Shop::new(options), folder: folder.into() }
+    pub fn new(folder: impl AsRef<Path>, options: Options) -> Clones {
+        Clones { shop: Shop::new(options), folder: resolved(folder.as_ref()) }
     }
 
     async fn source(&self, repository: &str) -> Result<Arc<Repository>, TreeError> {
@@ -64,7 +64,11 @@ impl Clones {
     }
 
     /// What lies among the clones of these orders' projects, and belongs to none of them.
-    fn strangers(&self, orders: &[RemoveOrder], known: &[Surveyed]) -> Result<Vec<Surveyed>, TreeError> {
+    async fn strangers(
+        &self,
+        orders: &[RemoveOrder],
+        known: &[Surveyed],
+    ) -> Result<Vec<Surveyed>, TreeError> {
         let mut projects: Vec<_> = orders.iter().map(|order| &order.project).collect();
         projects.dedup();
         let mut strangers = vec![];
@@ -74,9 +78,11 @@ impl Clones {
                 if known.iter().any(|known| same(Path::new(&known.path), &path)) {
                     continue;
                 }
+                let whole = vec![path.clone()];
+                let size = tokio::task::spawn_blocking(move || size::freed(&whole));
                 strangers.push(Surveyed {
                     session: None,
-                    bytes: size::freed(std::slice::from_ref(&path)),
+                    bytes: size.await.unwrap_or_default(),
                     path: path.display().to_string(),
                     ignored_bytes: 0,
                     reasons: vec![KeepReason::NotOurs],
@@ -84,6 +90,18 @@ impl Clones {
             }
         }
         Ok(strangers)
+    }
+}
+
+/// A folder without links in it, as the system tells where processes work. It need not be there yet.
+fn resolved(folder: &Path) -> PathBuf {
+    if let Ok(resolved) = folder.canonicalize() {
+        return resolved;
+    }
+    let folder = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    match (folder.parent(), folder.file_name()) {
+        (Some(parent), Some(name)) => resolved(parent).join(name),
+        _ => folder,
     }
 }
 
@@ -103,6 +121,7 @@ impl Workspace for Clones {
         }
         let path = place::for_name(&self.folder, &plan.project, &plan.name)?;
         let _here = self.shop.queues.turn(&path).await;
+        remove::take_back(&self.folder, &plan.project, session, &path)?;
         Ok(create::create(&self.shop, &source, &path, session, plan).await?)
     }
 
@@ -119,8 +138,8 @@ impl Workspace for Clones {
         self.shop.set_up(session, attempt, plan).await
     }
 
-    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        self.shop.end_programs(session, path).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
@@ -145,7 +164,7 @@ impl Workspace for Clones {
         for order in orders {
             surveyed.extend(self.surveyed(&source, order).await?);
         }
-        surveyed.extend(self.strangers(orders, &surveyed)?);
+        surveyed.extend(self.strangers(orders, &surveyed).await?);
         Ok(surveyed)
     }
 
@@ -173,13 +192,15 @@ impl Workspace for Clones {
         let source = self.source(&order.repository).await?;
         let place = place::of(&self.folder, order)?;
         let _here = self.shop.queues.turn(&place.clone().unwrap_or_else(|| self.folder.clone())).await;
+        if let Some(path) = &place {
+            remove::take_back(&self.folder, &order.project, order.session, path)?;
+        }
         if !order.teardown.is_empty()
             && let Some(path) = place.filter(|path| path.exists())
             && reasons_to_keep(&self.inspect(order).await).is_empty()
         {
             self.shop.teardown(order, &path).await?;
         }
-        let _turn = self.shop.queues.turn(&source.common_dir).await;
-        Ok(remove::remove(&self.folder, &source, order).await?)
+        Ok(remove::remove(&self.folder, &self.shop, &source, order).await?)
     }
 }

@@ -10,11 +10,11 @@ use ao_ports::Made;
 use super::{place, settings};
 use crate::error::TreeError;
 use crate::marker::{Intent, Marker};
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::Repository;
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
-use crate::{checkout, config};
+use crate::{checkout, config, size};
 
 /// Makes the clone, or finds it made. The caller holds the queue of its place.
 pub(super) async fn create(
@@ -38,7 +38,7 @@ pub(super) async fn create(
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder).map_err(TreeError::file("make", folder))?;
     let partial = place::being_made(folder, session);
-    discard(source, &partial, session)?;
+    discard(source, &partial, session).await?;
     let intent = Intent {
         path: partial.clone(),
         branch: plan.branch.clone(),
@@ -63,7 +63,11 @@ fn made(path: &Path, base: &str) -> Made {
 }
 
 /// Takes away what a creation that was cut off has left under its other name. Nobody has worked there.
-pub(super) fn discard(source: &Repository, partial: &Path, session: SessionId) -> Result<(), TreeError> {
+pub(super) async fn discard(
+    source: &Repository,
+    partial: &Path,
+    session: SessionId,
+) -> Result<(), TreeError> {
     let begun = Intent::read(&source.common_dir, session)?.is_some_and(|intent| intent.path == partial);
     if partial.symlink_metadata().is_err() {
         return Ok(());
@@ -71,7 +75,8 @@ pub(super) fn discard(source: &Repository, partial: &Path, session: SessionId) -
     if !begun {
         return Err(TreeError::NotOurs { path: partial.to_owned() });
     }
-    fs::remove_dir_all(partial).map_err(TreeError::file("remove the half-made clone", partial))
+    nobody_at_work(partial, None).await?;
+    size::delete(partial.to_owned()).await.map_err(TreeError::file("remove the half-made clone", partial))
 }
 
 /// Copies the repository, without files.
@@ -84,7 +89,7 @@ async fn copy(source: &Repository, partial: &Path, plan: &WorkspacePlan) -> Resu
         .write(&args)
         .await
         .map_err(TreeError::tried(format!("clone `{from}` for the branch `{}`", plan.branch)))?;
-    Ok(())
+    config::close(&partial.join(".git").join("config"))
 }
 
 /// An address that is good in another folder too.
@@ -113,7 +118,9 @@ async fn furnish(
         tree.writer()?.write(&[&args[..], &["origin", known]].concat()).await.map_err(what())?;
         let git = tree.writer()?;
         let origin = from_here(source, origin);
-        git.write(&["remote", "set-url", "origin", &origin]).await.map_err(what())?;
+        // Not by `git remote set-url`: an address may hold a token, and arguments are for everybody to see.
+        git.write(&["config", "--local", "--unset-all", "remote.origin.url"]).await.map_err(what())?;
+        config::append(&tree.git_dir.join("config"), &config::section("remote.origin", &[("url", &origin)]))?;
         // It followed what the source has checked out, which is the user's business.
         let (head, base) = ("refs/remotes/origin/HEAD", start::remote(&plan.base_branch));
         match source.commit(&base).await? {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //!  intent ──► git clone --local ──► settings ──► files ──► marker ──► rename into place          (made)
-//!  facts ──► gate ──► rescue ref, into the source ──► rename out of place ──► deleted           (removed)
+//!  facts ──► gate ──► rescue ref, into the source ──► rename out of place ──► gate ──► deleted  (removed)
 //! ```
 //!
 //! Objects are shared by hard links where the file system can: each side may pack, prune or vanish without the other one

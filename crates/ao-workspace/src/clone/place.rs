@@ -28,9 +28,14 @@ pub(super) fn being_made(folder: &Path, session: SessionId) -> PathBuf {
     folder.join(format!(".making-{session}"))
 }
 
-/// Where a clone is deleted, out of everybody's way.
+/// Where a clone is judged for the last time, out of everybody's way.
 pub(super) fn being_removed(folder: &Path, session: SessionId) -> PathBuf {
     folder.join(format!(".removing-{session}"))
+}
+
+/// Where a clone is deleted. Only what was judged gets this name, so whatever is found under it may go.
+pub(super) fn being_deleted(folder: &Path, session: SessionId) -> PathBuf {
+    folder.join(format!(".deleting-{session}"))
 }
 
 /// The place that an order is about: the one we know of, or else what bears the session's marker.
@@ -40,10 +45,11 @@ pub(super) fn of(clones: &Path, order: &RemoveOrder) -> Result<Option<PathBuf>, 
     }
     for entry in fs::read_dir(folder(clones, &order.project)?).into_iter().flatten().flatten() {
         let hidden = entry.file_name().as_encoded_bytes().starts_with(b".");
-        if !hidden && Marker::read(&entry.path().join(".git"))?.is_some_and(|it| it.session == order.session)
-        {
+        if !hidden && Marker::names(&entry.path().join(".git"), order.session) {
             return Ok(Some(entry.path()));
         }
     }
-    Ok(None)
+    // A removal that was cut off, of which nobody knows any more where it began.
+    let going = being_removed(&folder(clones, &order.project)?, order.session);
+    Ok(Marker::names(&going.join(".git"), order.session).then_some(going))
 }

@@ -1,9 +1,15 @@
 //! Removing a clone: only through the gate. It is moved out of its place first, judged once more there, and then deleted.
+//!
+//! ```text
+//!  <name> ──► judged, rescue ref ──► .removing-<session> ──► judged again ──► .deleting-<session> ──► gone
+//!         ◄── taken back by the next removal or creation ┘                      └──► deleted by the next removal
+//! ```
 
 use std::fs;
 use std::path::Path;
 
 use ao_core::workspace::{KeepReason, reasons_to_keep};
+use ao_core::{ProjectId, SessionId};
 use ao_ports::{Removal, RemoveOrder};
 
 use super::{create, place, subject};
@@ -12,19 +18,22 @@ use crate::gate::processes;
 use crate::marker::Intent;
 use crate::own::OwnTree;
 use crate::repository::Repository;
-use crate::{fetch, rescue};
+use crate::shop::Shop;
+use crate::{fetch, rescue, size};
 
-/// Removes the clone if nothing is lost by it. The caller holds the queue of its place.
+/// Removes the clone if nothing is lost by it. The caller holds the queue of its place, and has taken back what an earlier
+/// removal has left.
 pub(super) async fn remove(
     clones: &Path,
+    shop: &Shop,
     source: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
     let folder = place::folder(clones, &order.project)?;
-    let going = place::being_removed(&folder, order.session);
-    // A removal that was cut off: it had been judged, and its last state kept.
-    delete(&going)?;
-    clear_up(source, &folder, order)?;
+    let doomed = place::being_deleted(&folder, order.session);
+    delete(&doomed).await?;
+    let turn = shop.queues.turn(&source.common_dir).await;
+    clear_up(source, &folder, order).await?;
     let path = match place::of(clones, order)? {
         Some(path) if path.symlink_metadata().is_ok() => path,
         _ => return Ok(Removal::Removed { rescue: rescue::known(&source.git, order.session).await? }),
@@ -34,21 +43,43 @@ pub(super) async fn remove(
         return Ok(Removal::Kept { reasons });
     }
     let rescue = leave_rescue(source, &path, order).await?;
-    fs::rename(&path, &going).map_err(TreeError::file("move out of its place", &path))?;
+    let going = place::being_removed(&folder, order.session);
+    if path != going {
+        fs::rename(&path, &going).map_err(TreeError::file("move out of its place", &path))?;
+    }
     // Whoever wrote to it by its path no longer can; what they wrote until then is seen now.
     let reasons = judged(source, &going, order).await;
     if !reasons.is_empty() {
+        // If it cannot be moved back, the next removal or creation does it.
         fs::rename(&going, &path).map_err(TreeError::file("move back into place", &going))?;
         return Ok(Removal::Kept { reasons });
     }
-    delete(&going)?;
+    fs::rename(&going, &doomed).map_err(TreeError::file("set aside to be deleted", &going))?;
     if let Some(head) = source.commit(&fetch::pull_ref(order.session)).await? {
         source.git.write(&["update-ref", "-d", &fetch::pull_ref(order.session), &head]).await?;
     }
+    // Nobody else has to wait until a large one is gone.
+    drop(turn);
+    delete(&doomed).await?;
     if path.symlink_metadata().is_ok() {
         return Err(TreeError::StillWritten { path, err: None });
     }
     Ok(Removal::Removed { rescue: Some(rescue) })
+}
+
+/// Puts a clone back into its place that a removal has moved out of it and not judged since. It stays where it is, to be
+/// judged there, if something else has taken its place.
+pub(super) fn take_back(
+    clones: &Path,
+    project: &ProjectId,
+    session: SessionId,
+    path: &Path,
+) -> Result<(), TreeError> {
+    let going = place::being_removed(&place::folder(clones, project)?, session);
+    if going.symlink_metadata().is_err() || path.symlink_metadata().is_ok() {
+        return Ok(());
+    }
+    fs::rename(&going, path).map_err(TreeError::file("move back into place", &going))
 }
 
 async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
@@ -70,17 +101,12 @@ async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> 
 }
 
 /// Takes away what a creation has left half-way.
-fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
-    create::discard(source, &place::being_made(folder, order.session), order.session)?;
+async fn clear_up(source: &Repository, folder: &Path, order: &RemoveOrder) -> Result<(), TreeError> {
+    create::discard(source, &place::being_made(folder, order.session), order.session).await?;
     Intent::clear(&source.common_dir, order.session)
 }
 
-/// Deletes a clone that was judged, links and not what they lead to.
-fn delete(going: &Path) -> Result<(), TreeError> {
-    match fs::remove_dir_all(going) {
-        Err(err) if err.kind() != std::io::ErrorKind::NotFound => {
-            Err(TreeError::file("delete the rest of the clone", going)(err))
-        }
-        _ => Ok(()),
-    }
+/// Deletes a clone that was judged.
+async fn delete(doomed: &Path) -> Result<(), TreeError> {
+    size::delete(doomed.to_owned()).await.map_err(TreeError::file("delete the rest of the clone", doomed))
 }

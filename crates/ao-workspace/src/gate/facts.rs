@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use ao_core::SessionId;
 use ao_core::workspace::TreeFacts;
 
-use super::{merged, submodules};
+use super::{hidden, merged, submodules};
 use crate::config;
 use crate::git::{Git, GitError, Settings};
 
@@ -58,7 +58,7 @@ pub(crate) struct Elsewhere {
 
 pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
     let git = Git::in_tree(&subject.path, &subject.settings);
-    let changes = changes(&git).await.ok();
+    let changes = changes_of(&git, &subject.git_dir).await;
     let inside = submodules::look(&git, &subject.settings).await.ok();
     let both = |found: Option<bool>, inside: Option<bool>| match (found, inside) {
         (Some(true), _) | (_, Some(true)) => Some(true),
@@ -80,8 +80,8 @@ pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
         ours: subject.ours,
         main_worktree: subject.main_worktree,
         process_inside: subject.process_inside,
-        uncommitted: both(changes.map(|it| it.uncommitted), inside.map(|it| it.uncommitted)),
-        untracked: both(changes.map(|it| it.untracked), inside.map(|it| it.untracked)),
+        uncommitted: both(changes.uncommitted, inside.map(|it| it.uncommitted)),
+        untracked: both(changes.untracked, inside.map(|it| it.untracked)),
         stashed: both(stashed(&git, subject, &own).await.ok(), inside.map(|it| it.stashed)),
         detached,
         mid_operation: both(mid_operation, inside.map(|it| it.mid_operation)),
@@ -89,20 +89,45 @@ pub(crate) async fn gather(subject: &Subject) -> TreeFacts {
     }
 }
 
-#[derive(Debug, Clone, Copy)]
+/// What only the files of one tree have, each if it could be found out.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Found {
+    pub(super) uncommitted: Option<bool>,
+    pub(super) untracked: Option<bool>,
+}
+
+/// What `git status` shows, and what it does not.
+pub(super) async fn changes_of(git: &Git, git_dir: &Path) -> Found {
+    let Ok(changes) = changes(git).await else { return Found::default() };
+    let uncommitted = match changes.uncommitted {
+        true => Some(true),
+        false => hidden::changed(git, git_dir).await.ok(),
+    };
+    let untracked = match (changes.untracked, submodules::checked_out(git).await) {
+        (true, _) => Some(true),
+        (false, Ok(known)) => hidden::repository(git, git_dir, &changes, &known).await.ok(),
+        (false, Err(_)) => None,
+    };
+    Found { uncommitted, untracked }
+}
+
+#[derive(Debug, Clone)]
 pub(super) struct Changes {
     pub(super) uncommitted: bool,
     pub(super) untracked: bool,
+    /// Of a folder that is ignored as a whole only the folder.
+    pub(super) ignored: Vec<PathBuf>,
 }
 
 pub(super) async fn changes(git: &Git) -> Result<Changes, GitError> {
     let args = ["status", "--porcelain=v2", "-z", "--untracked-files=all", "--ignore-submodules=none"];
-    let told = git.read(&args).await?;
-    let mut changes = Changes { uncommitted: false, untracked: false };
+    let told = git.read(&[&args[..], &["--ignored=matching"]].concat()).await?;
+    let mut changes = Changes { uncommitted: false, untracked: false, ignored: vec![] };
     let mut entries = told.split('\0');
     while let Some(entry) = entries.next() {
         match entry.as_bytes().first() {
             Some(b'?') => changes.untracked = true,
+            Some(b'!') => changes.ignored.push(git.dir().join(entry[2..].trim_end_matches('/'))),
             Some(b'1' | b'u') => changes.uncommitted = true,
             Some(b'2') => {
                 changes.uncommitted = true;

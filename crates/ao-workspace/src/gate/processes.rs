@@ -21,6 +21,33 @@ pub(crate) async fn any_inside_each(folders: Vec<PathBuf>) -> Vec<Option<bool>> 
     tokio::task::spawn_blocking(move || look_patiently(&folders)).await.unwrap_or(unknown)
 }
 
+/// Waits until no git works in these folders or was told to, and says which still do when the time is up.
+///
+/// A git of ours outlives whoever asked for it: an effect that was dropped, a daemon that was killed. To go on beside it
+/// would take its lock away from under it, or put back what it is about to delete.
+pub(crate) async fn git_ended(folders: Vec<PathBuf>, limit: Duration) -> Vec<u32> {
+    tokio::task::spawn_blocking(move || wait_for_git(&folders, limit)).await.unwrap_or_default()
+}
+
+#[cfg(target_os = "linux")]
+fn wait_for_git(folders: &[PathBuf], limit: Duration) -> Vec<u32> {
+    let end = std::time::Instant::now() + limit;
+    loop {
+        let found = linux::git_in(folders);
+        let left = end.saturating_duration_since(std::time::Instant::now());
+        if found.is_empty() || left.is_zero() {
+            return found;
+        }
+        // What it has started meanwhile is found by the next look.
+        linux::wait_for(&found, left);
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait_for_git(_: &[PathBuf], _: Duration) -> Vec<u32> {
+    vec![]
+}
+
 #[cfg(target_os = "linux")]
 fn look_patiently(folders: &[PathBuf]) -> Vec<Option<bool>> {
     let resolved: Vec<Option<PathBuf>> = folders.iter().map(|folder| folder.canonicalize().ok()).collect();
@@ -110,13 +137,42 @@ mod linux {
         matches!(kind, ErrorKind::NotFound | ErrorKind::PermissionDenied)
     }
 
+    /// The processes of git that work in one of these folders, or have a path in one among their arguments: git deletes
+    /// a worktree, and makes one, from outside of it.
+    pub(super) fn git_in(folders: &[PathBuf]) -> Vec<u32> {
+        let mut all: Vec<PathBuf> = folders.to_vec();
+        all.extend(folders.iter().filter_map(|folder| folder.canonicalize().ok()));
+        let inside = |place: &Path| all.iter().any(|folder| place.starts_with(folder));
+        let pids = fs::read_dir("/proc").into_iter().flatten().flatten();
+        let pids = pids.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+        pids.filter(|pid| {
+            let words = words(*pid);
+            is_git(&words)
+                && (words.iter().any(|word| inside(Path::new(word)))
+                    || places(&PathBuf::from(format!("/proc/{pid}")), false)
+                        .is_some_and(|places| places.iter().any(|place| inside(place))))
+        })
+        .collect()
+    }
+
+    /// Whether a command line is git's, or that of one of its helpers, some of which are run by a shell.
+    fn is_git(words: &[String]) -> bool {
+        let name =
+            |word: &String| Path::new(word).file_name().map(|name| name.to_string_lossy().into_owned());
+        words.iter().take(2).filter_map(name).any(|name| name == "git" || name.starts_with("git-"))
+    }
+
+    fn words(pid: u32) -> Vec<String> {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        line.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
     /// Whether a process is the housekeeping that git starts by itself behind a command, and leaves running.
     pub(super) fn is_housekeeping(pid: u32) -> bool {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        let mut words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        let git =
-            words.next().is_some_and(|name| Path::new(name.as_ref()).file_name() == Some("git".as_ref()));
-        git && words.take(3).any(|word| matches!(word.as_ref(), "maintenance" | "gc" | "repack" | "prune"))
+        let words = words(pid);
+        let git = words.first().is_some_and(|name| Path::new(name).file_name() == Some("git".as_ref()));
+        let keeps = |word: &String| matches!(word.as_str(), "maintenance" | "gc" | "repack" | "prune");
+        git && words.iter().skip(1).take(3).any(keeps)
     }
 
     /// Waits until these processes have ended, or the time is up.
@@ -129,5 +185,34 @@ mod linux {
             let left = rustix::event::Timespec::try_from(left).ok();
             poll(&mut [PollFd::new(&fd, PollFlags::IN)], left.as_ref()).ok();
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_git_that_does_not_end_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let place = dir.path().canonicalize().unwrap();
+        let folder = vec![place.clone()];
+        assert_eq!(git_ended(folder.clone(), Duration::ZERO).await, Vec::<u32>::new());
+        // One that stands elsewhere, and was told to work there.
+        let mut git = Command::new("git")
+            .args(["hash-object", "--stdin", "--path"])
+            .arg(place.join("file"))
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        let told = git_ended(folder.clone(), Duration::ZERO).await;
+        drop(git.stdin.take());
+        assert_eq!(git_ended(folder, Duration::from_secs(60)).await, Vec::<u32>::new());
+        assert_eq!(told, [git.id()]);
+        git.wait().unwrap();
     }
 }

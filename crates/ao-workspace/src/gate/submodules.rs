@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::facts::{OPERATIONS, changes};
+use super::facts::{OPERATIONS, changes_of};
 use crate::git::{Git, GitError, Settings};
 
 /// What was found in all submodules together.
@@ -22,11 +22,12 @@ pub(super) async fn look(tree: &Git, settings: &Settings) -> Result<Inside, GitE
     while let Some(tree) = trees.pop() {
         for path in checked_out(&tree).await? {
             let git = Git::in_tree(&path, settings);
-            let changes = changes(&git).await?;
-            inside.uncommitted |= changes.uncommitted;
-            inside.untracked |= changes.untracked;
-            inside.stashed |= git.commit("refs/stash").await?.is_some();
             let git_dir = PathBuf::from(git.read(&["rev-parse", "--absolute-git-dir"]).await?);
+            let changes = changes_of(&git, &git_dir).await;
+            // What could not be found out speaks against a removal as well.
+            inside.uncommitted |= changes.uncommitted.unwrap_or(true);
+            inside.untracked |= changes.untracked.unwrap_or(true);
+            inside.stashed |= git.commit("refs/stash").await?.is_some();
             inside.mid_operation |= OPERATIONS.iter().any(|name| git_dir.join(name).exists());
             let own =
                 git.read(&["rev-list", "--max-count=1", "HEAD", "--branches", "--not", "--remotes"]).await?;
@@ -38,7 +39,7 @@ pub(super) async fn look(tree: &Git, settings: &Settings) -> Result<Inside, GitE
 }
 
 /// The submodules that have files. Asked of the index: one without a line in `.gitmodules` goes along just as well.
-async fn checked_out(tree: &Git) -> Result<Vec<PathBuf>, GitError> {
+pub(super) async fn checked_out(tree: &Git) -> Result<Vec<PathBuf>, GitError> {
     let told = tree.read(&["ls-files", "--stage", "-z"]).await?;
     let links = told.split('\0').filter(|entry| entry.starts_with("160000 "));
     let paths = links.filter_map(|entry| entry.split_once('\t')).map(|(_, path)| tree.dir().join(path));

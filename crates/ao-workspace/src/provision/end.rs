@@ -5,14 +5,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use ao_core::SessionId;
-use ao_ports::environment::SESSION;
+use ao_ports::environment::{SESSION, SETUP};
 
-/// The workspace that a command of ours makes ready or puts in order. By this and by the session, whatever it starts is
-/// known again: daemons that have left the group, and what an earlier run of ours has left behind. Only such commands may
-/// carry it, and never an agent: the next set-up would end it.
-pub(super) const SETUP: &str = "AO_SETUP";
-
-/// How to know the processes of a workspace's commands.
+/// How to know the processes of a workspace's commands: by the session and by [`SETUP`], which names the workspace that a
+/// command makes ready or puts in order. Daemons that have left the group carry both, and so does what an earlier run of
+/// ours has left behind. No agent may carry it: the next set-up would end it.
 #[derive(Debug, Clone)]
 pub(super) struct Mark {
     #[cfg_attr(

@@ -7,9 +7,8 @@ use ao_core::setup::{IncludeHow, Setup};
 
 use super::error::ProvisionError;
 use crate::git::Git;
-
-/// Ours, in the repository's own folder: other sessions work in there.
-const WORKTREES: &str = ".worktrees";
+// Ours, in the repository's own folder: other sessions work in there.
+use crate::worktree::place::FOLDER as WORKTREES;
 
 /// A path, relative to the root of the main checkout and of the workspace alike, and how it gets there.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -24,4 +24,4 @@ mod setup;
 mod tail;
 
 pub use options::Options;
-pub use setup::{set_up, teardown};
+pub use setup::{end_programs, set_up, teardown};

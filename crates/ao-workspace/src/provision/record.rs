@@ -9,9 +9,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::error::ProvisionError;
+// The paths alone, one a line, for whoever cleans a workspace.
+use crate::clean::INCLUDED as PATHS;
 
-/// The paths alone, one a line, for whoever cleans a workspace.
-const PATHS: &str = "ao-included";
 const STAMPS: &str = "ao-included.json";
 
 /// Each path that we have put somewhere, with what it looked like then.

@@ -1,6 +1,5 @@
 //! The whole way of a set-up and of a teardown.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -8,12 +7,12 @@ use std::time::Duration;
 use ao_core::effect::SetUpPlan;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId};
-use ao_ports::WorkspaceError;
-use ao_ports::environment::{Wanted, compose};
+use ao_ports::environment::{SETUP, Wanted, compose};
+use ao_ports::{RemoveOrder, WorkspaceError};
 use tokio::time::Instant;
 
 use super::command::{Shell, say};
-use super::end::{Mark, SETUP};
+use super::end::Mark;
 use super::error::ProvisionError;
 use super::find;
 use super::hide::{self, GitDirs};
@@ -23,7 +22,7 @@ use super::put::{Places, put_all};
 use crate::git::Git;
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
-/// Where a set-up script finds the main checkout.
+/// Where a script of the project finds the main checkout.
 const REPOSITORY: &str = "AO_REPOSITORY";
 
 /// Makes a workspace ready. Can be repeated, and then begins anew.
@@ -47,21 +46,22 @@ pub async fn set_up(
     }
 }
 
-/// Runs commands in a workspace that is about to go, and ends whatever they left running.
-pub async fn teardown(
-    options: &Options,
-    session: SessionId,
-    path: &Path,
-    commands: &[String],
-    timeout: Duration,
-) -> Result<(), WorkspaceError> {
-    if commands.is_empty() {
+/// Ends whatever the commands of a workspace have left running.
+pub async fn end_programs(options: &Options, session: SessionId, path: &Path) -> Result<(), WorkspaceError> {
+    let ended = Mark::new(session, path, options.grace).end().await.map_err(ProvisionError::NotEnded);
+    ended.map_err(|err| WorkspaceError::Failed(err.told()))
+}
+
+/// Runs an order's commands in a workspace that is about to go, and ends whatever they left running.
+pub async fn teardown(options: &Options, order: &RemoveOrder, path: &Path) -> Result<(), WorkspaceError> {
+    if order.teardown.is_empty() {
         return Ok(());
     }
+    let session = order.session;
     let mut log = open(options, &options.teardown_log(session))?;
     // No agent runs any more, so this belongs to no attempt of one.
-    let run = Run { options, session, attempt: Attempt::default(), path, timeout };
-    match run.teardown(commands, &mut log).await {
+    let run = Run { options, session, attempt: Attempt::default(), path, timeout: order.timeout };
+    match run.teardown(order, &mut log).await {
         Ok(()) => Ok(()),
         Err(err) => {
             let (why, tail) = give_up(&err, &mut log);
@@ -90,16 +90,15 @@ impl Run<'_> {
             }
         }
         let ports = plan.ports.iter().map(|(name, port)| (name.clone(), port.to_string()));
-        let mut set: BTreeMap<String, String> = plan.environment.set.clone();
-        set.extend(ports);
-        set.insert(REPOSITORY.into(), root.display().to_string());
-        let environment = Environment { set, ..plan.environment.clone() };
-        self.run(&plan.setup.post_create, environment, log).await
+        let mut environment = plan.environment.clone();
+        environment.set.extend(ports);
+        self.run(&plan.setup.post_create, environment, &root, log).await
     }
 
-    async fn teardown(&self, commands: &[String], log: &mut Log) -> Result<(), ProvisionError> {
+    async fn teardown(&self, order: &RemoveOrder, log: &mut Log) -> Result<(), ProvisionError> {
         self.mark().end().await.map_err(ProvisionError::NotEnded)?;
-        self.run(commands, Environment::default(), log).await?;
+        let root = root(Path::new(&order.repository)).await?;
+        self.run(&order.teardown, order.environment.clone(), &root, log).await?;
         // Its folder goes now, so nothing may go on in it.
         self.mark().end().await.map_err(ProvisionError::NotEnded)
     }
@@ -131,8 +130,10 @@ impl Run<'_> {
         &self,
         commands: &[String],
         mut environment: Environment,
+        root: &Path,
         log: &mut Log,
     ) -> Result<(), ProvisionError> {
+        environment.set.insert(REPOSITORY.into(), root.display().to_string());
         environment.set.insert(SETUP.into(), self.path.display().to_string());
         // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
         environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());

@@ -18,7 +18,7 @@ use super::removing;
 use crate::error::TreeError;
 use crate::git::GitError;
 use crate::marker::{Intent, Marker};
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
@@ -34,6 +34,7 @@ pub(super) async fn create(
 ) -> Result<Made, TreeError> {
     if removing::is_under_way(repository, session) {
         // A removal that was cut off. The session is wanted after all, so what is left of its tree is made whole.
+        removing::nobody_removes(repository, session).await?;
         let _turn = shop.queues.turn(&repository.common_dir).await;
         removing::take_back(repository, session).await?;
     }
@@ -44,7 +45,10 @@ pub(super) async fn create(
             settle(repository, path, session)?;
             return Ok(made(path, &marker.base));
         }
-        Found::Begun(intent) => Some(intent),
+        Found::Begun(intent) => {
+            nobody_at_work(path, repository.git_dir_of(path).as_deref()).await?;
+            Some(intent)
+        }
         Found::Nothing => {
             start::fetch_for(repository, session, plan, &shop.fetches, &shop.options).await?;
             None
@@ -180,7 +184,8 @@ fn held_by(err: &GitError) -> Option<PathBuf> {
     place.split_once('\'').map(|(place, _)| place.into())
 }
 
-/// Goes on where a `git worktree add` of ours was cut off. Nobody has worked in it: the agent starts after the marker.
+/// Goes on where a `git worktree add` of ours was cut off and has ended since. Nobody has worked in it: the agent starts
+/// after the marker.
 pub(super) async fn resume(
     repository: &Repository,
     half_made: &Listed,

@@ -10,7 +10,7 @@ use crate::marker::{Intent, Marker};
 use crate::repository::{Repository, place_of};
 
 /// Where worktrees are put, in the repository's own folder.
-pub(super) const FOLDER: &str = ".worktrees";
+pub(crate) const FOLDER: &str = ".worktrees";
 
 /// The place for a worktree of this name.
 pub(super) fn for_name(repository: &Repository, name: &str) -> Result<PathBuf, TreeError> {
@@ -38,7 +38,7 @@ pub(super) fn of(repository: &Repository, order: &RemoveOrder) -> Result<Option<
         return Ok(Some(PathBuf::from(&tree.path)));
     }
     for git_dir in repository.git_dirs() {
-        if Marker::read(&git_dir)?.is_some_and(|marker| marker.session == order.session)
+        if Marker::names(&git_dir, order.session)
             && let Some(place) = place_of(&git_dir)
         {
             return Ok(Some(place));

@@ -10,7 +10,7 @@ use super::{adopt, create, place, removing, subject};
 use crate::error::TreeError;
 use crate::gate::{self, Elsewhere};
 use crate::marker::{Intent, Marker};
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Repository, at};
 use crate::shop::Shop;
 use crate::{fetch, rescue, start};
@@ -21,6 +21,7 @@ pub(super) async fn remove(
     repository: &Repository,
     order: &RemoveOrder,
 ) -> Result<Removal, TreeError> {
+    removing::nobody_removes(repository, order.session).await?;
     {
         let _turn = shop.queues.turn(&repository.common_dir).await;
         removing::take_back(repository, order.session).await?;
@@ -43,9 +44,37 @@ pub(super) async fn remove(
     // The gate found nothing that is not committed. What came in since is kept by this, and not lost.
     let last = rescue::last_state(&tree, order.session).await?;
     let rescue = rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
-    take_away(repository, order, &tree).await?;
+    // Git refuses a worktree with submodules, however clean, unless it is forced to, and then it looks at nothing.
+    let forced = has_submodules(&tree).await?;
+    removing::begin(repository, order.session, &tree.git_dir).await?;
+    if forced {
+        let reasons = judged_again(repository, order, &tree, &last).await;
+        if !matches!(&reasons, Ok(reasons) if reasons.is_empty()) {
+            removing::done(repository, order.session).await?;
+            return Ok(Removal::Kept { reasons: reasons? });
+        }
+    }
+    take_away(repository, order, &tree, forced).await?;
     drop_branch(repository, order, &rescue).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
+}
+
+/// The last look that git would take, in its stead and right before it deletes. What comes in after the look is in the
+/// rescue ref, but for what is in a submodule.
+async fn judged_again(
+    repository: &Repository,
+    order: &RemoveOrder,
+    tree: &OwnTree,
+    kept: &str,
+) -> Result<Vec<KeepReason>, TreeError> {
+    let reasons = judged(repository, &tree.path, order).await;
+    if reasons.is_empty() {
+        let last = rescue::last_state(tree, order.session).await?;
+        if last != kept {
+            rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
+        }
+    }
+    Ok(reasons)
 }
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
@@ -54,11 +83,14 @@ async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Ve
 }
 
 /// Lets git remove the worktree; if it cannot, it is as if nobody had tried.
-async fn take_away(repository: &Repository, order: &RemoveOrder, tree: &OwnTree) -> Result<(), TreeError> {
+async fn take_away(
+    repository: &Repository,
+    order: &RemoveOrder,
+    tree: &OwnTree,
+    forced: bool,
+) -> Result<(), TreeError> {
     let path = tree.path.to_string_lossy();
-    // Git refuses a worktree with submodules, however clean, unless it is forced to; the gate has looked into them.
-    let forced: &[&str] = if has_submodules(tree).await? { &["--force"] } else { &[] };
-    removing::begin(repository, order.session, &tree.git_dir)?;
+    let forced: &[&str] = if forced { &["--force"] } else { &[] };
     let removed = repository.git.write(&[&["worktree", "remove"], forced, &[&path]].concat()).await;
     if tree.path.symlink_metadata().is_ok() {
         let untouched = tree.git_dir.join("gitdir").exists();
@@ -68,7 +100,7 @@ async fn take_away(repository: &Repository, order: &RemoveOrder, tree: &OwnTree)
             removed => TreeError::StillWritten { path: tree.path.clone(), err: removed.err() },
         });
     }
-    removing::done(repository, order.session)?;
+    removing::done(repository, order.session).await?;
     removed.map_err(TreeError::tried(format!("remove the worktree `{path}`")))?;
     Ok(())
 }
@@ -89,6 +121,7 @@ async fn clear_up(shop: &Shop, repository: &Repository, order: &RemoveOrder) -> 
     if whole {
         return Intent::clear(&repository.common_dir, session);
     }
+    nobody_at_work(&intent.path, repository.git_dir_of(&intent.path).as_deref()).await?;
     let turn = shop.queues.turn(&repository.common_dir).await;
     let listed = repository.worktrees().await?;
     match at(&listed, &intent.path) {

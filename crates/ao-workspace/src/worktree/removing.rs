@@ -11,17 +11,26 @@ use std::path::{Path, PathBuf};
 use ao_core::SessionId;
 
 use crate::error::TreeError;
-use crate::own::OwnTree;
+use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Repository, place_of};
+use crate::size;
 
 /// Keeps the entry of a worktree aside.
-pub(super) fn begin(repository: &Repository, session: SessionId, git_dir: &Path) -> Result<(), TreeError> {
+pub(super) async fn begin(
+    repository: &Repository,
+    session: SessionId,
+    git_dir: &Path,
+) -> Result<(), TreeError> {
     let aside = aside(repository, session);
-    let failed = || TreeError::file("keep aside what git knows of the worktree, in", &aside);
-    discard(&aside).map_err(failed())?;
     let partial = aside.with_extension("partial");
-    discard(&partial).map_err(failed())?;
-    link_all(git_dir, &partial).map_err(failed())?;
+    let failed = || TreeError::file("keep aside what git knows of the worktree, in", &aside);
+    for old in [&aside, &partial] {
+        size::delete(old.clone()).await.map_err(failed())?;
+    }
+    let (from, to) = (git_dir.to_owned(), partial.clone());
+    // With submodules, there are whole repositories in it.
+    let linking = tokio::task::spawn_blocking(move || link_all(&from, &to));
+    linking.await.map_err(io::Error::other).and_then(|linked| linked).map_err(failed())?;
     // The name is needed to put it back where git looks for it.
     let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     fs::write(partial.join(NAME), name).map_err(failed())?;
@@ -29,9 +38,9 @@ pub(super) fn begin(repository: &Repository, session: SessionId, git_dir: &Path)
 }
 
 /// Forgets what was kept aside: the folder is gone.
-pub(super) fn done(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+pub(super) async fn done(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
-    discard(&aside).map_err(TreeError::file("remove", &aside))
+    size::delete(aside.clone()).await.map_err(TreeError::file("remove", &aside))
 }
 
 /// Whether a removal was begun and not ended.
@@ -39,14 +48,25 @@ pub(super) fn is_under_way(repository: &Repository, session: SessionId) -> bool 
     aside(repository, session).exists()
 }
 
+/// Waits until the git of a removal that was cut off has ended.
+pub(super) async fn nobody_removes(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+    let aside = aside(repository, session);
+    let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
+    let git_dir = repository.common_dir.join("worktrees").join(name);
+    match place_of(&aside) {
+        Some(place) => nobody_at_work(&place, Some(&git_dir)).await,
+        None => Ok(()),
+    }
+}
+
 /// Puts a worktree back that a removal has left half-way, whole but for what git ignores. Does nothing if there is none.
 pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
     let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
     let git_dir = repository.common_dir.join("worktrees").join(name);
-    let Some(place) = place_of(&aside) else { return done(repository, session) };
+    let Some(place) = place_of(&aside) else { return done(repository, session).await };
     if place.symlink_metadata().is_err() {
-        return done(repository, session);
+        return done(repository, session).await;
     }
     let failed = || TreeError::file("put back what git knows of the worktree, in", &git_dir);
     if !git_dir.exists() {
@@ -65,20 +85,13 @@ pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Re
         ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "checkout-index", "--all", "--quiet"];
     // It ends with a failure for each file that is there, which is as it should be.
     tree.writer()?.write(&args).await.ok();
-    done(repository, session)
+    done(repository, session).await
 }
 
 const NAME: &str = "ao-name";
 
 fn aside(repository: &Repository, session: SessionId) -> PathBuf {
     repository.common_dir.join("ao").join("removing").join(session.to_string())
-}
-
-fn discard(folder: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(err) if err.kind() != io::ErrorKind::NotFound => Err(err),
-        _ => Ok(()),
-    }
 }
 
 /// The same folder once more, by links: git replaces its files and never writes into them.

@@ -78,8 +78,8 @@ impl Workspace for Worktrees {
         self.shop.set_up(session, attempt, plan).await
     }
 
-    async fn end_programs(&self, _: SessionId, _: &str) -> Result<(), WorkspaceError> {
-        Ok(())
+    async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        self.shop.end_programs(session, path).await
     }
 
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {

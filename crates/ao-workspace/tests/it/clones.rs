@@ -72,6 +72,21 @@ async fn its_remote_is_the_sources_remote_and_tells_what_that_has() {
 }
 
 #[tokio::test]
+async fn a_token_in_an_address_is_kept_where_only_its_owner_can_read_it() {
+    let site = Site::new(Repo::new());
+    let address = "https://ann:t0ken@127.0.0.1:1/app.git";
+    site.repo.git(&["remote", "add", "origin", address]);
+    site.repo.git(&["config", "http.extraHeader", "Authorization: t0ken"]);
+    let options = Options { fetch: false, ..Options::default() };
+    let clones = Clones::new(site.folder.path().canonicalize().unwrap(), options);
+    let made = clones.create(SESSION, Attempt(1), &site.repo.plan("fix")).await.unwrap();
+    let config = Path::new(&made.path).join(".git/config");
+    assert_eq!(git(made.path.as_ref(), &["config", "--get-all", "remote.origin.url"]), address);
+    assert_eq!(git(made.path.as_ref(), &["config", "http.extraHeader"]), "Authorization: t0ken");
+    assert_eq!(fs::metadata(config).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[tokio::test]
 async fn it_takes_over_settings_and_no_hooks() {
     let site = Site::new(Repo::new());
     site.repo.git(&["config", "merge.conflictStyle", "diff3"]);
@@ -163,6 +178,55 @@ async fn one_that_was_cut_off_while_made_or_removed_is_done_again() {
     let removal = site.clones.remove(&site.order(&made)).await.unwrap();
     assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
     assert_eq!(fs::read_dir(site.place()).unwrap().count(), 0);
+}
+
+/// As a daemon leaves it that ended between the move and the last look.
+#[tokio::test]
+async fn what_was_moved_aside_and_not_judged_since_is_not_deleted() {
+    let site = Site::new(Repo::new());
+    let made = site.create().await;
+    let (path, going) = (Path::new(&made.path), site.place().join(".removing-ses_4f"));
+    let aside = || {
+        fs::rename(path, &going).unwrap();
+        fs::write(going.join("last.txt"), "written in the last moment").unwrap();
+    };
+    aside();
+    assert_eq!(site.kept(&made).await, [KeepReason::Untracked]);
+    assert!(path.join("last.txt").exists() && !going.exists(), "it is back in its place");
+
+    aside();
+    let by_session = RemoveOrder { tree: None, ..site.order(&made) };
+    let removal = site.clones.remove(&by_session).await.unwrap();
+    assert_eq!(removal, Removal::Kept { reasons: vec![KeepReason::Untracked] });
+    assert_eq!(site.create().await, made, "a creation takes it back as well");
+    assert!(path.join("last.txt").exists() && !going.exists());
+
+    // Something else has taken its place, so it is judged where it is.
+    aside();
+    fs::create_dir(path).unwrap();
+    site.clones.remove(&site.order(&made)).await.unwrap();
+    assert!(going.join("last.txt").exists());
+    fs::remove_dir(path).unwrap();
+    site.create().await;
+
+    // What was judged goes, whatever is left of it.
+    fs::rename(path, site.place().join(".deleting-ses_4f")).unwrap();
+    fs::remove_dir_all(site.place().join(".deleting-ses_4f/.git")).unwrap();
+    let removal = site.clones.remove(&site.order(&made)).await.unwrap();
+    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert_eq!(fs::read_dir(site.place()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_process_is_found_in_it_though_its_folder_was_given_by_a_link() {
+    let site = Site::new(Repo::new());
+    let (real, link) = (site.folder.path().join("real"), site.folder.path().join("link"));
+    fs::create_dir(&real).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    let clones = Clones::new(link.join("deep/clones"), Options::default());
+    let made = clones.create(SESSION, Attempt(1), &site.repo.plan("fix")).await.unwrap();
+    let place = real.canonicalize().unwrap().join("deep/clones/app/fix");
+    assert_eq!(made.path, place.display().to_string());
 }
 
 #[tokio::test]

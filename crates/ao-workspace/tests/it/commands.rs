@@ -5,8 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use ao_core::Attempt;
-use ao_core::setup::{Secret, SecretSource};
-use ao_ports::WorkspaceError;
+use ao_core::setup::{Environment, Secret, SecretSource};
+use ao_ports::{RemoveOrder, WorkspaceError};
 use ao_workspace::provision;
 
 use crate::provisioned::{Bench, lives, until};
@@ -225,8 +225,9 @@ async fn teardown_runs_in_the_workspace_and_leaves_nothing_running() {
     let mut bench = Bench::new().await;
     bench.desk("fix").await;
     let teardown = |commands: Vec<String>| {
-        let (options, session, path) = (bench.options.clone(), bench.session, bench.path().to_owned());
-        async move { provision::teardown(&options, session, &path, &commands, Duration::from_secs(60)).await }
+        let (options, path) = (bench.options.clone(), bench.path().to_owned());
+        let order = RemoveOrder { session: bench.session, teardown: commands, ..bench.repo.order(&path) };
+        async move { provision::teardown(&options, &order, &path).await }
     };
     teardown(vec![daemon("daemon"), "until test -s daemon; do sleep 0.01; done; echo bye".into()])
         .await
@@ -241,4 +242,27 @@ async fn teardown_runs_in_the_workspace_and_leaves_nothing_running() {
     };
     assert!(why.contains("ended with code 7") && why.contains(&log.display().to_string()), "{why}");
     assert!(why.ends_with(']') && why.contains("\nno\n"), "{why}");
+}
+
+#[tokio::test]
+async fn teardown_has_the_environment_of_its_order_and_tells_no_secret() {
+    let mut bench = Bench::new().await;
+    bench.desk("fix").await;
+    let key = bench.options.logs.with_file_name("key");
+    fs::write(&key, "hush-hush\n").unwrap();
+    let secret = Secret { name: "KEY".into(), from: SecretSource::File(key.display().to_string()) };
+    let environment = Environment {
+        pass: vec!["CARGO_MANIFEST_DIR".into()],
+        set: [("STAGE".to_owned(), "review".to_owned())].into(),
+        secrets: vec![secret],
+    };
+    let show = "echo \"$KEY $STAGE $AO_REPOSITORY ${CARGO_MANIFEST_DIR:+passed}\" | tee told; exit 7";
+    let (session, path) = (bench.session, bench.path().to_owned());
+    let order = RemoveOrder { session, environment, teardown: vec![show.into()], ..bench.repo.order(&path) };
+    let failure = provision::teardown(&bench.options, &order, &path).await.unwrap_err().to_string();
+    let root = bench.repo.path().display().to_string();
+    assert_eq!(bench.read("told").trim(), format!("hush-hush review {root} passed"));
+    let log = fs::read_to_string(bench.options.teardown_log(session)).unwrap();
+    assert!(log.contains(&format!("review {root} passed")), "{log}");
+    assert!(!log.contains("hush-hush") && !failure.contains("hush-hush"), "{log}{failure}");
 }

@@ -1,9 +1,9 @@
 //! Both adapters keep what the slot promises.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use ao_testkit::contract::workspace::{self as promises, Site};
-use ao_workspace::{Clones, Options, Worktrees};
+use ao_workspace::{Clones, Options, Worktrees, provision};
 
 use crate::support::Repo;
 
@@ -14,7 +14,9 @@ macro_rules! kept {
             $(#[tokio::test] async fn $promise() {
                 let repo = super::repository();
                 let repository = &repo.path();
-                super::promises::$promise(&super::Site { workspace: &super::Worktrees::new(), repository }).await;
+                let logs = tempfile::tempdir().unwrap();
+                let worktrees = super::Worktrees::with(super::options(logs.path()));
+                super::promises::$promise(&super::Site { workspace: &worktrees, repository }).await;
             })*
         }
 
@@ -24,7 +26,8 @@ macro_rules! kept {
                 let repository = &repo.path();
                 let folder = tempfile::tempdir().unwrap();
                 let place: super::PathBuf = folder.path().canonicalize().unwrap();
-                let clones = super::Clones::new(place, super::Options::default());
+                let logs = tempfile::tempdir().unwrap();
+                let clones = super::Clones::new(place, super::options(logs.path()));
                 super::promises::$promise(&super::Site { workspace: &clones, repository }).await;
             })*
         }
@@ -46,6 +49,12 @@ kept! {
     cleaning_takes_only_what_is_ignored
     old_rescues_are_forgotten
     whereabouts_tell_when_it_strays
+    what_a_set_up_left_running_ends
+}
+
+fn options(logs: &Path) -> Options {
+    let provision = provision::Options { shell: "/bin/sh".into(), ..provision::Options::new(logs) };
+    Options { provision: Some(provision), ..Options::default() }
 }
 
 fn repository() -> Repo {

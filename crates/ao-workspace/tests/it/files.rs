@@ -75,6 +75,32 @@ async fn work_in_a_submodule_keeps_the_tree() {
     assert_eq!(kept().await, [KeepReason::Unpushed]);
 }
 
+/// Git is forced to remove a tree with submodules, so it does not look itself.
+#[tokio::test]
+async fn what_comes_into_a_submodule_while_its_tree_is_removed_keeps_it() {
+    let (repo, _modules) = with_submodules();
+    let worktrees = trusting();
+    let made = made(&repo, &worktrees).await;
+    let late = Path::new(&made.path).join("lib/late.txt");
+    // Git runs this hook when the rescue ref is written: after the gate has looked, and before anything is deleted.
+    let hook = repo.path().join(".git/hooks/reference-transaction");
+    fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    fs::write(
+        &hook,
+        format!("#!/bin/sh\ngrep -q refs/ao/rescue && echo late > '{}'\nexit 0\n", late.display()),
+    )
+    .unwrap();
+    fs::set_permissions(&hook, fs::Permissions::from_mode(0o755)).unwrap();
+    let removal = worktrees.remove(&repo.order(made.path.as_ref())).await.unwrap();
+    let Removal::Kept { reasons } = removal else { panic!("it was removed") };
+    assert!(reasons.contains(&KeepReason::Untracked), "{reasons:?}");
+    assert!(late.exists() && !repo.path().join(".git/ao/removing/ses_4f").exists());
+    fs::remove_file(&hook).unwrap();
+    fs::remove_file(&late).unwrap();
+    let removal = worktrees.remove(&repo.order(made.path.as_ref())).await.unwrap();
+    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+}
+
 #[tokio::test]
 async fn a_submodule_that_cannot_be_had_is_named_and_tried_again() {
     let (repo, _modules) = with_submodules();

@@ -7,7 +7,7 @@ use ao_core::SessionId;
 use ao_core::workspace::KeepReason;
 use ao_ports::{Removal, RemoveOrder, Workspace};
 
-use crate::support::Repo;
+use crate::support::{Repo, git};
 
 /// acceptance: W1
 #[tokio::test]
@@ -216,4 +216,37 @@ async fn the_main_checkout_is_never_removed() {
     assert_eq!(repo.git(&["status", "--porcelain"]), "");
     assert_eq!(repo.git(&["log", "--format=%s"]), "first");
     repo.git(&["fsck", "--strict"]);
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn a_repository_in_an_ignored_folder_keeps_it_unless_the_set_up_brought_it_in() {
+    let repo = Repo::new();
+    repo.commit(".gitignore", "vendor/\n");
+    let tree = repo.merged().await;
+    let own = tree.path.join("vendor/deep/own");
+    fs::create_dir_all(&own).unwrap();
+    fs::write(own.join("output"), "made by a build").unwrap();
+    assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.untracked, Some(false));
+    git(&own, &["init", "--quiet"]);
+    assert_eq!(repo.kept(&tree).await, [KeepReason::Untracked]);
+    fs::write(repo.path().join(".git/worktrees/fix/ao-included"), "vendor/deep\n").unwrap();
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+}
+
+/// acceptance: W1
+#[tokio::test]
+async fn a_change_that_git_was_told_not_to_see_keeps_it() {
+    for flag in ["--assume-unchanged", "--skip-worktree"] {
+        let repo = Repo::new();
+        let tree = repo.merged().await;
+        tree.git(&["update-index", flag, "README.md"]);
+        assert_eq!(repo.worktrees.inspect(&repo.order(&tree.path)).await.uncommitted, Some(false), "{flag}");
+        tree.write("README.md", "mine\n");
+        assert_eq!(tree.git(&["status", "--porcelain"]), "", "git shows nothing");
+        assert_eq!(repo.kept(&tree).await, [KeepReason::Uncommitted], "{flag}");
+        assert_eq!(tree.git(&["status", "--porcelain"]), "", "the index is as it was");
+        tree.write("README.md", "one\n");
+        assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }), "{flag}");
+    }
 }

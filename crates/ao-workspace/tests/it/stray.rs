@@ -1,10 +1,11 @@
 //! A tree that is no longer what it was is seen, and nothing is written where it should be.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use ao_core::Attempt;
-use ao_ports::Workspace;
+use ao_ports::{Removal, RemoveOrder, Workspace};
 
 use crate::support::{Repo, SESSION, git};
 
@@ -88,4 +89,16 @@ async fn files_are_put_only_where_the_intent_says() {
         "M README.md",
         "git would have reset the checkout around it"
     );
+}
+
+#[tokio::test]
+async fn a_marker_that_cannot_be_read_hides_no_other_sessions_tree() {
+    let repo = Repo::new();
+    let other = repo.create_for(0x50, "other").await;
+    repo.merged().await;
+    fs::write(repo.path().join(".git/worktrees/other/ao-session"), "{").unwrap();
+    let order = RemoveOrder { tree: None, ..repo.order(&repo.path()) };
+    let removal = repo.worktrees.remove(&order).await.unwrap();
+    assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+    assert!(!repo.path().join(".worktrees/fix").exists() && Path::new(&other).exists());
 }

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use ao_core::workspace::KeepReason;
 use ao_ports::{Removal, Workspace};
 
-use crate::support::Repo;
+use crate::support::{Repo, half_made};
 
 /// Ends the process with the test, however that ends.
 struct Running(Child);
@@ -185,6 +185,42 @@ async fn housekeeping_of_git_is_waited_for() {
     let removal = repo.remove(&tree.path).await;
     ends.join().unwrap();
     assert!(matches!(removal, Removal::Removed { .. }), "{removal:?}");
+}
+
+/// As a daemon leaves it that was killed while its git was at work.
+#[tokio::test]
+async fn what_was_cut_off_is_gone_on_with_when_its_git_has_ended() {
+    for making in [false, true] {
+        let repo = Repo::new();
+        let place = if making {
+            half_made(&repo, "no files").await.path.into()
+        } else {
+            let tree = repo.merged().await;
+            let aside = repo.path().join(".git/ao/removing/ses_4f");
+            fs::create_dir_all(aside.parent().unwrap()).unwrap();
+            fs::rename(repo.path().join(".git/worktrees/fix"), &aside).unwrap();
+            fs::write(aside.join("ao-name"), "fix").unwrap();
+            tree.path
+        };
+        let lock = repo.path().join(".git/worktrees/fix/index.lock");
+        let tools = tempfile::tempdir().unwrap();
+        let stand_in = tools.path().join("git");
+        std::os::unix::fs::symlink(which("sh"), &stand_in).unwrap();
+        let mut command = Command::new(&stand_in);
+        command.args(["-c", "read line; exit 0", "git"]).arg(&place).stdin(Stdio::piped());
+        let mut left = Running(command.spawn().unwrap());
+        let (id, stdin) = (left.0.id(), left.0.stdin.take());
+        let ends = std::thread::spawn(move || {
+            until("it is waited for", || is_waited_for(id));
+            let untouched = if making { lock.exists() } else { !lock.parent().unwrap().exists() };
+            drop(stdin);
+            left.0.wait().unwrap();
+            untouched
+        });
+        repo.create("fix").await.unwrap();
+        assert!(ends.join().unwrap(), "nothing was done beside it");
+        assert_eq!(crate::support::git(&place, &["status", "--porcelain"]), "");
+    }
 }
 
 fn is_waited_for(id: u32) -> bool {
