@@ -60,6 +60,7 @@ macro_rules! runtime_contract {
             a_killed_program_is_seen,
             an_exit_that_no_daemon_saw_is_counted_with_its_code,
             a_look_tells_work_from_waiting,
+            a_child_that_comes_and_goes_is_work,
             what_is_not_known_is_not_dead,
             the_folder_follows_the_program,
             programs_outlive_the_daemon,
