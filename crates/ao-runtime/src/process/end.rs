@@ -56,10 +56,12 @@ async fn wait_for_a_start(place: &Place) -> Result<(), RuntimeError> {
 async fn end_all(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
     let grace = shared.options.grace;
     match tokio::time::timeout(grace + KILLING, ask(place, grace)).await {
-        Ok(Ok(Say::Done)) => return Ok(()),
+        // Nothing is left below the shim. What came out from under it is found by its environment, by a look that all who
+        // end at the same time share. Not by its group: that is empty, and its number may be another's by now.
+        Ok(Ok(Say::Done)) => return host::end::all(place.key, None, grace).await,
         Ok(Ok(Say::Failed { why })) => return Err(RuntimeError::Failed(why)),
-        // Nobody there. If the shim went because there was nothing left, there is nothing to look for.
-        _ if place.is_left()? => return Ok(()),
+        // Nobody there, because there was nothing left.
+        _ if place.is_left()? => return host::end::all(place.key, None, grace).await,
         Ok(_) | Err(_) => {}
     }
     let record = place.record()?;

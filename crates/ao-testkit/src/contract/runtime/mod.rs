@@ -67,6 +67,8 @@ macro_rules! runtime_contract {
             a_census_knows_all_after_a_restart,
             a_program_that_does_not_listen_is_killed,
             a_daemonised_server_is_ended_and_its_port_is_free,
+            what_an_agent_has_left_anywhere_is_ended,
+            what_a_set_up_has_started_is_left_alone,
             ending_again_and_ending_nothing_are_no_errors,
             ending_one_leaves_its_neighbours_alone,
         ]);
