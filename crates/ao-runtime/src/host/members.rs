@@ -64,6 +64,12 @@ pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<St
     Ok(table.iter().filter(is_member).map(|(process, _)| *process).collect())
 }
 
+/// Whether anything of a session runs, be it of an attempt or of its set-up.
+pub(crate) async fn any_of(session: SessionId) -> io::Result<bool> {
+    let is_of = |carried: &Carried| carried.session == session;
+    Ok(read().await?.iter().any(|(process, carried)| !process.zombie && carried.as_ref().is_some_and(is_of)))
+}
+
 /// A reading that was begun after this was called.
 async fn read() -> io::Result<Arc<Table>> {
     let asked = Instant::now();

@@ -68,10 +68,10 @@ pub async fn what_a_set_up_has_started_is_left_alone<B: RuntimeBench>(story: Sto
 }
 
 /// A program of a session that was started somewhere else.
-struct Elsewhere(Child);
+pub(super) struct Elsewhere(Child);
 
 impl Elsewhere {
-    fn of(spec: &StartSpec, by_set_up: bool) -> Elsewhere {
+    pub(super) fn of(spec: &StartSpec, by_set_up: bool) -> Elsewhere {
         let mut command = Command::new("sleep");
         command.arg("600").env(SESSION, spec.session.to_string()).env(ATTEMPT, spec.attempt.to_string());
         if by_set_up {

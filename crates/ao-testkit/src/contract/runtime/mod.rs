@@ -42,6 +42,7 @@ macro_rules! runtime_contract {
             a_program_starts_in_its_folder,
             what_cannot_be_started_is_named_and_leaves_nothing,
             a_port_of_somebody_else_keeps_a_program_from_starting,
+            a_port_of_the_sessions_own_set_up_does_not,
             a_way_of_holding_that_it_does_not_have_is_refused,
             bytes_arrive_exactly,
             a_long_text_arrives_whole,
