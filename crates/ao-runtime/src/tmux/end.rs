@@ -15,13 +15,14 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     let key = (order.session, order.attempt);
     let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
-    if place.ending()? == Some(Ending::Done) {
+    // What cannot be read keeps nobody from ending it.
+    if place.readable(place.ending()) == Some(Ending::Done) {
         return Ok(());
     }
     // First of all, so that a start that comes late finds it.
     place.make()?;
     place.keep_ending(Ending::Wanted)?;
-    let pane = place.pane()?;
+    let pane = place.readable(place.pane());
     host::end::all(key, pane.as_ref().map(|pane| &pane.process), shared.options.grace).await?;
     if let Some(pane) = &pane {
         // With the session goes what tmux knows of the end.

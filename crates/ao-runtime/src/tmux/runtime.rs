@@ -140,9 +140,16 @@ impl Tmux {
             end::end_unused_server(&self.shared).await;
         }
         for place in places {
-            if let Some(gone) = watch::adopt(self, &place).await? {
-                let shared = self.shared.clone();
-                settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+            match watch::adopt(self, &place).await {
+                Ok(None) => {}
+                Ok(Some(gone)) => {
+                    let shared = self.shared.clone();
+                    settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+                }
+                // One that cannot be read is unknown, and no reason to leave the others unheard.
+                Err(err) => {
+                    tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
+                }
             }
         }
         settling.join_all().await;
