@@ -48,10 +48,10 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     Ok(())
 }
 
-/// Ends the server, unless there is an agent's session in it. Whoever else is attached just sees it end; the next start
+/// Ends the server, unless there is a session in it, an agent's or one that somebody has opened there. The next start
 /// starts a new one.
 pub(super) async fn end_unused_server(shared: &Shared) {
-    if let Err(err) = shared.control.end_unless(names::ANY_AGENT).await {
+    if let Err(err) = shared.control.end_unless(names::ANYTHING).await {
         tracing::warn!(%err, "the tmux server is left, although no agent is");
     }
 }
