@@ -35,6 +35,7 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     }
     shared.samples.forget(key);
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
+    shared.sessions.lock().expect("nobody panics while removing one").retain(|_, whose| *whose != key);
     place.keep_ending(Ending::Done)?;
     shared.sweep();
     let is_last = {

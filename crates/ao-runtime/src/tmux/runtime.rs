@@ -84,6 +84,9 @@ pub(super) struct Shared {
     pub(super) samples: Samples,
     /// When a person was last seen to type.
     pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
+    /// Whose session of tmux it is, by its id, for those whose end is waited for. Another server gives the same ids again,
+    /// so what was written down of the agent has to agree.
+    pub(super) sessions: Mutex<HashMap<String, Key>>,
     /// By which those who wait for output or an exit hear of it.
     pub(super) ear: Ear,
     pub(super) turns: Turns,
@@ -113,6 +116,7 @@ impl Tmux {
                 waited_for: Mutex::default(),
                 samples: Samples::default(),
                 typed: Mutex::default(),
+                sessions: Mutex::default(),
                 ear: Ear::default(),
                 turns: Turns::default(),
                 door: Door::default(),
@@ -196,6 +200,10 @@ impl Shared {
             Some(pane) => Ok((place, pane)),
             None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
         }
+    }
+
+    pub(super) fn key_of(&self, session: &str) -> Option<Key> {
+        self.sessions.lock().expect("nobody panics while looking one up").get(session).copied()
     }
 
     pub(super) fn is_waited_for(&self, key: Key) -> bool {
