@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::control::{Control, News};
 use super::place::Pane;
 use super::server::Server;
+use super::wrote::Wrote;
 use super::{end, life, output, screen, start, typed, watch, write};
 use crate::host::life::Samples;
 use crate::host::listen::Ear;
@@ -84,6 +85,8 @@ pub(super) struct Shared {
     pub(super) samples: Samples,
     /// When a person was last seen to type.
     pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
+    /// Which writes are noted in tmux, for those that were written to.
+    pub(super) wrote: Mutex<HashMap<Key, Wrote>>,
     /// Whose session of tmux it is, by its id, for those whose end is waited for. Another server gives the same ids again,
     /// so what was written down of the agent has to agree.
     pub(super) sessions: Mutex<HashMap<String, Key>>,
@@ -117,6 +120,7 @@ impl Tmux {
                 samples: Samples::default(),
                 typed: Mutex::default(),
                 sessions: Mutex::default(),
+                wrote: Mutex::default(),
                 ear: Ear::default(),
                 turns: Turns::default(),
                 door: Door::default(),

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ao_core::evidence::Reading;
-use ao_ports::{EndOrder, ProcessRef, Report, Runtime, StartSpec};
+use ao_ports::{EndOrder, ProcessRef, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
 use ao_runtime::tmux::Tmux;
 use ao_testkit::contract::runtime::{Notebook, Story, until};
 
@@ -108,6 +108,29 @@ async fn a_person_who_has_gone_again_at_once_is_noticed() {
         let Report::Signal { session, signal } = report else { continue };
         assert!(session == spec.session || signal.reading != Reading::HumanTyped, "not at the neighbour's");
     }
+}
+
+/// A long talk does not fill tmux, and what was written lately is still known after a restart.
+#[tokio::test]
+async fn only_the_last_thousand_writes_are_noted() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; cat > /dev/null").await;
+    story.until_output(&process, "up").await;
+    for number in 0..1005 {
+        story.write(&process, number * 7 % 1009, b"").await;
+        if number == 600 {
+            story.restart().await;
+        }
+    }
+    let panes = story.bench().ask(&["list-panes", "-a", "-F", "#{pane_id} #{@ao_place}"]);
+    let pane = panes.lines().find_map(|line| line.split_once(" /").map(|(pane, _)| pane)).unwrap();
+    let options = story.bench().ask(&["show-options", "-p", "-t", pane]);
+    let noted = |number: u64| options.lines().any(|line| line.starts_with(&format!("@ao_wrote_{number} ")));
+    assert_eq!(options.matches("@ao_wrote_").count(), 1000);
+    assert!(!noted(0) && !noted(4 * 7) && noted(5 * 7), "those that came first are forgotten");
+    let again = WriteOrder { process, number: 5 * 7, bytes: b"".to_vec() };
+    assert_eq!(story.runtime().write(&again).await, Ok(WriteOutcome::AlreadyWritten));
+    story.end().await;
 }
 
 /// A person may have scrolled back, where keys mean something else.
