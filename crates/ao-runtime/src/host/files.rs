@@ -1,7 +1,7 @@
 //! Small files by which daemons, shims and helpers tell each other what is so.
 
-use std::fs::{self, DirBuilder};
-use std::io::{self, ErrorKind};
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, ErrorKind, Write};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
@@ -12,28 +12,45 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Reads a file, `None` if there is none.
+/// Reads a file, `None` if there is none. An empty one is none: nobody writes it, but a power cut may leave it.
 pub(crate) fn read<T: DeserializeOwned>(path: &Path) -> io::Result<Option<T>> {
     match fs::read(path) {
+        Ok(bytes) if bytes.is_empty() => Ok(None),
         Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
         Err(err) if err.kind() == ErrorKind::NotFound => Ok(None),
         Err(err) => Err(err),
     }
 }
 
-/// Whole or not at all.
+/// Whole or not at all, for whoever reads it while the host is up.
 pub(crate) fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     replace(path, &serde_json::to_vec(value)?)
+}
+
+/// Whole or not at all, after a power cut too: what it is to hold is on the disk before it has its name.
+///
+/// The name itself is not waited for. After a power cut there may be what was there before, and nothing runs any more, so
+/// that what was done is done again; but what could not be read would be in the way for ever.
+pub(crate) fn write_through<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
+    let partial = partial(path);
+    let mut file = File::create(&partial)?;
+    file.write_all(&serde_json::to_vec(value)?)?;
+    file.sync_data()?;
+    fs::rename(&partial, path)
 }
 
 /// Whoever reads it meanwhile has the old one or the new one, whole. Several may write the same, so each has a name of its
 /// own until it is whole.
 pub(crate) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let partial = path.with_extension(format!("{}-{number}.partial", std::process::id()));
+    let partial = partial(path);
     fs::write(&partial, bytes)?;
     fs::rename(&partial, path)
+}
+
+fn partial(path: &Path) -> PathBuf {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    path.with_extension(format!("{}-{number}.partial", std::process::id()))
 }
 
 /// Makes a folder that is private to the user: what agents are told and say passes through it.

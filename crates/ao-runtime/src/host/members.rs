@@ -1,4 +1,7 @@
 //! Which processes belong to an attempt: those that carry its ids in their environment, and those in its group.
+//!
+//! What a workspace's set-up has left running carries the same ids and a mark of its own. It belongs to the session, whose
+//! workspace ends it, and to no attempt.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -7,7 +10,7 @@ use std::time::Instant;
 
 use ao_core::{Attempt, SessionId};
 use ao_ports::RuntimeError;
-use ao_ports::environment::{ATTEMPT, SESSION};
+use ao_ports::environment::{ATTEMPT, SESSION, SETUP};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -33,8 +36,16 @@ pub(crate) struct Record {
     pub(crate) program: String,
 }
 
-/// All processes, each with the attempt whose ids it carries in its environment.
-type Table = Vec<(Stat, Option<Key>)>;
+/// All processes, each with what it carries of ours.
+type Table = Vec<(Stat, Option<Carried>)>;
+
+/// What a process has of ours in its environment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Carried {
+    session: SessionId,
+    /// Absent if it is of the session's set-up.
+    attempt: Option<Attempt>,
+}
 
 /// The last reading of all processes, and when it was begun. Held while one is made, so that all who ask meanwhile share the
 /// next: a reading costs as much as the host has processes, and many attempts may be ended at once.
@@ -45,10 +56,18 @@ static LAST: Mutex<Option<(Instant, Arc<Table>)>> = Mutex::const_new(None);
 pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
     let table = read().await?;
     let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &table));
-    let is_member = |(process, carried): &&(Stat, Option<Key>)| {
-        !process.zombie && (Some(process.group) == group || *carried == Some(key))
+    let mine = Some(Carried { session: key.0, attempt: Some(key.1) });
+    let is_of_setup = |carried: &Option<Carried>| carried.is_some_and(|carried| carried.attempt.is_none());
+    let is_member = |(process, carried): &&(Stat, Option<Carried>)| {
+        !process.zombie && (*carried == mine || Some(process.group) == group && !is_of_setup(carried))
     };
     Ok(table.iter().filter(is_member).map(|(process, _)| *process).collect())
+}
+
+/// Whether anything of a session runs, be it of an attempt or of its set-up.
+pub(crate) async fn any_of(session: SessionId) -> io::Result<bool> {
+    let is_of = |carried: &Carried| carried.session == session;
+    Ok(read().await?.iter().any(|(process, carried)| !process.zombie && carried.as_ref().is_some_and(is_of)))
 }
 
 /// A reading that was begun after this was called.
@@ -82,14 +101,19 @@ fn own_group(record: &Record, all: &Table) -> Option<i32> {
     }
 }
 
-/// The attempt whose ids a process was started with.
-fn carried(pid: i32) -> Option<Key> {
+/// What a process was started with.
+fn carried(pid: i32) -> Option<Carried> {
     let environment = procfs::environment(pid)?;
     let value = |name: &str| {
         let lines = environment.split(|byte| *byte == 0).filter_map(|line| std::str::from_utf8(line).ok());
         lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('=')).next()
     };
-    Some((value(SESSION)?.parse().ok()?, Attempt(value(ATTEMPT)?.parse().ok()?)))
+    let session = value(SESSION)?.parse().ok()?;
+    let attempt = match value(SETUP) {
+        Some(_) => None,
+        None => Some(Attempt(value(ATTEMPT)?.parse().ok()?)),
+    };
+    Some(Carried { session, attempt })
 }
 
 impl Record {

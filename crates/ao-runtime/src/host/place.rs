@@ -92,13 +92,11 @@ impl Place {
     /// All but what was ended and seen to be gone. That needs no more looks; the list would grow with every attempt ever
     /// made.
     pub(crate) fn unended(root: &Path) -> Result<Vec<Place>, RuntimeError> {
-        let mut places = Vec::new();
-        for place in Place::all(root)? {
-            if place.ending()? != Some(Ending::Done) {
-                places.push(place);
-            }
-        }
-        Ok(places)
+        let is_unended = |place: &Place| {
+            // What cannot be read is looked at, and is nothing to stop for: it is one place of many.
+            place.readable(place.ending()) != Some(Ending::Done)
+        };
+        Ok(Place::all(root)?.into_iter().filter(is_unended).collect())
     }
 
     pub(crate) fn make(&self) -> Result<(), RuntimeError> {
@@ -127,12 +125,20 @@ impl Place {
         self.put(EXIT, &exit)
     }
 
+    /// What was read, if it could be. Something that cannot be read is said, and is then as good as not there.
+    pub(crate) fn readable<T>(&self, read: Result<Option<T>, RuntimeError>) -> Option<T> {
+        read.unwrap_or_else(|err| {
+            tracing::warn!(%err, session = %self.key.0, attempt = %self.key.1, "what is known of an agent cannot be read");
+            None
+        })
+    }
+
     pub(crate) fn ending(&self) -> Result<Option<Ending>, RuntimeError> {
         self.get(ENDED)
     }
 
     pub(crate) fn keep_ending(&self, ending: Ending) -> Result<(), RuntimeError> {
-        self.put(ENDED, &ending)
+        self.put_through(ENDED, &ending)
     }
 
     /// How long ago it was ended.
@@ -167,6 +173,12 @@ impl Place {
     pub(crate) fn put<T: Serialize>(&self, file: &str, value: &T) -> Result<(), RuntimeError> {
         let path = self.dir.join(file);
         files::write(&path, value).map_err(|err| failed("write", &path, &err))
+    }
+
+    /// For what has to be read after a power cut: that it was started, and that it was ended. All else can be done without.
+    pub(crate) fn put_through<T: Serialize>(&self, file: &str, value: &T) -> Result<(), RuntimeError> {
+        let path = self.dir.join(file);
+        files::write_through(&path, value).map_err(|err| failed("write", &path, &err))
     }
 }
 

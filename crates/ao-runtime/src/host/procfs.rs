@@ -8,6 +8,7 @@ use std::sync::OnceLock;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) pid: i32,
+    pub(crate) parent: i32,
     pub(crate) group: i32,
     /// The leader of its session: all that one terminal holds have the same.
     pub(crate) session: i32,
@@ -91,6 +92,7 @@ fn parse(text: &str) -> Option<Stat> {
     let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
     Some(Stat {
         pid,
+        parent: fields.get(1)?.parse().ok()?,
         group: fields.get(2)?.parse().ok()?,
         session: fields.get(3)?.parse().ok()?,
         zombie: matches!(*fields.first()?, "Z" | "X"),
@@ -107,8 +109,16 @@ mod tests {
     #[test]
     fn a_name_with_brackets_and_spaces_is_passed_over() {
         let text = "42 (a) b (c)) S 1 40 39 0 -1 4194304 1 2 3 4 50 7 5 6 20 0 1 0 123456 1000 2 18446744073709551615";
-        let stat =
-            Stat { pid: 42, group: 40, session: 39, zombie: false, used: 57, reaped: 11, start: 123_456 };
+        let stat = Stat {
+            pid: 42,
+            parent: 1,
+            group: 40,
+            session: 39,
+            zombie: false,
+            used: 57,
+            reaped: 11,
+            start: 123_456,
+        };
         assert_eq!(parse(text), Some(stat));
         assert_eq!(parse("42 (x"), None);
         assert_eq!(parse("42 (x) S 1"), None);

@@ -7,6 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
 use ao_ports::{RuntimeError, StartSpec, environment};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::files::no_procfs;
+use super::members;
+
 /// How many are started at the same time. More would not be faster, need several descriptors each, and on a slow host run
 /// out of the time that each one has to come up.
 const AT_ONCE: usize = 32;
@@ -39,25 +42,28 @@ pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>,
 }
 
 /// Tries each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs rights we do
-/// not have, says nothing about others.
-pub(crate) fn ports_are_free(ports: &[u16]) -> Result<(), RuntimeError> {
+/// not have, says nothing about others. Nor does a session's own server, which its set-up has started.
+pub(crate) async fn ports_are_free(spec: &StartSpec) -> Result<(), RuntimeError> {
+    let Some(port) = spec.ports.iter().copied().find(|port| is_taken(*port)) else { return Ok(()) };
+    // Only now: this look costs as much as the host has processes.
+    match members::any_of(spec.session).await {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(RuntimeError::PortTaken { port }),
+        Err(err) => Err(no_procfs(&err)),
+    }
+}
+
+fn is_taken(port: u16) -> bool {
     let addresses: [IpAddr; 4] = [
         Ipv4Addr::LOCALHOST.into(),
         Ipv6Addr::LOCALHOST.into(),
         Ipv4Addr::UNSPECIFIED.into(),
         Ipv6Addr::UNSPECIFIED.into(),
     ];
-    for port in ports {
-        for address in addresses {
-            match TcpListener::bind((address, *port)) {
-                Err(err) if err.kind() == ErrorKind::AddrInUse => {
-                    return Err(RuntimeError::PortTaken { port: *port });
-                }
-                _ => {}
-            }
-        }
-    }
-    Ok(())
+    let is_in_use = |address: IpAddr| {
+        TcpListener::bind((address, port)).is_err_and(|err| err.kind() == ErrorKind::AddrInUse)
+    };
+    addresses.into_iter().any(is_in_use)
 }
 
 /// Why nothing was started.

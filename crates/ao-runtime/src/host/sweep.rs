@@ -40,7 +40,7 @@ impl Sweep {
 
 fn sweep(root: &Path, keep: Duration) -> Result<(), RuntimeError> {
     for place in Place::all(root)? {
-        if place.ending()? != Some(Ending::Done) {
+        if place.readable(place.ending()) != Some(Ending::Done) {
             continue;
         }
         let Some(age) = place.ended_for() else { continue };

@@ -23,13 +23,14 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     let key = (order.session, order.attempt);
     let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
-    if place.ending()? == Some(Ending::Done) {
+    // What cannot be read keeps nobody from ending it.
+    if place.readable(place.ending()) == Some(Ending::Done) {
         return Ok(());
     }
     // First of all, so that a start that comes late finds it.
     place.make()?;
     place.keep_ending(Ending::Wanted)?;
-    if place.begun()? {
+    if place.begun().unwrap_or(true) {
         // A start that has not found it comes to its end first.
         wait_for_a_start(&place).await?;
         end_all(shared, &place).await?;
@@ -56,15 +57,17 @@ async fn wait_for_a_start(place: &Place) -> Result<(), RuntimeError> {
 async fn end_all(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
     let grace = shared.options.grace;
     match tokio::time::timeout(grace + KILLING, ask(place, grace)).await {
-        Ok(Ok(Say::Done)) => return Ok(()),
+        // Nothing is left below the shim. What came out from under it is found by its environment, by a look that all who
+        // end at the same time share. Not by its group: that is empty, and its number may be another's by now.
+        Ok(Ok(Say::Done)) => return host::end::all(place.key, None, grace).await,
         Ok(Ok(Say::Failed { why })) => return Err(RuntimeError::Failed(why)),
-        // Nobody there. If the shim went because there was nothing left, there is nothing to look for.
-        _ if place.is_left()? => return Ok(()),
+        // Nobody there, because there was nothing left.
+        _ if place.is_left().unwrap_or(false) => return host::end::all(place.key, None, grace).await,
         Ok(_) | Err(_) => {}
     }
-    let record = place.record()?;
+    let record = place.readable(place.record());
     host::end::all(place.key, record.as_ref(), grace).await?;
-    if let Some(shim) = place.holder()?.and_then(|holder| holder.pidfd()) {
+    if let Some(shim) = place.readable(place.holder()).and_then(|holder| holder.pidfd()) {
         // It has nothing left to hold and goes by itself, unless something is wrong with it.
         let killed = shim.try_clone();
         if tokio::time::timeout(GOING, wait::gone(shim)).await.is_err()
@@ -73,7 +76,7 @@ async fn end_all(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
             let _ = pidfd_send_signal(&shim, Signal::KILL);
         }
     }
-    if record.is_some() && place.exit()?.is_none() {
+    if record.is_some() && place.readable(place.exit()).is_none() {
         place.keep_exit(Exit::unseen(shared.clock.now()))?;
     }
     Ok(())

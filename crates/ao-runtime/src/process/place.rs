@@ -45,7 +45,7 @@ impl Place {
     }
 
     pub(super) fn keep_record(&self, record: &Record) -> Result<(), RuntimeError> {
-        self.put(RECORD, record)
+        self.put_through(RECORD, record)
     }
 
     /// The shim, in the same words as the program.

@@ -108,7 +108,10 @@ impl Processes {
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
         self.shared.reports.tell_to(reporter);
         for place in Place::unended(&self.shared.options.state_dir)? {
-            self.adopt(&place)?;
+            // One that cannot be read is unknown, and no reason to leave the others unheard.
+            if let Err(err) = self.adopt(&place) {
+                tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
+            }
         }
         self.shared.sweep();
         Ok(())

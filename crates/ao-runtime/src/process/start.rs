@@ -34,7 +34,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
     let _entered = shared.door.enter().await;
     let wanted = wanted(shared, &place, spec)?;
     end_leftovers(&place).await?;
-    host::start::ports_are_free(&spec.ports)?;
+    host::start::ports_are_free(spec).await?;
     place.make()?;
     place.begin()?;
     match call(shared, &place, wanted).await? {

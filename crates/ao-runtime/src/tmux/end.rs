@@ -15,13 +15,14 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     let key = (order.session, order.attempt);
     let _turn = shared.turns.take(key).await;
     let place = shared.place(key);
-    if place.ending()? == Some(Ending::Done) {
+    // What cannot be read keeps nobody from ending it.
+    if place.readable(place.ending()) == Some(Ending::Done) {
         return Ok(());
     }
     // First of all, so that a start that comes late finds it.
     place.make()?;
     place.keep_ending(Ending::Wanted)?;
-    let pane = place.pane()?;
+    let pane = place.readable(place.pane());
     host::end::all(key, pane.as_ref().map(|pane| &pane.process), shared.options.grace).await?;
     if let Some(pane) = &pane {
         // With the session goes what tmux knows of the end.
@@ -33,7 +34,9 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
     }
     shared.samples.forget(key);
+    shared.wrote.lock().expect("nobody panics while removing one").remove(&key);
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
+    shared.sessions.lock().expect("nobody panics while removing one").retain(|_, whose| *whose != key);
     place.keep_ending(Ending::Done)?;
     shared.sweep();
     let is_last = {
@@ -47,10 +50,10 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     Ok(())
 }
 
-/// Ends the server, unless there is an agent's session in it. Whoever else is attached just sees it end; the next start
+/// Ends the server, unless there is a session in it, an agent's or one that somebody has opened there. The next start
 /// starts a new one.
 pub(super) async fn end_unused_server(shared: &Shared) {
-    if let Err(err) = shared.control.end_unless(names::ANY_AGENT).await {
+    if let Err(err) = shared.control.end_unless(names::ANYTHING).await {
         tracing::warn!(%err, "the tmux server is left, although no agent is");
     }
 }

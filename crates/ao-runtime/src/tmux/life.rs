@@ -1,6 +1,6 @@
 //! Whether an agent lives, and whether it does something.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::sync::Arc;
 
@@ -70,20 +70,26 @@ fn judge(
     Ok(Life::Alive { busy: shared.samples.is_busy(place.key, table.used(&pane.process)) })
 }
 
-/// All processes of the host by the terminal's session that they are in.
-struct Table(HashMap<i32, Vec<Stat>>);
+/// All processes of the host, to be looked up by the terminal's session that they are in, and by their parents.
+struct Table {
+    sessions: HashMap<i32, Vec<Stat>>,
+    children: HashMap<i32, Vec<Stat>>,
+}
 
 impl Table {
     fn of(all: Vec<Stat>) -> Table {
-        let mut sessions: HashMap<i32, Vec<Stat>> = HashMap::new();
-        all.into_iter().for_each(|process| sessions.entry(process.session).or_default().push(process));
-        Table(sessions)
+        let mut table = Table { sessions: HashMap::new(), children: HashMap::new() };
+        for process in all {
+            table.sessions.entry(process.session).or_default().push(process);
+            table.children.entry(process.parent).or_default().push(process);
+        }
+        table
     }
 
     /// All that an agent's terminal holds. The agent leads its session, and shells in it make groups.
     fn held_with(&self, agent: &Record) -> impl Iterator<Item = &Stat> {
         let start = agent.start;
-        self.0.get(&agent.pid).into_iter().flatten().filter(move |process| process.start >= start)
+        self.sessions.get(&agent.pid).into_iter().flatten().filter(move |process| process.start >= start)
     }
 
     fn has(&self, agent: &Record) -> bool {
@@ -92,8 +98,18 @@ impl Table {
         agent.is_of_this_boot() && self.held_with(agent).any(is_it)
     }
 
-    /// The processor time of all that the agent's terminal holds, those counted that have come and gone.
+    /// The processor time of all that the agent's terminal holds and of all below that, those counted that have come and
+    /// gone: a build is many programs, none of which lives long. Agents start some of them in sessions of their own.
     fn used(&self, agent: &Record) -> u64 {
-        self.held_with(agent).map(|process| process.used + process.reaped).sum()
+        let mut open: Vec<&Stat> = self.held_with(agent).collect();
+        let mut seen = HashSet::new();
+        let mut used = 0;
+        while let Some(process) = open.pop() {
+            if seen.insert(process.pid) {
+                used += process.used + process.reaped;
+                open.extend(self.children.get(&process.pid).into_iter().flatten());
+            }
+        }
+        used
     }
 }

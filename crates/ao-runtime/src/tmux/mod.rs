@@ -35,5 +35,6 @@ mod start;
 mod typed;
 mod watch;
 mod write;
+mod wrote;
 
 pub use runtime::{Options, Tmux};

@@ -17,8 +17,15 @@ pub(super) fn is_of(session: &str, key: Key) -> bool {
     session.ends_with(&suffix(key))
 }
 
-/// A format that is empty if the server has no session of an agent's.
-pub(super) const ANY_AGENT: &str = "#{S:#{?#{m:*-ses_*-*,#{session_name}},x,}}";
+/// The session that the control client sits in. It has no program.
+pub(super) const KEEPER: &str = "ao";
+
+/// A format that is empty if the server has no session but our own: neither an agent's, nor one that a person who was
+/// attached has opened.
+pub(super) const ANYTHING: &str = "#{S:#{?#{==:#{session_name},ao},,x}}";
+
+/// A format that is true only in a session that a person has opened.
+pub(super) const OF_A_PERSON: &str = "#{?#{||:#{==:#{session_name},ao},#{m:*-ses_*-*,#{session_name}}},,1}";
 
 fn suffix(key: Key) -> String {
     format!("-{}-{}", key.0, key.1)
@@ -52,9 +59,14 @@ mod tests {
     }
 
     #[test]
-    fn the_format_for_any_agent_looks_for_what_names_have() {
+    fn the_formats_look_for_what_names_have() {
         assert!(suffix((SessionId(0x4f), Attempt(2))).starts_with("-ses_"));
-        assert!(ANY_AGENT.contains("m:*-ses_*-*,"));
+        let keeper = format!("#{{==:#{{session_name}},{KEEPER}}}");
+        assert!(
+            OF_A_PERSON.contains("m:*-ses_*-*,")
+                && OF_A_PERSON.contains(&keeper)
+                && ANYTHING.contains(&keeper)
+        );
     }
 
     #[test]

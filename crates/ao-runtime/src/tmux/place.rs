@@ -42,7 +42,7 @@ impl Place {
     }
 
     pub(super) fn keep_pane(&self, pane: &Pane) -> Result<(), RuntimeError> {
-        self.put(RECORD, pane)
+        self.put_through(RECORD, pane)
     }
 
     pub(super) fn is_launched(&self) -> bool {

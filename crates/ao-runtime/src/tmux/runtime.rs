@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use super::control::{Control, News};
 use super::place::Pane;
 use super::server::Server;
+use super::wrote::Wrote;
 use super::{end, life, output, screen, start, typed, watch, write};
 use crate::host::life::Samples;
 use crate::host::listen::Ear;
@@ -84,6 +85,11 @@ pub(super) struct Shared {
     pub(super) samples: Samples,
     /// When a person was last seen to type.
     pub(super) typed: Mutex<HashMap<Key, Timestamp>>,
+    /// Which writes are noted in tmux, for those that were written to.
+    pub(super) wrote: Mutex<HashMap<Key, Wrote>>,
+    /// Whose session of tmux it is, by its id, for those whose end is waited for. Another server gives the same ids again,
+    /// so what was written down of the agent has to agree.
+    pub(super) sessions: Mutex<HashMap<String, Key>>,
     /// By which those who wait for output or an exit hear of it.
     pub(super) ear: Ear,
     pub(super) turns: Turns,
@@ -113,6 +119,8 @@ impl Tmux {
                 waited_for: Mutex::default(),
                 samples: Samples::default(),
                 typed: Mutex::default(),
+                sessions: Mutex::default(),
+                wrote: Mutex::default(),
                 ear: Ear::default(),
                 turns: Turns::default(),
                 door: Door::default(),
@@ -140,9 +148,16 @@ impl Tmux {
             end::end_unused_server(&self.shared).await;
         }
         for place in places {
-            if let Some(gone) = watch::adopt(self, &place).await? {
-                let shared = self.shared.clone();
-                settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+            match watch::adopt(self, &place).await {
+                Ok(None) => {}
+                Ok(Some(gone)) => {
+                    let shared = self.shared.clone();
+                    settling.spawn(async move { watch::settle(&shared, &place, &gone).await });
+                }
+                // One that cannot be read is unknown, and no reason to leave the others unheard.
+                Err(err) => {
+                    tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
+                }
             }
         }
         settling.join_all().await;
@@ -189,6 +204,10 @@ impl Shared {
             Some(pane) => Ok((place, pane)),
             None => Err(RuntimeError::Failed(format!("`{}` was never started", process.0))),
         }
+    }
+
+    pub(super) fn key_of(&self, session: &str) -> Option<Key> {
+        self.sessions.lock().expect("nobody panics while looking one up").get(session).copied()
     }
 
     pub(super) fn is_waited_for(&self, key: Key) -> bool {

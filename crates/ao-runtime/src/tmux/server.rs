@@ -9,13 +9,11 @@ use ao_ports::RuntimeError;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
 use tokio::process::Command;
 
-use super::names::quoted;
+use super::names::{KEEPER, OF_A_PERSON, quoted};
 use super::runtime::Options;
 use crate::host::Record;
 use crate::host::files::{self, failed, no_procfs};
 
-/// The session that the control client sits in. It has no program.
-pub(super) const KEEPER: &str = "ao";
 /// The oldest tmux that has all that is used here: flags of clients, options of panes, subscriptions.
 const OLDEST: (u32, u32) = (3, 2);
 /// The kernel takes no longer name for a socket.
@@ -205,7 +203,8 @@ set -g automatic-rename off
 set -g remain-on-exit on
 set -gq remain-on-exit-format ''
 set -g @ao_helper {helper}
-set-hook -g pane-died 'if -F \"#{{@ao_place}}\" {{ run-shell -b \"exec #{{@ao_helper}} died #{{q:@ao_place}} \\\"#{{pane_dead_status}}\\\"\" }}'
+# The end of an agent is told. What a person has opened besides goes when it ends.
+set-hook -g pane-died 'if -F \"#{{@ao_place}}\" {{ run-shell -b \"exec #{{@ao_helper}} died #{{q:@ao_place}} \\\"#{{pane_dead_status}}\\\"\" }} {{ if -F \"{OF_A_PERSON}\" {{ kill-pane }} }}'
 "
     )
 }

@@ -42,7 +42,7 @@ pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, R
     if place.pane()?.is_some() && place.is_launched() {
         return Ok(place.process());
     }
-    let launch = launch_of(spec)?;
+    let launch = launch_of(spec).await?;
     let _entered = shared.door.enter().await;
     shared.open.lock().expect("nobody panics while counting").insert(key);
     if let Standing::Gone = shared.server.standing()? {
@@ -78,11 +78,11 @@ async fn clear(shared: &Shared, place: &Place) -> Result<(), RuntimeError> {
 }
 
 /// What is to be run, if that is possible at all.
-fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
+async fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
     if !Path::new(&spec.path).is_dir() {
         return Err(host::start::no_folder(spec));
     }
-    host::start::ports_are_free(&spec.ports)?;
+    host::start::ports_are_free(spec).await?;
     let mut environment = host::start::environment(spec)?;
     // The daemon's terminal, if it has one, is not the one that the agent gets.
     if !spec.command.env.contains_key("TERM") {

@@ -21,6 +21,8 @@ const PATIENCE: [Duration; 4] =
 pub(super) fn begin(tmux: &Tmux, place: &Place, pane: Pane) -> Result<(), RuntimeError> {
     let pidfd = unless_ended(&pane)?;
     let (shared, place) = (tmux.shared.clone(), place.clone());
+    let session = (pane.session.clone(), place.key);
+    shared.sessions.lock().expect("nobody panics while adding one").extend([session]);
     tmux.spawn_waiter(place.key, async move {
         if let Some(pidfd) = pidfd
             && let Err(err) = wait::gone(pidfd).await

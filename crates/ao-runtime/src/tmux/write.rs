@@ -11,6 +11,7 @@ use ao_ports::{RuntimeError, WriteOrder, WriteOutcome};
 use super::names::quoted;
 use super::runtime::Shared;
 use super::start::path_text;
+use super::wrote::{self, Wrote};
 use crate::host::files::failed;
 
 /// Up to so many bytes go as keys. For each the command is parsed anew, which is slow for a long text.
@@ -25,12 +26,16 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
         return Err(ended());
     }
     let (server, pane) = (&pane.server, &pane.id);
-    // Noted in tmux with the pane, and so forgotten with it. One for each number: numbers need not come in order.
-    let note = format!("@ao_wrote_{}", order.number);
-    let state = [
+    let note = wrote::note(order.number);
+    // Taken away while something is done with it: if that is cut off, tmux is asked.
+    let known = shared.wrote.lock().expect("nobody panics while looking one up").remove(&place.key);
+    let mut state = vec![
         format!("display-message -p -t {pane} '#{{pane_dead}} #{{{note}}}'"),
         "list-commands -F '#{command_list_usage}' paste-buffer".to_owned(),
     ];
+    if known.is_none() {
+        state.push(Wrote::question(pane));
+    }
     let state = shared.control.ask(&state).await?;
     if state.server != *server {
         return Err(ended());
@@ -40,6 +45,7 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
         Some(("0", _)) => return Ok(WriteOutcome::AlreadyWritten),
         _ => return Err(ended()),
     }
+    let mut wrote = known.unwrap_or_else(|| Wrote::of(state.blocks.get(2).map_or(&[], Vec::as_slice)));
     // A person may have scrolled back; keys would then move about in there.
     let mut commands = vec![format!("copy-mode -q -t {pane}")];
     let mut text = None;
@@ -51,9 +57,10 @@ pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOu
     } else if !order.bytes.is_empty() {
         commands.push(keys(pane, &order.bytes));
     }
-    commands.push(format!("set-option -p -t {pane} {note} 1"));
+    commands.extend(wrote.add(pane, order.number));
     // One line, which tmux has whole or not at all: the bytes and the note cannot come apart.
     shared.control.ask(&commands).await?;
+    shared.wrote.lock().expect("nobody panics while noting").insert(place.key, wrote);
     drop(text);
     Ok(WriteOutcome::Written)
 }

@@ -1,5 +1,6 @@
 //! The contract of every runtime, against processes with a shim: on terminals and on pipes.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +10,18 @@ use ao_testkit::contract::runtime::{RuntimeBench, Wall};
 use async_trait::async_trait;
 use tempfile::TempDir;
 
-struct Held {
+pub(crate) struct Held {
     dir: TempDir,
     io: Io,
 }
 
 impl Held {
-    fn on(io: Io) -> Held {
+    pub(crate) fn on(io: Io) -> Held {
         Held { dir: tempfile::tempdir().unwrap(), io }
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.dir.path().join("state")
     }
 }
 
@@ -24,10 +29,7 @@ impl Held {
 impl RuntimeBench for Held {
     async fn open(&self, reporter: Arc<dyn Reporter>) -> Arc<dyn Runtime> {
         let shim = Shim { program: env!("CARGO_BIN_EXE_ao-shim").into(), args: vec![] };
-        let options = Options {
-            grace: Duration::from_millis(300),
-            ..Options::new(self.dir.path().join("state"), shim)
-        };
+        let options = Options { grace: Duration::from_millis(300), ..Options::new(self.state(), shim) };
         let runtime = Processes::new(options, Arc::new(Wall));
         runtime.watch(reporter).unwrap();
         Arc::new(runtime)

@@ -40,6 +40,33 @@ async fn a_look_waits_for_a_shim_that_is_late_to_say_what_became_of_its_program(
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
 
+/// A daemon that has no descriptor left, for one, cannot reach a shim with which nothing is wrong.
+#[tokio::test]
+async fn a_shim_that_cannot_be_reached_for_a_while_is_heard_again() {
+    let mut bench = Bench::new();
+    let process = bench.start("echo up; read line; echo heard $line; read line; exit 4").await;
+    bench.until(&process, |output| output == "up\n").await;
+    let (socket, away) = (bench.place().join("socket"), bench.place().join("away"));
+    bench.close();
+    std::fs::rename(&socket, &away).unwrap();
+    bench.restart();
+    let waits = bench.runtime.output(&process, 3, 100, crate::support::BOUND);
+    let comes_back = async {
+        // Nothing tells from outside that it was called in vain; a look, which waits for nothing, gives it the time.
+        for _ in 0..3 {
+            assert!(matches!(bench.runtime.look(&process).await, Life::Alive { .. }));
+        }
+        std::fs::rename(&away, &socket).unwrap();
+        let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
+        bench.runtime.write(&order).await.unwrap();
+    };
+    let (piece, ()) = tokio::join!(waits, comes_back);
+    assert_eq!(piece.unwrap().bytes, b"heard you\n", "who waits is woken");
+    let order = WriteOrder { process, number: 2, bytes: b"\n".to_vec() };
+    bench.runtime.write(&order).await.unwrap();
+    assert_eq!(bench.exit().await, Some(4));
+}
+
 /// The next daemon reads on where the last one stopped, and a write that is repeated is not made again.
 ///
 /// acceptance: L1, M6

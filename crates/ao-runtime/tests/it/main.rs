@@ -11,5 +11,6 @@ mod support;
 mod talk;
 mod terminal;
 mod tmux;
+mod unreadable;
 mod view;
 mod wait;

@@ -50,7 +50,7 @@ impl Client {
         news: &mpsc::UnboundedSender<News>,
     ) -> String {
         // Somebody may have come while nobody listened.
-        let _ = news.send(News::Clients);
+        let _ = news.send(News::Came(None));
         let why = match first {
             Some(request) => self.send(request).await,
             None => Ok(()),

@@ -20,8 +20,10 @@ pub(super) enum Heard {
 pub(in super::super) enum News {
     /// A subscription has another value.
     Changed,
-    /// Somebody has come or gone.
-    Clients,
+    /// Somebody has come to a session, or may have: then it is not said to which.
+    Came(Option<String>),
+    /// Somebody has gone.
+    Went,
     /// The client is to go; sometimes it is said why.
     Exit(String),
 }
@@ -71,7 +73,12 @@ impl Lines {
                 Ok(None)
             }
             "%subscription-changed" => Ok(Some(Heard::News(News::Changed))),
-            "%client-session-changed" | "%client-detached" => Ok(Some(Heard::News(News::Clients))),
+            // The client's name, the session's id, and its name.
+            "%client-session-changed" => {
+                let session = rest.split(' ').find(|word| word.starts_with('$')).map(str::to_owned);
+                Ok(Some(Heard::News(News::Came(session))))
+            }
+            "%client-detached" => Ok(Some(Heard::News(News::Went))),
             "%exit" => Ok(Some(Heard::News(News::Exit(rest.to_owned())))),
             "%end" | "%error" => Err(OddLine(line.into_owned())),
             // Newer versions say more, and most of what is said is of no use here.
@@ -96,13 +103,14 @@ mod tests {
 
     #[test]
     fn answers_come_in_order_with_news_between() {
-        let text = "%begin 17 264 0\n%end 17 264 0\n%window-add @0\n%client-detached client-9\n%session-changed $0 ao\n\
+        let text = "%begin 17 264 0\n%end 17 264 0\n%window-add @0\n%client-detached client-9\n%client-session-changed /dev/pts/3 $7 a name\n%session-changed $0 ao\n\
             %begin 17 272 1\n$1 %1 2835\n%end 17 272 1\n%subscription-changed typed $0 - - - : $1=17 $0=16 \n\
             %begin 17 273 1\nparse error: unknown command: bogus\n%error 17 273 1\n%exit server exited";
         assert_eq!(
             heard(text).unwrap(),
             [
-                Heard::News(News::Clients),
+                Heard::News(News::Went),
+                Heard::News(News::Came(Some("$7".into()))),
                 answer(&["$1 %1 2835"]),
                 Heard::News(News::Changed),
                 Heard::Answer(Err("parse error: unknown command: bogus".into())),

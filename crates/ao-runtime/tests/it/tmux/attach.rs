@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ao_core::evidence::Reading;
-use ao_ports::{ProcessRef, Report, Runtime};
+use ao_ports::{EndOrder, ProcessRef, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
 use ao_runtime::tmux::Tmux;
 use ao_testkit::contract::runtime::{Notebook, Story, until};
 
@@ -16,7 +16,13 @@ struct Person(Child);
 
 impl Person {
     fn attach(tmux: &Tmux, process: &ProcessRef) -> Person {
-        let words = tmux.attach_command(process).unwrap();
+        Person::attach_and(tmux, process, &[])
+    }
+
+    /// With more words for tmux behind those that attach.
+    fn attach_and(tmux: &Tmux, process: &ProcessRef, more: &[&str]) -> Person {
+        let mut words = tmux.attach_command(process).unwrap();
+        words.extend(more.iter().map(|word| (*word).to_owned()));
         let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
         let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
         let child = Command::new("script")
@@ -45,7 +51,7 @@ impl Drop for Person {
 
 /// acceptance: S6
 #[tokio::test]
-async fn a_person_who_types_is_noticed_and_one_who_looks_is_not() {
+async fn a_person_who_comes_and_types_is_noticed() {
     let story = Story::begin(Terminal::new()).await;
     let (notebook, mut reports) = Notebook::new();
     let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(notebook).await);
@@ -58,16 +64,15 @@ async fn a_person_who_types_is_noticed_and_one_who_looks_is_not() {
     until("the person", async || clients().contains('0').then_some(())).await;
     let size = async || tmux.screen(&process).await.unwrap().size;
     until("the person's size", async || (size().await == (100, 30)).then_some(())).await;
-    assert_eq!(tmux.screen(&process).await.unwrap().typed, None, "looking is not typing");
-
     // tmux counts in seconds, and does not tell typing from coming within the first one.
-    let typed = until("the typing", async || {
+    let typed = async || tmux.screen(&process).await.unwrap().typed;
+    let came = until("the coming, which counts as typing", async || typed().await).await;
+    until("the typing", async || {
         person.types("x");
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        tmux.screen(&process).await.unwrap().typed
+        typed().await.filter(|typed| *typed > came)
     })
     .await;
-    assert!(typed.0 > 0);
     let seen = until("the report", async || match reports.try_recv() {
         Ok(Report::Signal { session, signal }) if signal.reading == Reading::HumanTyped => {
             Some((session, signal.at))
@@ -76,8 +81,56 @@ async fn a_person_who_types_is_noticed_and_one_who_looks_is_not() {
     })
     .await;
     assert_eq!(seen.0, spec.session);
-    let order = ao_ports::EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
+    let order = EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
     tmux.end(&order).await.unwrap();
+}
+
+/// They may have typed, and tmux knows nothing of one who has gone.
+///
+/// acceptance: S6
+#[tokio::test]
+async fn a_person_who_has_gone_again_at_once_is_noticed() {
+    let story = Story::begin(Terminal::new()).await;
+    let (notebook, mut reports) = Notebook::new();
+    let tmux: Arc<Tmux> = Arc::new(story.bench().tmux(notebook).await);
+    let spec = story.spec("echo up; sleep 600");
+    let process = tmux.start(&spec).await.unwrap();
+    let _neighbour = tmux.start(&StartSpec { session: story.session(1), ..spec.clone() }).await.unwrap();
+    let typed = async || tmux.screen(&process).await.unwrap().typed;
+    assert_eq!(typed().await, None);
+    let mut person = Person::attach_and(&tmux, &process, &[";", "detach-client"]);
+    until("the coming", async || typed().await).await;
+    until("the going", async || person.0.try_wait().unwrap()).await;
+    for session in [story.session(0), story.session(1)] {
+        tmux.end(&EndOrder { session, attempt: spec.attempt, process: None }).await.unwrap();
+    }
+    while let Ok(report) = reports.try_recv() {
+        let Report::Signal { session, signal } = report else { continue };
+        assert!(session == spec.session || signal.reading != Reading::HumanTyped, "not at the neighbour's");
+    }
+}
+
+/// A long talk does not fill tmux, and what was written lately is still known after a restart.
+#[tokio::test]
+async fn only_the_last_thousand_writes_are_noted() {
+    let mut story = Story::begin(Terminal::new()).await;
+    let process = story.start("echo up; cat > /dev/null").await;
+    story.until_output(&process, "up").await;
+    for number in 0..1005 {
+        story.write(&process, number * 7 % 1009, b"").await;
+        if number == 600 {
+            story.restart().await;
+        }
+    }
+    let panes = story.bench().ask(&["list-panes", "-a", "-F", "#{pane_id} #{@ao_place}"]);
+    let pane = panes.lines().find_map(|line| line.split_once(" /").map(|(pane, _)| pane)).unwrap();
+    let options = story.bench().ask(&["show-options", "-p", "-t", pane]);
+    let noted = |number: u64| options.lines().any(|line| line.starts_with(&format!("@ao_wrote_{number} ")));
+    assert_eq!(options.matches("@ao_wrote_").count(), 1000);
+    assert!(!noted(0) && !noted(4 * 7) && noted(5 * 7), "those that came first are forgotten");
+    let again = WriteOrder { process, number: 5 * 7, bytes: b"".to_vec() };
+    assert_eq!(story.runtime().write(&again).await, Ok(WriteOutcome::AlreadyWritten));
+    story.end().await;
 }
 
 /// A person may have scrolled back, where keys mean something else.

@@ -11,34 +11,34 @@ use ao_testkit::contract::runtime::{RuntimeBench, Wall};
 use async_trait::async_trait;
 use tempfile::TempDir;
 
-pub(super) struct Terminal {
+pub(crate) struct Terminal {
     dir: TempDir,
 }
 
 impl Terminal {
-    pub(super) fn new() -> Terminal {
+    pub(crate) fn new() -> Terminal {
         let found = Command::new("tmux").arg("-V").stdout(Stdio::null()).status();
         assert!(found.is_ok(), "these tests need tmux; install it: apt-get install tmux");
         Terminal { dir: tempfile::tempdir().unwrap() }
     }
 
-    pub(super) fn state(&self) -> &Path {
+    pub(crate) fn state(&self) -> &Path {
         self.dir.path()
     }
 
-    pub(super) fn options(&self) -> Options {
+    pub(crate) fn options(&self) -> Options {
         let helper = vec![env!("CARGO_BIN_EXE_ao-tmux").to_owned()];
         Options { grace: Duration::from_millis(300), ..Options::new(self.state(), helper) }
     }
 
-    pub(super) async fn tmux(&self, reporter: Arc<dyn Reporter>) -> Tmux {
+    pub(crate) async fn tmux(&self, reporter: Arc<dyn Reporter>) -> Tmux {
         let tmux = Tmux::new(self.options(), Arc::new(Wall));
         tmux.watch(reporter).await.unwrap();
         tmux
     }
 
     /// Asks the server as a person would, with a client of one's own.
-    pub(super) fn ask(&self, args: &[&str]) -> String {
+    pub(crate) fn ask(&self, args: &[&str]) -> String {
         let socket = self.state().join("socket");
         let output = Command::new("tmux").arg("-S").arg(socket).args(args).output().unwrap();
         String::from_utf8_lossy(&output.stdout).trim().to_owned()

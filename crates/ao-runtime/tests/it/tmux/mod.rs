@@ -1,7 +1,7 @@
 //! Agents in a real tmux.
 
 mod attach;
-mod bench;
+pub(crate) mod bench;
 mod flood;
 mod server;
 mod setup;

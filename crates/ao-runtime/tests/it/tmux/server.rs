@@ -1,7 +1,6 @@
 //! What becomes of agents when the server, its socket or a helper goes.
 
 use std::fs;
-use std::process::{Command, Stdio};
 
 use ao_core::Attempt;
 use ao_core::input::Life;
@@ -165,7 +164,7 @@ async fn a_start_that_was_cut_off_is_made_again() {
     story.end().await;
 }
 
-/// Nothing is left behind when there is nothing left to run, and whoever is attached sees it end.
+/// Nothing is left behind when there is nothing left to run.
 #[tokio::test]
 async fn the_server_ends_with_its_last_agent_and_comes_again_with_the_next() {
     let story = Story::begin(Terminal::new()).await;
@@ -173,27 +172,36 @@ async fn the_server_ends_with_its_last_agent_and_comes_again_with_the_next() {
     let second = start(&story, 1).await;
     let server = || story.bench().ask(&["display-message", "-p", "#{pid}"]);
     let before = pid(&server());
-    story.bench().ask(&["new-session", "-d", "-s", "somebody", "sleep 600"]);
-    let mut person = Command::new("tmux")
-        .arg("-S")
-        .arg(story.bench().state().join("socket"))
-        .args(["-C", "attach-session", "-t", "=somebody"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .spawn()
-        .unwrap();
 
     story.runtime().end(&first).await.unwrap();
     assert!(lives(before), "there is another agent");
     story.runtime().end(&second).await.unwrap();
     assert!(!lives(before), "what nobody of ours needs is not left behind");
     assert!(!story.bench().state().join("socket").exists());
-    until("the person's client to end", async || person.try_wait().unwrap()).await;
 
     assert_eq!(story.runtime().census().await.unwrap(), []);
     let third = start(&story, 2).await;
     assert!(lives(pid(&server())));
     story.runtime().end(&third).await.unwrap();
+}
+
+/// A person who is attached may have opened a session of their own, with work in it.
+#[tokio::test]
+async fn the_server_stays_for_a_session_that_a_person_has_opened() {
+    let story = Story::begin(Terminal::new()).await;
+    let first = start(&story, 0).await;
+    let server = pid(&story.bench().ask(&["display-message", "-p", "#{pid}"]));
+    story.bench().ask(&["new-session", "-d", "-s", "somebody", "cat"]);
+    story.runtime().end(&first).await.unwrap();
+    assert!(lives(server));
+    assert_eq!(story.bench().ask(&["list-sessions", "-F", "#{session_name}"]), "ao\nsomebody");
+
+    let second = start(&story, 1).await;
+    story.bench().ask(&["send-keys", "-t", "somebody", "C-d"]);
+    let sessions = || story.bench().ask(&["list-sessions", "-F", "#{session_name}"]);
+    until("the end of the person's session", async || (!sessions().contains("somebody")).then_some(())).await;
+    story.runtime().end(&second).await.unwrap();
+    assert!(!lives(server), "now nobody needs it");
 }
 
 /// A daemon that was cut off between the end of its last agent and that of the server has left the server.

@@ -1,10 +1,12 @@
 //! Ending: all of it, for good, and nothing else.
 
 use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command};
 
 use ao_core::Attempt;
 use ao_core::input::Life;
-use ao_ports::EndOrder;
+use ao_ports::environment::{ATTEMPT, SESSION, SETUP};
+use ao_ports::{EndOrder, StartSpec};
 
 use super::story::{RuntimeBench, Story, lives, number, until};
 
@@ -35,6 +37,59 @@ pub async fn a_daemonised_server_is_ended_and_its_port_is_free<B: RuntimeBench>(
     story.end().await;
     assert!(!lives(pid));
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "its port is free");
+}
+
+/// It carries the ids of its agent, but nothing else tells whose it is: its parents are gone, or those who held it were
+/// replaced.
+///
+/// acceptance: L5
+pub async fn what_an_agent_has_left_anywhere_is_ended<B: RuntimeBench>(mut story: Story<B>) {
+    for (number, leaves) in [(0, false), (1, true)] {
+        let mut spec = story.spec(if leaves { "exit 0" } else { "sleep 600" });
+        spec.session = story.session(number);
+        story.runtime().start(&spec).await.expect("it starts");
+        if leaves {
+            story.exit().await;
+        }
+        let left = Elsewhere::of(&spec, false);
+        let order = EndOrder { session: spec.session, attempt: spec.attempt, process: None };
+        story.runtime().end(&order).await.expect("it ends");
+        assert!(!left.lives(), "it went with its agent");
+    }
+}
+
+/// What a workspace's set-up has started, such as a database, serves all attempts of the session.
+pub async fn what_a_set_up_has_started_is_left_alone<B: RuntimeBench>(story: Story<B>) {
+    let spec = story.spec("sleep 600");
+    let left = Elsewhere::of(&spec, true);
+    story.runtime().start(&spec).await.expect("it starts");
+    story.end().await;
+    assert!(left.lives(), "it belongs to the session and not to the attempt");
+}
+
+/// A program of a session that was started somewhere else.
+pub(super) struct Elsewhere(Child);
+
+impl Elsewhere {
+    pub(super) fn of(spec: &StartSpec, by_set_up: bool) -> Elsewhere {
+        let mut command = Command::new("sleep");
+        command.arg("600").env(SESSION, spec.session.to_string()).env(ATTEMPT, spec.attempt.to_string());
+        if by_set_up {
+            command.env(SETUP, &spec.path);
+        }
+        Elsewhere(command.spawn().expect("`sleep` is there"))
+    }
+
+    fn lives(&self) -> bool {
+        lives(i32::try_from(self.0.id()).expect("a pid"))
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 pub async fn ending_again_and_ending_nothing_are_no_errors<B: RuntimeBench>(mut story: Story<B>) {

@@ -62,6 +62,34 @@ pub async fn a_look_tells_work_from_waiting<B: RuntimeBench>(story: Story<B>) {
     story.end().await;
 }
 
+/// A build is many programs, none of which lives long enough to be seen at work twice. Some agents start theirs in a session
+/// of their own.
+///
+/// acceptance: S4
+pub async fn a_child_that_comes_and_goes_is_work<B: RuntimeBench>(story: Story<B>) {
+    let work = "while :; do head -c 100000000 /dev/zero | cksum >/dev/null; sleep 0.3; done";
+    let scripts = [work.to_owned(), format!("setsid -w sh -c '{work}'")];
+    for (number, script) in scripts.iter().enumerate() {
+        let mut spec = story.spec(&format!("echo up; {script}"));
+        spec.session = story.session(number as u64);
+        let process = story.runtime().start(&spec).await.expect("it starts");
+        story.until_output(&process, "up").await;
+        // Looks that are so far apart that the work of many falls between two of them.
+        let mut busy = 0;
+        until("work at three looks in a row", async || {
+            tokio::time::sleep(std::time::Duration::from_millis(1200)).await;
+            match story.runtime().look(&process).await {
+                Life::Alive { busy: true } => busy += 1,
+                _ => busy = 0,
+            }
+            (busy == 3).then_some(())
+        })
+        .await;
+        let order = EndOrder { session: spec.session, attempt: spec.attempt, process: Some(process) };
+        story.runtime().end(&order).await.expect("it ends");
+    }
+}
+
 pub async fn what_is_not_known_is_not_dead<B: RuntimeBench>(story: Story<B>) {
     let nonsense = ProcessRef("what is this; $HOME/..".into());
     assert_eq!(story.runtime().look(&nonsense).await, Life::Unknown);

@@ -10,6 +10,7 @@ use ao_core::setup::{Secret, SecretSource};
 use ao_ports::{EndOrder, Io, RuntimeError};
 use tokio::task::JoinSet;
 
+use super::end::Elsewhere;
 use super::story::{RuntimeBench, Story, pids, until};
 
 /// Says on whose account it was started, and stays.
@@ -209,6 +210,22 @@ pub async fn a_port_of_somebody_else_keeps_a_program_from_starting<B: RuntimeBen
     drop(listener);
     let process = story.runtime().start(&spec).await.expect("it is free");
     story.until_output(&process, "up").await;
+    story.end().await;
+}
+
+/// It listens where it was told to, before there is an agent.
+pub async fn a_port_of_the_sessions_own_set_up_does_not<B: RuntimeBench>(story: Story<B>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+    let mut spec = story.spec(COUNTED);
+    spec.ports.push(listener.local_addr().expect("it has one").port());
+    let mut other = spec.clone();
+    other.session = story.session(1);
+    // The listener is our own, and whoever carries the id passes for the one who has it.
+    let _server = Elsewhere::of(&spec, true);
+    let process = story.runtime().start(&spec).await.expect("its own server has the port");
+    story.until_output(&process, "up").await;
+    let err = story.runtime().start(&other).await.expect_err("for others it is taken");
+    assert!(matches!(err, RuntimeError::PortTaken { .. }), "{err}");
     story.end().await;
 }
 
