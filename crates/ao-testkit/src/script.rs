@@ -129,7 +129,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
 }
 
 pub(crate) fn setup() -> Setup {
-    Setup { post_create: vec!["make deps".into()], ..Setup::default() }
+    Setup { post_create: vec!["make deps".into()], timeout: Duration::from_secs(10), ..Setup::default() }
 }
 
 /// Now and then hardly enough of them, so that sessions wait for one; or a project that can be told no other.
