@@ -42,6 +42,8 @@ pub(crate) struct Plan {
     pub(crate) script: String,
     pub(crate) settings: Settings,
     pub(crate) project: ProjectConfig,
+    /// The address of the bus that is asked to keep the machine awake.
+    pub(crate) awake_by: Option<String>,
 }
 
 impl Plan {
@@ -54,6 +56,7 @@ impl Plan {
             script: String::new(),
             settings,
             project: ProjectConfig { default_branch: "main".into(), ..ProjectConfig::default() },
+            awake_by: None,
         }
     }
 
@@ -533,6 +536,7 @@ impl Fleet {
         let data_dir = Utf8PathBuf::from_path_buf(self.path("data")).unwrap();
         let mut options = daemon::Options::new(data_dir, ao);
         options.agents.push(agent);
+        options.prevent_idle_sleep = self.plan.awake_by.clone().map(ao::power::Bus::At);
         options.notifiers.insert("test".into(), self.notices.clone());
         options
     }

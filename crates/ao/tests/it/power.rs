@@ -5,9 +5,11 @@ use std::io;
 use std::sync::{Arc, Mutex};
 
 use ao::power::{Bus, PowerKeeper, keep_awake};
+use ao_core::session::StatusWord;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::fleet::{Fleet, Plan};
 use crate::logind::{PrivateBus, StandIn};
 
 /// The service, as the daemon runs it.
@@ -167,4 +169,20 @@ impl io::Write for Told {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+#[tokio::test]
+async fn the_daemon_holds_it_for_as_long_as_a_session_works() {
+    let bus = PrivateBus::start().await;
+    let logind = StandIn::serve(&bus).await;
+    let fleet = Fleet::start(Plan { awake_by: Some(bus.address()), ..Plan::on("process") }).await;
+    let session = fleet.spawn("fix", "[[work 2s]]").await;
+    logind.until_held(1).await;
+    fleet.until_idle(session, 1).await;
+    logind.until_held(0).await;
+    // Who waits for a person does not work.
+    fleet.send(session, "[[ask May I?]]").await;
+    fleet.until_status(session, StatusWord::NeedsInput).await;
+    logind.until_held(0).await;
+    fleet.finish().await;
 }
