@@ -137,8 +137,13 @@ impl Place {
         self.get(ENDED)
     }
 
+    /// Only the last word is to be read after a power cut. Without the first one the end is made again, and there is
+    /// nothing left to end.
     pub(crate) fn keep_ending(&self, ending: Ending) -> Result<(), RuntimeError> {
-        self.put_through(ENDED, &ending)
+        match ending {
+            Ending::Wanted => self.put(ENDED, &ending),
+            Ending::Done => self.put_through(ENDED, &ending),
+        }
     }
 
     /// How long ago it was ended.
@@ -173,6 +178,16 @@ impl Place {
     pub(crate) fn put<T: Serialize>(&self, file: &str, value: &T) -> Result<(), RuntimeError> {
         let path = self.dir.join(file);
         files::write(&path, value).map_err(|err| failed("write", &path, &err))
+    }
+
+    /// Does what waits for the disk where nobody else has to wait for it: the disk takes many at once as fast as one.
+    pub(crate) async fn aside<T: Send + 'static>(
+        &self,
+        does: impl FnOnce(&Place) -> Result<T, RuntimeError> + Send + 'static,
+    ) -> Result<T, RuntimeError> {
+        let place = self.clone();
+        let done = tokio::task::spawn_blocking(move || does(&place)).await;
+        done.map_err(|err| RuntimeError::Failed(err.to_string()))?
     }
 
     /// For what has to be read after a power cut: that it was started, and that it was ended. All else can be done without.

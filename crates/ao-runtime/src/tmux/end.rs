@@ -37,7 +37,7 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
     shared.wrote.lock().expect("nobody panics while removing one").remove(&key);
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
     shared.sessions.lock().expect("nobody panics while removing one").retain(|_, whose| *whose != key);
-    place.keep_ending(Ending::Done)?;
+    place.aside(|place| place.keep_ending(Ending::Done)).await?;
     shared.sweep();
     let is_last = {
         let mut open = shared.open.lock().expect("nobody panics while counting");

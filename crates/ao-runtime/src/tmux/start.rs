@@ -107,7 +107,8 @@ async fn start_pane(
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", place.dir(), &err))?;
     let pane = make_pane(shared, place, spec).await?;
-    place.keep_pane(&pane)?;
+    let kept = pane.clone();
+    place.aside(move |place| place.keep_pane(&kept)).await?;
     let pidfd = pane.process.unless_ended().map_err(|err| no_procfs(&err))?;
     let gone = async {
         match pidfd {
