@@ -209,6 +209,13 @@ mod tests {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
+        // A program is told to have begun a moment before the system shows its arguments.
+        let line = format!("/proc/{}/cmdline", git.id());
+        let end = std::time::Instant::now() + Duration::from_secs(30);
+        while std::fs::read(&line).unwrap().is_empty() {
+            assert!(std::time::Instant::now() < end, "its arguments are never shown");
+            std::thread::yield_now();
+        }
         let told = git_ended(folder.clone(), Duration::ZERO).await;
         drop(git.stdin.take());
         assert_eq!(git_ended(folder, Duration::from_secs(60)).await, Vec::<u32>::new());

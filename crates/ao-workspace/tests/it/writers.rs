@@ -210,6 +210,8 @@ async fn what_was_cut_off_is_gone_on_with_when_its_git_has_ended() {
         command.args(["-c", "read line; exit 0", "git"]).arg(&place).stdin(Stdio::piped());
         let mut left = Running(command.spawn().unwrap());
         let (id, stdin) = (left.0.id(), left.0.stdin.take());
+        let line = format!("/proc/{id}/cmdline");
+        until("the system shows its arguments", || fs::read(&line).is_ok_and(|line| !line.is_empty()));
         let ends = std::thread::spawn(move || {
             until("it is waited for", || is_waited_for(id));
             let untouched = if making { lock.exists() } else { !lock.parent().unwrap().exists() };
