@@ -247,8 +247,11 @@ pub async fn what_a_set_up_left_running_ends(site: &Site<'_>) {
     };
     site.workspace.set_up(SESSION, Attempt(1), &plan).await.unwrap();
     let pid = fs::read_to_string(Path::new(&made.path).join("target/pid")).unwrap();
-    // One that has ended and that nobody has waited for yet has no command line any more.
-    let runs = || fs::read(format!("/proc/{}/cmdline", pid.trim())).is_ok_and(|line| !line.is_empty());
+    // One that has ended and that nobody has waited for yet is still listed.
+    let runs = || {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        stat.rsplit_once(") ").is_some_and(|(_, state)| !state.starts_with(['Z', 'X']))
+    };
     assert!(runs(), "a set-up may leave a server running");
     site.workspace.end_programs(OTHER, &made.path).await.unwrap();
     assert!(runs(), "it belongs to its own session");
