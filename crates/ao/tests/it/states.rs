@@ -21,6 +21,7 @@ on_both! {
 async fn a_lost_stop_heals_by_the_screen(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime).script("lose-hook Stop;lose-hook Notification")).await;
     let session = fleet.spawn("fix", "[[work 1s]]").await;
+    fleet.until_status(session, StatusWord::Working).await;
     fleet.until_idle(session, 1).await;
     let seen = fleet.session(session).await;
     assert_eq!((seen.judgement.rule, seen.judgement.source), (Rule::TurnEnded, Some(Source::Terminal)));
@@ -81,7 +82,7 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
 async fn a_silent_agent_with_a_busy_child_is_at_work(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     // Longer than a claim to be working is believed, and busy now and then.
-    let build = "i=0; while [ $i -lt 100 ]; do i=$((i+1)); head -c 20000000 /dev/zero | cksum >/dev/null; sleep 0.5; done";
+    let build = "i=0; while [ $i -lt 80 ]; do i=$((i+1)); head -c 100000000 /dev/zero | cksum >/dev/null; sleep 0.5; done";
     let session = fleet.spawn("build", &format!("[[silent {build}]]")).await;
     fleet.until_status(session, StatusWord::Working).await;
     fleet
