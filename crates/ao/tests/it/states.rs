@@ -82,7 +82,8 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
 async fn a_silent_agent_with_a_busy_child_is_at_work(runtime: &'static str) {
     let fleet = Fleet::start(Plan::on(runtime)).await;
     // Longer than a claim to be working is believed, and busy now and then.
-    let build = "i=0; while [ $i -lt 80 ]; do i=$((i+1)); head -c 100000000 /dev/zero | cksum >/dev/null; sleep 0.5; done";
+    let build = "end=$(($(date +%s) + 58)); while [ $(date +%s) -lt $end ]; do \
+                 head -c 100000000 /dev/zero | cksum >/dev/null; sleep 0.2; done";
     let session = fleet.spawn("build", &format!("[[silent {build}]]")).await;
     fleet.until_status(session, StatusWord::Working).await;
     fleet
