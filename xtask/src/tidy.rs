@@ -69,7 +69,7 @@ pub(crate) fn check() -> Result<Vec<Finding>> {
         purity::check_sources(&tree),
         wired::check(&tree),
         env_vars::check(&tree),
-        leftovers::check(&tree),
+        leftovers::check(&tree, root()),
         acceptance::check(&tree),
         links::check(&tree),
     ]

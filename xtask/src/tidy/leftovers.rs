@@ -1,5 +1,7 @@
 //! What was meant to be gone before the commit.
 
+use std::path::Path;
+
 use super::Finding;
 use super::rust_text::{RustText, numbered};
 use super::sources::Tree;
@@ -15,10 +17,13 @@ const CODE: &[(&str, &str)] = &[
     ("#[ignore", "make the test run, or remove it: a test that is skipped proves nothing"),
 ];
 
-/// Looked for everywhere: a path of one machine is wrong in code, in a string and in a comment.
-const PATHS: &[&str] = &["/work/", "/root/", "/home/"];
+/// Looked for everywhere, as is the folder of this checkout: a path of one machine is wrong in code, in a string and in a
+/// comment.
+const HOMES: &[&str] = &["/root/", "/home/"];
 
-pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+pub(super) fn check(tree: &Tree, checkout: &Path) -> Vec<Finding> {
+    let checkout = format!("{}/", checkout.display());
+    let paths: Vec<&str> = HOMES.iter().copied().chain([checkout.as_str()]).collect();
     let mut findings = Vec::new();
     for (path, source) in tree.rust().filter(|(path, _)| *path != THIS_FILE) {
         for (line, text) in numbered(&RustText::of(source).code) {
@@ -31,7 +36,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
             }
         }
         for (line, text) in numbered(source) {
-            for machine_path in PATHS.iter().filter(|machine_path| starts_a_path(text, machine_path)) {
+            for machine_path in paths.iter().filter(|machine_path| starts_a_path(text, machine_path)) {
                 findings.push(Finding::new(
                     format!("{path}:{line}"),
                     format!("names `{machine_path}…`, which exists on one machine only"),
@@ -43,7 +48,7 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// Whether the folder stands at the start of a path and goes on; `dir/work/x` and `/home/` alone do not count.
+/// Whether the folder stands at the start of a path and goes on; `dir/home/x` and `/home/` alone do not count.
 fn starts_a_path(line: &str, folder: &str) -> bool {
     line.match_indices(folder).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -58,7 +63,7 @@ mod tests {
     use super::*;
 
     fn found(source: &str) -> Vec<String> {
-        let findings = check(&Tree::of(&[("crates/a/src/lib.rs", source)]));
+        let findings = check(&Tree::of(&[("crates/a/src/lib.rs", source)]), Path::new("/src/ao"));
         findings.iter().map(|finding| format!("{} {}", finding.place, finding.what)).collect()
     }
 
@@ -79,11 +84,14 @@ mod tests {
     fn paths_of_one_machine_are_found_everywhere() {
         assert_eq!(found("let a = \"/home/ann/x\";").len(), 1);
         assert_eq!(found("// see /root/notes").len(), 1);
-        assert_eq!(found("let a = b\"/work/main\";").len(), 1);
+        assert_eq!(found("let a = b\"/src/ao/main\";").len(), 1);
     }
 
     #[test]
     fn other_paths_are_fine() {
-        assert_eq!(found("\"/tmp/x\" \"dir/work/x\" \"~/home/x\" \"{dir}/work/x\" \"/homework/x\""), [""; 0]);
+        assert_eq!(
+            found("\"/tmp/x\" \"dir/home/x\" \"~/home/x\" \"{dir}/src/ao/x\" \"/homework/x\""),
+            [""; 0]
+        );
     }
 }
