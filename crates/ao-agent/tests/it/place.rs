@@ -1,14 +1,14 @@
 //! The runtimes that an agent is tried on, and the person at its terminal.
 
-use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
 use ao_ports::{Clock, ProcessRef, Runtime};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{AttachOptions, Attachment, Processes, Shim};
+use ao_testkit::Person;
 use ao_testkit::pty::{PtyRuntime, WallClock};
 use ao_testkit::scripted::program;
 use tempfile::TempDir;
@@ -62,41 +62,9 @@ where
 /// A runtime with a person at its terminals.
 pub(crate) enum Place {
     Pty(Arc<PtyRuntime>),
-    /// A person who types stays, as what is typed by one who leaves at once may be lost.
+    /// With the person who types, who stays.
     Shim(Arc<Processes>, Mutex<Option<Attachment>>),
     Tmux(Arc<Tmux>, TempDir, Mutex<Option<Person>>),
-}
-
-/// A client of tmux on a terminal of its own, which `script` makes.
-pub(crate) struct Person(Child);
-
-impl Person {
-    fn attach(tmux: &Tmux, process: &ProcessRef) -> Person {
-        let words = tmux.attach_command(process).unwrap();
-        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-        let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
-        let child = Command::new("script")
-            .args(["-qfc", &command, "/dev/null"])
-            .env("TERM", "xterm-256color")
-            .env_remove("TMUX")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`script` is there; it is in bsdutils");
-        Person(child)
-    }
-
-    fn types(&mut self, keys: &str) {
-        self.0.stdin.as_mut().unwrap().write_all(keys.as_bytes()).unwrap();
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
 }
 
 impl Place {
@@ -153,7 +121,7 @@ impl Place {
             Place::Tmux(tmux, _, person) => {
                 let mut person = person.lock().await;
                 if person.is_none() {
-                    *person = Some(Person::attach(tmux, process));
+                    *person = Some(Person::runs(&tmux.attach_command(process).unwrap()));
                     sits_down(tmux, process).await;
                 }
                 person.as_mut().unwrap().types(keys);

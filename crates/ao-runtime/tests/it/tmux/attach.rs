@@ -1,53 +1,14 @@
 //! A person at an agent's terminal, with a client of their own.
 
-use std::io::Write;
-use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use ao_core::evidence::Reading;
-use ao_ports::{EndOrder, ProcessRef, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
+use ao_ports::{EndOrder, Report, Runtime, StartSpec, WriteOrder, WriteOutcome};
 use ao_runtime::tmux::Tmux;
+use ao_testkit::Person;
 use ao_testkit::contract::runtime::{Notebook, Story, until};
 
 use super::bench::Terminal;
-
-/// A client on a terminal of its own, which `script` makes, with 100 columns and 30 rows.
-struct Person(Child);
-
-impl Person {
-    fn attach(tmux: &Tmux, process: &ProcessRef) -> Person {
-        Person::attach_and(tmux, process, &[])
-    }
-
-    /// With more words for tmux behind those that attach.
-    fn attach_and(tmux: &Tmux, process: &ProcessRef, more: &[&str]) -> Person {
-        let mut words = tmux.attach_command(process).unwrap();
-        words.extend(more.iter().map(|word| (*word).to_owned()));
-        let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
-        let command = format!("stty cols 100 rows 30; exec {}", quoted.join(" "));
-        let child = Command::new("script")
-            .args(["-qfc", &command, "/dev/null"])
-            .env("TERM", "xterm-256color")
-            .env_remove("TMUX")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("`script` is there; it is in bsdutils");
-        Person(child)
-    }
-
-    fn types(&mut self, text: &str) {
-        self.0.stdin.as_mut().unwrap().write_all(text.as_bytes()).unwrap();
-    }
-}
-
-impl Drop for Person {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
 
 /// acceptance: S6
 #[tokio::test]
@@ -60,7 +21,7 @@ async fn a_person_who_comes_and_types_is_noticed() {
     let process = tmux.start(&spec).await.unwrap();
     let clients = || story.bench().ask(&["list-clients", "-F", "#{client_control_mode}"]);
 
-    let mut person = Person::attach(&tmux, &process);
+    let mut person = Person::runs(&tmux.attach_command(&process).unwrap());
     until("the person", async || clients().contains('0').then_some(())).await;
     let size = async || tmux.screen(&process).await.unwrap().size;
     until("the person's size", async || (size().await == (100, 30)).then_some(())).await;
@@ -98,9 +59,11 @@ async fn a_person_who_has_gone_again_at_once_is_noticed() {
     let _neighbour = tmux.start(&StartSpec { session: story.session(1), ..spec.clone() }).await.unwrap();
     let typed = async || tmux.screen(&process).await.unwrap().typed;
     assert_eq!(typed().await, None);
-    let mut person = Person::attach_and(&tmux, &process, &[";", "detach-client"]);
+    let mut words = tmux.attach_command(&process).unwrap();
+    words.extend([";", "detach-client"].map(str::to_owned));
+    let mut person = Person::runs(&words);
     until("the coming", async || typed().await).await;
-    until("the going", async || person.0.try_wait().unwrap()).await;
+    until("the going", async || person.has_gone().then_some(())).await;
     for session in [story.session(0), story.session(1)] {
         tmux.end(&EndOrder { session, attempt: spec.attempt, process: None }).await.unwrap();
     }
