@@ -180,7 +180,7 @@ impl Place {
         files::write(&path, value).map_err(|err| failed("write", &path, &err))
     }
 
-    /// Does what waits for the disk where nobody else has to wait for it: the disk takes many at once as fast as one.
+    /// Does what waits for the disk where nobody else has to wait for it.
     pub(crate) async fn aside<T: Send + 'static>(
         &self,
         does: impl FnOnce(&Place) -> Result<T, RuntimeError> + Send + 'static,

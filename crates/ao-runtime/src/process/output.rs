@@ -45,10 +45,7 @@ pub(super) async fn output(
 }
 
 async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    let place = place.clone();
-    tokio::task::spawn_blocking(move || read(&place, from, limit))
-        .await
-        .map_err(|err| RuntimeError::Failed(err.to_string()))?
+    place.aside(move |place| read(place, from, limit)).await
 }
 
 fn read(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {

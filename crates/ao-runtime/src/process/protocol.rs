@@ -98,3 +98,31 @@ pub(super) fn pop<T: DeserializeOwned>(from: &mut Vec<u8>) -> io::Result<Option<
     from.drain(..4 + all);
     Ok(Some(message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A daemon meets shims that an older or a newer one has started.
+    #[test]
+    fn what_the_other_side_does_not_know_is_passed_over() {
+        let mut said = Vec::new();
+        push(&serde_json::json!({ "sing": { "song": 1 } }), b"la", &mut said);
+        push(&serde_json::json!({ "write": { "number": 7, "colour": "red" } }), b"hello", &mut said);
+        assert_eq!(pop::<Ask>(&mut said).unwrap(), Some((None, b"la".to_vec())));
+        assert_eq!(pop(&mut said).unwrap(), Some((Some(Ask::Write { number: 7 }), b"hello".to_vec())));
+        assert_eq!(pop::<Ask>(&mut said).unwrap(), None);
+    }
+
+    #[test]
+    fn half_a_message_waits_and_nonsense_is_an_error() {
+        let mut whole = Vec::new();
+        push(&Ask::Screen, b"", &mut whole);
+        for cut in 0..whole.len() {
+            assert_eq!(pop::<Ask>(&mut whole[..cut].to_vec()).unwrap(), None);
+        }
+        for nonsense in [[0xff; 8], [2, 0, 0, 0, 1, 1, 1, 1], [4, 0, 0, 0, 9, 0, 0, 0]] {
+            assert!(pop::<Ask>(&mut nonsense.to_vec()).is_err(), "{nonsense:?}");
+        }
+    }
+}
