@@ -12,13 +12,17 @@ mod paths;
 pub mod power;
 mod ui;
 
+use std::io::IsTerminal;
 use std::process::ExitCode;
 
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {
     // Before anything else is set up: there is one of these for every session, and it is to stay small.
     match std::env::args_os().nth(1) {
-        Some(arg) if arg == daemon::SHIM => return ao_runtime::process::shim::run(),
+        // Whoever types it by hand hears from the command line that there is no such command for people.
+        Some(arg) if arg == daemon::SHIM && !std::io::stdin().is_terminal() => {
+            return ao_runtime::process::shim::run();
+        }
         Some(arg) if arg == daemon::TMUX_HELPER => {
             return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
         }
