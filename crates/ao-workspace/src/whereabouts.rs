@@ -4,8 +4,9 @@ use std::fs;
 use std::path::Path;
 
 use ao_core::SessionId;
-use ao_ports::Whereabouts;
+use ao_ports::{Whereabouts, WorkspaceError};
 
+use crate::error::TreeError;
 use crate::git::{Git, Settings};
 use crate::marker::{Adopted, Marker};
 use crate::own::{Kind, git_dir};
@@ -60,4 +61,10 @@ fn rebased(git_dir: &Path) -> Option<String> {
 async fn asked(path: &Path, settings: &Settings) -> Option<Option<String>> {
     let git = Git::in_tree(path, settings);
     git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok()
+}
+
+/// What is told of a tree that is not to be found.
+pub(crate) fn nowhere(err: Option<TreeError>) -> Whereabouts {
+    let why = err.map_or("its folder is gone".into(), |err| WorkspaceError::from(err).to_string());
+    Whereabouts { branch: None, wrong: vec![why] }
 }

@@ -85,10 +85,7 @@ impl Workspace for Worktrees {
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts {
         let (repository, path) = match self.found(order).await {
             Ok(Some(found)) => found,
-            Ok(None) => return Whereabouts { branch: None, wrong: vec!["its folder is gone".into()] },
-            Err(err) => {
-                return Whereabouts { branch: None, wrong: vec![WorkspaceError::from(err).to_string()] };
-            }
+            not => return whereabouts::nowhere(not.err()),
         };
         let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
         whereabouts::look(&kind, &path, order.session, &order.branch, &repository.settings).await
