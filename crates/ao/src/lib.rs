@@ -19,8 +19,11 @@ use std::process::ExitCode;
 pub fn main() -> ExitCode {
     // Before anything else is set up: there is one of these for every session, and it is to stay small.
     match std::env::args_os().nth(1) {
-        // Whoever types it by hand hears from the command line that there is no such command for people.
-        Some(arg) if arg == daemon::SHIM && !std::io::stdin().is_terminal() => {
+        // Whoever types it by hand hears from the command line that there is no such command for people. With further words
+        // it is a shim's own call: it gives a program its terminal, and has that terminal as its input.
+        Some(arg)
+            if arg == daemon::SHIM && (std::env::args_os().len() > 2 || !std::io::stdin().is_terminal()) =>
+        {
             return ao_runtime::process::shim::run();
         }
         Some(arg) if arg == daemon::TMUX_HELPER => {
