@@ -20,7 +20,7 @@ const ARROWS: &[(&str, May)] = &[
     ("ao-terminal", SLOT),
     ("ao-config", May::Use(&["ao-core"])),
     ("ao-api", May::Use(&[])),
-    ("ao-server", May::Use(&["ao-api", "ao-core", "ao-engine"])),
+    ("ao-server", May::Use(&["ao-api", "ao-core", "ao-engine", "ao-ports"])),
     ("ao-testkit", May::Use(&["ao-core", "ao-ports", "ao-engine", "ao-api"])),
     ("ao", May::UseAll),
     ("xtask", May::Use(&[])),

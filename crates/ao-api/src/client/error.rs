@@ -1,0 +1,29 @@
+//! Why a call came to nothing.
+
+use std::io;
+
+use crate::Problem;
+
+#[derive(Debug, thiserror::Error)]
+pub enum ClientError {
+    /// Nobody listens there, or we may not talk to who does.
+    #[error("no daemon answers at {place}")]
+    Unreachable {
+        place: String,
+        #[source]
+        err: io::Error,
+    },
+    /// The daemon said no, and why.
+    #[error(transparent)]
+    Refused(Box<Problem>),
+    #[error("the connection to the daemon broke")]
+    Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
+    #[error("the daemon's answer makes no sense; is it of another version?")]
+    Strange(#[source] serde_json::Error),
+    #[error("`{path}` cannot be called")]
+    BadCall {
+        path: String,
+        #[source]
+        err: hyper::http::Error,
+    },
+}

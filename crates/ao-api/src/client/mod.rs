@@ -1,0 +1,186 @@
+//! A client of the daemon: over its socket on the same machine, or over TCP with a token.
+//!
+//! One connection for each call. The calls are few and the socket is near, and so nothing has to be kept alive or found dead.
+
+mod error;
+mod events;
+mod stream;
+mod terminal;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
+use hyper::{Method, Request, Response};
+use hyper_util::rt::TokioIo;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::task::JoinHandle;
+
+pub use self::error::ClientError;
+pub use self::events::Events;
+use self::stream::Stream;
+pub use self::terminal::{Said, Terminal};
+use crate::Problem;
+
+/// The most of an answer that is read. The largest are lists of sessions and pieces of output.
+const ANSWER: usize = 64 * 1024 * 1024;
+
+/// A way to one daemon.
+#[derive(Clone)]
+pub struct Client {
+    place: Place,
+    token: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+enum Place {
+    Socket(PathBuf),
+    /// `host:port`.
+    Tcp(String),
+}
+
+/// An answer as it came.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub status: u16,
+    pub content_type: Option<String>,
+    pub body: Bytes,
+}
+
+impl Client {
+    /// By the daemon's socket.
+    pub fn socket(path: impl AsRef<Path>) -> Client {
+        Client { place: Place::Socket(path.as_ref().to_owned()), token: None }
+    }
+
+    /// By TCP, as `host:port`.
+    pub fn tcp(address: impl Into<String>) -> Client {
+        Client { place: Place::Tcp(address.into()), token: None }
+    }
+
+    /// Speaks for whoever this token was given to, whatever the connection would allow.
+    #[must_use]
+    pub fn with_token(self, token: Option<String>) -> Client {
+        Client { token, ..self }
+    }
+
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::GET, path, None).await?.json()
+    }
+
+    pub async fn post<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
+        self.call(Method::POST, path, Some(body)).await?.json()
+    }
+
+    pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {
+        self.call(Method::DELETE, path, None).await?.json()
+    }
+
+    /// Any call. The answer may be a refusal; see [`Answer::json`].
+    pub async fn call(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<Answer, ClientError> {
+        let (response, driving) = self.open(method, path, body).await?;
+        let (parts, body) = response.into_parts();
+        let limited = http_body_util::Limited::new(body, ANSWER);
+        let body = limited.collect().await.map_err(ClientError::Broken)?.to_bytes();
+        driving.abort();
+        let content_type =
+            parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Ok(Answer { status: parts.status.as_u16(), content_type, body })
+    }
+
+    /// Sends a request and returns the beginning of its answer. The connection lives as long as its task.
+    async fn open(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<(Response<Incoming>, JoinHandle<()>), ClientError> {
+        let stream = self.connect().await?;
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
+            .await
+            .map_err(|err| ClientError::Broken(err.into()))?;
+        let driving = tokio::spawn(async move {
+            // What goes wrong is told to whoever waits for the answer.
+            let _ = connection.await;
+        });
+        let mut request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(HOST, self.host())
+            .header(ACCEPT, "application/json, text/event-stream;q=0.9, */*;q=0.1");
+        if body.is_some() {
+            request = request.header(CONTENT_TYPE, "application/json");
+        }
+        if let Some(token) = &self.token {
+            request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+        }
+        let request = request
+            .body(Full::new(Bytes::from(body.unwrap_or_default())))
+            .map_err(|err| ClientError::BadCall { path: path.to_owned(), err })?;
+        let response = sender.send_request(request).await.map_err(|err| ClientError::Broken(err.into()))?;
+        Ok((response, driving))
+    }
+
+    async fn connect(&self) -> Result<Stream, ClientError> {
+        let stream = match &self.place {
+            Place::Socket(path) => Stream::unix(path).await,
+            Place::Tcp(address) => Stream::tcp(address).await,
+        };
+        stream.map_err(|err| ClientError::Unreachable { place: self.place(), err })
+    }
+
+    fn host(&self) -> &str {
+        match &self.place {
+            Place::Socket(_) => "localhost",
+            Place::Tcp(address) => address,
+        }
+    }
+
+    /// Where it calls, in words.
+    fn place(&self) -> String {
+        match &self.place {
+            Place::Socket(path) => path.display().to_string(),
+            Place::Tcp(address) => address.clone(),
+        }
+    }
+}
+
+impl Answer {
+    /// What was asked for, or the problem that was answered instead.
+    pub fn json<T: DeserializeOwned>(&self) -> Result<T, ClientError> {
+        if !(200..300).contains(&self.status) {
+            return Err(ClientError::Refused(Box::new(self.problem())));
+        }
+        // A call that has nothing to say answers with nothing.
+        let body: &[u8] = if self.body.is_empty() { b"null" } else { &self.body };
+        serde_json::from_slice(body).map_err(ClientError::Strange)
+    }
+
+    /// The problem of a refusal, made up from the status if the answer has none.
+    pub fn problem(&self) -> Problem {
+        serde_json::from_slice(&self.body).unwrap_or_else(|_| {
+            let text = String::from_utf8_lossy(&self.body);
+            let title = format!("the daemon answered {} {}", self.status, text.trim());
+            Problem::new(self.status, "unexpected-answer", title.trim_end())
+        })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("place", &self.place).finish_non_exhaustive()
+    }
+}

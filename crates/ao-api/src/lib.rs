@@ -1,0 +1,33 @@
+//! What goes over the wire: plain types, written apart from those that the daemon thinks with.
+//!
+//! JSON with names in camelCase, words in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are only ever added;
+//! a client must not trip over one that it does not know, nor over a word that is new to it.
+
+pub mod client;
+mod daemon;
+mod event;
+mod explain;
+mod message;
+mod problem;
+mod project;
+mod session;
+pub mod terminal;
+mod workspace;
+
+pub use daemon::{ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, Stopping, Token};
+pub use event::Event;
+pub use explain::{Explanation, Incident, Queue, Rule, Signal};
+pub use jiff::Timestamp;
+pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
+pub use problem::Problem;
+pub use project::{NewProject, Project, Projects};
+pub use session::{
+    Agent, Hold, NewSession, Output, Resume, Session, SessionStatus, Sessions, Spawned, Spend, Status, Stop,
+    Tree,
+};
+pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport};
+
+/// The path that all calls but `/healthz` and `/metrics` begin with.
+pub const BASE: &str = "/api";
+/// The version of this interface. Clients and daemons with the same one understand each other.
+pub const VERSION: u32 = 1;

@@ -1,0 +1,63 @@
+//! What went wrong, by RFC 9457.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// A refusal or a failure. Sent as `application/problem+json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// A word for the kind of problem, after `urn:ao:`, such as `urn:ao:unknown-session`. Programs go by this.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// What went wrong, in one line.
+    pub title: String,
+    pub status: u16,
+    /// The causes, if there is more to say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
+    /// What to do next.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hints: Vec<String>,
+    /// Names that may have been meant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+    /// The session that stands in the way, or that exists already.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
+}
+
+impl Problem {
+    pub fn new(status: u16, kind: &str, title: impl Into<String>) -> Problem {
+        Problem {
+            kind: format!("urn:ao:{kind}"),
+            title: title.into(),
+            status,
+            detail: None,
+            hints: vec![],
+            candidates: vec![],
+            session_id: None,
+        }
+    }
+
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// The word for the kind of problem.
+    pub fn word(&self) -> &str {
+        self.kind.strip_prefix("urn:ao:").unwrap_or(&self.kind)
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.title)
+    }
+}
+
+impl std::error::Error for Problem {}

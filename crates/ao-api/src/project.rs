@@ -1,0 +1,36 @@
+//! Projects: the repositories under our care.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Projects {
+    pub projects: Vec<Project>,
+}
+
+/// A repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Project {
+    pub id: String,
+    pub path: String,
+    pub default_branch: String,
+    /// `owner/name` at its forge, if it has one.
+    pub repo: Option<String>,
+    /// The configuration file that names it; absent once that no longer does, while sessions of it are left.
+    pub config: Option<String>,
+    pub agent: String,
+    pub runtime: String,
+    pub workspace: String,
+    pub live_sessions: u32,
+    pub max_parallel_agents: Option<u32>,
+}
+
+/// A repository to take care of: a folder with a configuration file, or a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct NewProject {
+    /// The configuration file that names the project.
+    pub config: String,
+}

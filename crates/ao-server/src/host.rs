@@ -1,0 +1,102 @@
+//! What the API needs of the daemon beside its engine: the configuration, the terminals, the disk. The binary implements it.
+//!
+//! Everything here is given whole: names are resolved and rights are checked before it is called.
+
+use ao_api::{
+    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon, NewProject, NewSession, Output, Problem,
+    Project, Reloaded,
+};
+use ao_core::SessionId;
+use ao_core::input::SpawnRequest;
+use ao_core::session::Session;
+use async_trait::async_trait;
+
+/// The daemon around the engine.
+#[async_trait]
+pub trait Host: Send + Sync + 'static {
+    /// What is told of the daemon. What the engine knows better (sessions, the log's end) is filled in by the caller.
+    fn about(&self) -> Daemon;
+
+    /// Makes a whole order of a wish: what the wish leaves open is as the configuration says.
+    async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem>;
+
+    /// The projects that the configuration names. How many sessions are live is filled in by the caller.
+    fn projects(&self) -> Vec<Project>;
+
+    /// Takes the projects of a configuration file into care, and remembers the file. Returns the ids of its projects.
+    async fn add(&self, project: &NewProject) -> Result<Vec<String>, Problem>;
+
+    /// Forgets a project. Nothing is deleted from disk; a project with live sessions is refused.
+    async fn remove(&self, project: &str) -> Result<(), Problem>;
+
+    /// Reads the configuration again. If anything is wrong with it, the old one stays in force.
+    async fn reload(&self) -> Result<Reloaded, Problem>;
+
+    /// The configuration in force.
+    fn config(&self) -> ConfigShown;
+
+    /// What the program of a session has put out from an offset on, at most so many bytes. With `wait`, not before there is
+    /// something, or nothing more will come; can be dropped then. Known secrets are masked.
+    async fn output(&self, session: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem>;
+
+    /// What the set-up commands of a session have put out; nothing if there were none.
+    async fn setup_log(&self, session: &Session) -> Result<String, Problem>;
+
+    /// Opens a view of a session's terminal.
+    async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem>;
+
+    /// Removes, or cleans, what the deletion gate allows; only reports with `dry_run`. `order.session` is an id here.
+    async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem>;
+
+    /// Sends a test notice on the channels, or on all, each on its own.
+    async fn notify_test(&self, channels: &[String]) -> Result<Vec<ChannelTest>, Problem>;
+
+    /// The session that a token was given to, if it is good for one.
+    fn session_of(&self, token: &str) -> Option<SessionId>;
+
+    /// Wants the daemon to end; returns at once. Agents go on.
+    fn stop(&self);
+}
+
+/// How somebody wants to look.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Columns and rows of the viewer's window.
+    pub size: Option<(u16, u16)>,
+    /// Whether the viewer says how large the terminal is, and may type.
+    pub control: bool,
+    /// How many bytes of earlier output are wanted.
+    pub history: u64,
+}
+
+/// What a view shows next.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Frame {
+    /// The whole state of the terminal at this offset, for a terminal of this size.
+    Keyframe {
+        size: (u16, u16),
+        from: u64,
+        bytes: Vec<u8>,
+    },
+    Output {
+        from: u64,
+        bytes: Vec<u8>,
+    },
+    Control {
+        yours: bool,
+    },
+    Ended {
+        code: Option<i32>,
+    },
+}
+
+/// A view of a terminal. It never waits for its viewer: who does not ask for the next frame in time misses output, and then
+/// gets a keyframe.
+#[async_trait]
+pub trait View: Send {
+    /// What comes next; nothing behind the end. Can be dropped and called again.
+    async fn next(&mut self) -> Result<Option<Frame>, Problem>;
+    async fn type_bytes(&mut self, bytes: &[u8]) -> Result<(), Problem>;
+    async fn resize(&mut self, size: (u16, u16)) -> Result<(), Problem>;
+    async fn control(&mut self, take: bool) -> Result<(), Problem>;
+}

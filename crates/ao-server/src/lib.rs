@@ -1,0 +1,5 @@
+//! The API of the daemon: requests become inputs of the engine, events become streams.
+
+pub mod host;
+
+pub use host::{Frame, Host, Look, View};
