@@ -6,6 +6,8 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use ao_api::Problem;
+use ao_api::client::ClientError;
 use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
@@ -23,6 +25,30 @@ pub enum Kind {
     Environment,
     /// We are wrong.
     Bug,
+    /// A session or project of this name is not there.
+    Unknown,
+    /// No daemon runs.
+    NoDaemon,
+    /// A message did not reach the agent.
+    NotAccepted,
+    /// What was waited for did not come in time.
+    TimedOut,
+    /// The folder is in no git repository.
+    NoRepository,
+    /// The repository has no commit yet.
+    UnbornRepository,
+    /// The repository has no work tree.
+    BareRepository,
+    /// A program that is needed is not installed.
+    MissingProgram,
+    /// Somebody else listens there.
+    PortInUse,
+    /// The daemon that runs is of another version.
+    OtherVersion,
+    /// There is no such key in the configuration.
+    UnknownKey,
+    /// The daemon forbids it to this caller.
+    Forbidden,
     /// Somebody wanted us to end, with this signal.
     Interrupted(u8),
     /// Whoever read our output has gone. That is their right, and nothing to talk about.
@@ -38,6 +64,18 @@ impl Kind {
             Kind::Config => 2,
             Kind::Environment => 3,
             Kind::Bug => 4,
+            Kind::Unknown => 5,
+            Kind::NoDaemon => 6,
+            Kind::NotAccepted => 7,
+            Kind::TimedOut => 8,
+            Kind::NoRepository => 10,
+            Kind::UnbornRepository => 11,
+            Kind::BareRepository => 12,
+            Kind::MissingProgram => 13,
+            Kind::PortInUse => 14,
+            Kind::OtherVersion => 15,
+            Kind::UnknownKey => 16,
+            Kind::Forbidden => 17,
             // As a shell tells of a program that a signal has ended.
             Kind::Interrupted(signal) => 128 + signal,
         }
@@ -119,6 +157,61 @@ impl From<StoreError> for CommandError {
             Some(hint) => error.hint(hint),
             None => error,
         }
+    }
+}
+
+/// What the daemon refuses keeps its words; who did not reach it is told how to start it.
+impl From<ClientError> for CommandError {
+    fn from(err: ClientError) -> CommandError {
+        match err {
+            ClientError::Refused(problem) => CommandError::from(*problem),
+            ClientError::Unreachable { err: ref cause, .. } => {
+                let gone = matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+                let hint =
+                    if gone { "start it with `ao start`" } else { "`ao doctor` looks for what is wrong" };
+                CommandError::new(Kind::NoDaemon, err).hint(hint)
+            }
+            ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
+                .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
+            ClientError::Broken(_) => CommandError::environment(err),
+            ClientError::BadCall { .. } => CommandError::new(Kind::User, err),
+        }
+    }
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> CommandError {
+        let kind = match (problem.word(), problem.status) {
+            ("unknown-session" | "unknown-project", _) => Kind::Unknown,
+            ("missing-program", _) => Kind::MissingProgram,
+            ("not-a-repository", _) => Kind::NoRepository,
+            ("unborn-repository", _) => Kind::UnbornRepository,
+            ("bare-repository", _) => Kind::BareRepository,
+            ("bad-config", _) => Kind::Config,
+            (_, 401 | 403) => Kind::Forbidden,
+            (_, 500..) => Kind::Environment,
+            _ => Kind::User,
+        };
+        let hints = problem.hints.clone();
+        let mut text = problem.title;
+        if !problem.candidates.is_empty() {
+            text += &format!("; did you mean {}?", list(&problem.candidates));
+        }
+        if let Some(detail) = problem.detail {
+            text += &format!("\n  because: {detail}");
+        }
+        let error = CommandError::new(kind, text);
+        hints.into_iter().fold(error, CommandError::hint)
+    }
+}
+
+/// Names as people list them: `a`, `b` or `c`.
+fn list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
     }
 }
 

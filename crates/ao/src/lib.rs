@@ -6,6 +6,7 @@ mod chores;
 mod cli;
 pub mod clock;
 mod commands;
+mod context;
 pub mod daemon;
 pub mod error;
 mod paths;

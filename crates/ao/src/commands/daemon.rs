@@ -1,0 +1,12 @@
+//! `ao daemon`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// The daemon itself, in the foreground
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

@@ -1,0 +1,12 @@
+//! `ao new`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Start a session from a title
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

@@ -1,0 +1,12 @@
+//! `ao notify`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Try the channels by which people are told
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

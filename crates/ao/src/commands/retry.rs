@@ -1,0 +1,12 @@
+//! `ao retry`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Try again what a session has failed at
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

@@ -1,0 +1,12 @@
+//! `ao send`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Tell an agent something, and see that it arrives
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

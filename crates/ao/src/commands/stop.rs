@@ -1,0 +1,12 @@
+//! `ao stop`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Stop a session, a project's sessions, or the daemon
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}
