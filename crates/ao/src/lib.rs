@@ -9,6 +9,7 @@ mod commands;
 mod context;
 pub mod daemon;
 pub mod error;
+mod host;
 mod paths;
 pub mod power;
 mod ui;
