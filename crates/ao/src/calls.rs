@@ -2,7 +2,7 @@
 //!
 //! Sessions are named as the user named them; the daemon knows which one is meant, or whom it could be.
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NotifyTest,
     Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Stopping,
@@ -18,6 +18,15 @@ pub(crate) const SESSIONS: &str = "/api/sessions";
 /// The path of a session, or of something of it: `session("app-3", "/explain")`.
 pub(crate) fn session_path(session: &str, rest: &str) -> String {
     format!("{SESSIONS}/{}{rest}", segment(session))
+}
+
+/// The body of an answer as it came, for programs.
+pub(crate) async fn raw(client: &Client, path: &str) -> Called<Bytes> {
+    let answer = client.call(Method::GET, path, None).await?;
+    match answer.status {
+        200..300 => Ok(answer.body),
+        _ => Err(ClientError::Refused(Box::new(answer.problem()))),
+    }
 }
 
 pub(crate) async fn sessions(client: &Client) -> Called<Sessions> {

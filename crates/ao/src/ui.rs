@@ -34,6 +34,14 @@ pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
     out.flush()
 }
 
+/// Writes JSON as it came, on one line.
+pub(crate) fn raw(json: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(json.trim_ascii_end())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
 /// How wide the window is, if there is one.
 pub(crate) fn width() -> Option<usize> {
     size().map(|(columns, _)| columns)

@@ -11,7 +11,7 @@ use crate::{calls, complete, span};
 
 /// Let a paused session go on, with new limits if a budget was spent
 ///
-/// A session that is `capped` has spent its budget; it goes on only with a new limit, which counts from its beginning.
+/// A session that is `capped` has spent its budget; it goes on only with a new limit.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao resume my-app-3
