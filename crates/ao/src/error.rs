@@ -119,6 +119,11 @@ impl CommandError {
         text
     }
 
+    /// The same kind of failure with other words, for one that was told already.
+    pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
+        CommandError::new(self.kind, words.into())
+    }
+
     /// Says it on stderr, and with which code to exit.
     pub(crate) fn show(&self) -> ExitCode {
         if self.kind != Kind::Quiet {

@@ -2,16 +2,21 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod calls;
 mod chores;
 mod cli;
 pub mod clock;
 mod commands;
+mod complete;
 mod context;
 pub mod daemon;
 pub mod error;
+mod follow;
 mod host;
 mod paths;
 pub mod power;
+pub mod show;
+mod span;
 mod ui;
 
 use std::io::IsTerminal;
@@ -28,6 +33,10 @@ pub fn main() -> ExitCode {
         {
             return ao_runtime::process::shim::run();
         }
+        // The whole command line need not be put together for that.
+        Some(arg) if (arg == "--version" || arg == "-V") && std::env::args_os().len() == 2 => {
+            return version();
+        }
         Some(arg) if arg == daemon::TMUX_HELPER => {
             return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
         }
@@ -36,5 +45,12 @@ pub fn main() -> ExitCode {
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => err.show(),
+    }
+}
+
+fn version() -> ExitCode {
+    match ui::line(concat!("ao ", env!("CARGO_PKG_VERSION"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => error::CommandError::from(err).show(),
     }
 }
