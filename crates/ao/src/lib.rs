@@ -9,6 +9,7 @@ mod commands;
 mod context;
 pub mod daemon;
 pub mod error;
+pub mod host;
 mod paths;
 pub mod power;
 mod ui;

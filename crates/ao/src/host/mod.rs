@@ -1,0 +1,3 @@
+//! What the API needs of the daemon.
+
+pub mod views;
