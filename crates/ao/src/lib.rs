@@ -12,7 +12,7 @@ mod context;
 pub mod daemon;
 pub mod error;
 mod follow;
-mod host;
+pub mod host;
 mod paths;
 pub mod power;
 pub mod show;

@@ -6,7 +6,7 @@ pub(crate) mod configs;
 mod order;
 mod output;
 mod secrets;
-mod views;
+pub mod views;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -258,7 +258,7 @@ impl Host for TheHost {
     }
 
     async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
-        views::attach(&self.daemon, session, look).await
+        views::Views::new(self.daemon.processes.clone(), self.daemon.tmux.clone()).attach(session, look).await
     }
 
     async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
