@@ -5,12 +5,17 @@
 mod chores;
 mod cli;
 pub mod clock;
+pub mod clone;
 mod commands;
 mod context;
 pub mod daemon;
+pub mod desktop;
 pub mod error;
+pub mod git_url;
 mod paths;
 pub mod power;
+mod program;
+pub mod repository;
 mod ui;
 
 use std::io::IsTerminal;
