@@ -59,8 +59,33 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind that has a code of its own, for turning one back into its kind.
+    const ALL: [Kind; 16] = [
+        Kind::User,
+        Kind::Config,
+        Kind::Environment,
+        Kind::Bug,
+        Kind::Unknown,
+        Kind::NoDaemon,
+        Kind::NotAccepted,
+        Kind::TimedOut,
+        Kind::NoRepository,
+        Kind::UnbornRepository,
+        Kind::BareRepository,
+        Kind::MissingProgram,
+        Kind::PortInUse,
+        Kind::OtherVersion,
+        Kind::UnknownKey,
+        Kind::Forbidden,
+    ];
+
+    /// The kind that another of our programs has exited with.
+    pub(crate) fn of_exit_code(code: u8) -> Kind {
+        Kind::ALL.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Environment)
+    }
+
     /// clap exits with 2 too, for a command line that it does not understand: what was set is wrong.
-    fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         match self {
             Kind::Quiet => 0,
             Kind::User => 1,
@@ -105,6 +130,10 @@ impl CommandError {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
         self.hints.push(hint.into());
         self
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     pub(crate) fn hints(&self) -> &[String] {

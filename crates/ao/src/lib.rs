@@ -2,6 +2,7 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod background;
 mod calls;
 mod chores;
 mod cli;
@@ -15,6 +16,7 @@ pub mod desktop;
 pub mod error;
 mod follow;
 pub mod host;
+mod logs;
 mod paths;
 pub mod power;
 pub mod show;
