@@ -1,5 +1,7 @@
 //! The API by capability, against a real engine and log. What the daemon would add stands in `support`.
 
+mod auth;
+mod messages;
 mod openapi;
 mod serving;
 mod sessions;

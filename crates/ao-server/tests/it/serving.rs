@@ -105,9 +105,9 @@ async fn streams_end_with_the_daemon_and_nobody_is_waited_for_long() {
     // Somebody who connects and says nothing, and somebody who is in the middle of a request.
     let _silent = TcpStream::connect(running.addr().unwrap()).await.unwrap();
     let mut slow = TcpStream::connect(running.addr().unwrap()).await.unwrap();
-    slow.write_all(b"POST /api/sessions HTTP/1.1\r\nhost: localhost\r\ncontent-length: 10\r\n\r\n{")
-        .await
-        .unwrap();
+    let host = running.addr().unwrap();
+    let head = format!("POST /api/sessions HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/json\r\n");
+    slow.write_all(format!("{head}content-length: 10\r\n\r\n{{").as_bytes()).await.unwrap();
     let began = std::time::Instant::now();
     house.stop.cancel();
     assert!(events.next().await.unwrap().is_none());
