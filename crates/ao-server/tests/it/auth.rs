@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use ao_core::session::Role;
 use ao_server::Peer;
-use axum::Router;
 use axum::http::Method;
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -294,4 +293,60 @@ async fn a_token_is_given_out_for_a_session_and_for_the_api() {
     assert_eq!(both.told(), "422 invalid");
     assert!(!format!("{:?}", house.auth).contains(&house.auth.token()));
     house.end().await;
+}
+
+/// What is logged while it lives.
+#[derive(Clone, Default)]
+struct Written(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Written {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn the_log_has_what_was_called_and_neither_tokens_nor_what_was_said() {
+    let written = Written::default();
+    let writing = written.clone();
+    let logger = tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::TRACE)
+        .with_ansi(false)
+        .with_writer(move || writing.clone())
+        .finish();
+    let _logging = tracing::subscriber::set_default(logger);
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.host.give_token("the-workers-token", id);
+    let token = house.auth.token();
+    let code =
+        post("/api/tokens", json!({"signIn": true})).token(&token).to(&app).await.json["token"].clone();
+    post("/api/sign-in", json!({"code": code})).to(&app).await;
+    get("/api/sessions?project=a-secret-query").token(&token).to(&app).await;
+    get(&format!("/api/sessions/{id}")).token("the-workers-token").to(&app).await;
+    get("/api/daemon").token("a-wrong-token").with("cookie", "ao_session=a-wrong-cookie").to(&app).await;
+    let said = json!({"content": "a-secret-message"});
+    post(&format!("/api/sessions/{id}/message"), said).token(&token).to(&app).await;
+    house.end().await;
+    let log = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+    assert!(log.contains("/api/sessions/{id}/message"), "{log}");
+    assert!(log.contains("caller=\"session\"") && log.contains("caller=\"refused\""), "{log}");
+    let secrets = [
+        token.as_str(),
+        code.as_str().unwrap(),
+        "a-secret-query",
+        "the-workers-token",
+        "a-wrong-token",
+        "a-wrong-cookie",
+        "a-secret-message",
+    ];
+    for secret in secrets {
+        assert!(!log.contains(secret), "{secret} is in the log");
+    }
 }
