@@ -2,26 +2,66 @@
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{demo, demo_agent, events, hook};
+use crate::commands::*;
+use crate::context::{Context, Global};
 use crate::error::CommandError;
 
 /// Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what they really do.
 #[derive(Debug, Parser)]
-#[command(name = "ao", version, max_term_width = 100, arg_required_else_help = true)]
-#[command(after_help = "Examples:
-  ao demo                            see the life of one session, on a throw-away repository
-  ao events check                    look for faults in the event log
-  ao events export > events.ndjson   all that ever happened, one event a line")]
-struct Cli {
+#[command(
+    name = "ao",
+    version,
+    max_term_width = 100,
+    arg_required_else_help = true,
+    infer_subcommands = false
+)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    global: Global,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Init(init::Args),
+    Start(start::Args),
+    Stop(stop::Args),
+    Dashboard(dashboard::Args),
+    Service(service::Args),
+    New(new::Args),
+    Spawn(spawn::Args),
+    BatchSpawn(batch_spawn::Args),
+    List(list::Args),
+    Status(status::Args),
+    Attach(attach::Args),
+    Logs(logs::Args),
+    Open(open::Args),
+    Send(send::Args),
+    Answer(answer::Args),
+    Wait(wait::Args),
+    Explain(explain::Args),
+    Why(why::Args),
+    Pause(pause::Args),
+    Resume(resume::Args),
+    Retry(retry::Args),
+    Session(session::Args),
+    AddProject(add_project::Args),
+    RemoveProject(remove_project::Args),
+    Config(config::Args),
+    ConfigHelp(config_help::Args),
+    Doctor(doctor::Args),
+    Notify(notify::Args),
+    ReviewCheck(review_check::Args),
+    Verify(verify::Args),
+    Plugin(plugin::Args),
+    Api(api::Args),
+    Events(events::Args),
+    Completion(completion::Args),
+    Man(man::Args),
     Demo(demo::Args),
-    #[command(subcommand)]
-    Events(events::Command),
+    #[command(hide = true)]
+    Daemon(daemon::Args),
     #[command(hide = true)]
     DemoAgent(demo_agent::Args),
     #[command(hide = true)]
@@ -29,10 +69,47 @@ enum Command {
 }
 
 pub(crate) fn run() -> Result<(), CommandError> {
-    match Cli::parse().command {
-        Command::Demo(args) => demo::run(&args),
-        Command::Events(command) => events::run(&command),
-        Command::DemoAgent(args) => demo_agent::run(&args),
-        Command::Hook(args) => hook::run(&args),
+    let Cli { global, command } = Cli::parse();
+    let cx = Context::new(global);
+    match &command {
+        Command::Init(args) => init::run(args, &cx),
+        Command::Start(args) => start::run(args, &cx),
+        Command::Stop(args) => stop::run(args, &cx),
+        Command::Dashboard(args) => dashboard::run(args, &cx),
+        Command::Service(args) => service::run(args, &cx),
+        Command::New(args) => new::run(args, &cx),
+        Command::Spawn(args) => spawn::run(args, &cx),
+        Command::BatchSpawn(args) => batch_spawn::run(args, &cx),
+        Command::List(args) => list::run(args, &cx),
+        Command::Status(args) => status::run(args, &cx),
+        Command::Attach(args) => attach::run(args, &cx),
+        Command::Logs(args) => logs::run(args, &cx),
+        Command::Open(args) => open::run(args, &cx),
+        Command::Send(args) => send::run(args, &cx),
+        Command::Answer(args) => answer::run(args, &cx),
+        Command::Wait(args) => wait::run(args, &cx),
+        Command::Explain(args) => explain::run(args, &cx),
+        Command::Why(args) => why::run(args, &cx),
+        Command::Pause(args) => pause::run(args, &cx),
+        Command::Resume(args) => resume::run(args, &cx),
+        Command::Retry(args) => retry::run(args, &cx),
+        Command::Session(args) => session::run(args, &cx),
+        Command::AddProject(args) => add_project::run(args, &cx),
+        Command::RemoveProject(args) => remove_project::run(args, &cx),
+        Command::Config(args) => config::run(args, &cx),
+        Command::ConfigHelp(args) => config_help::run(args, &cx),
+        Command::Doctor(args) => doctor::run(args, &cx),
+        Command::Notify(args) => notify::run(args, &cx),
+        Command::ReviewCheck(args) => review_check::run(args, &cx),
+        Command::Verify(args) => verify::run(args, &cx),
+        Command::Plugin(args) => plugin::run(args, &cx),
+        Command::Api(args) => api::run(args, &cx),
+        Command::Events(args) => events::run(args, &cx),
+        Command::Completion(args) => completion::run(args, &cx),
+        Command::Man(args) => man::run(args, &cx),
+        Command::Demo(args) => demo::run(args),
+        Command::Daemon(args) => daemon::run(args, &cx),
+        Command::DemoAgent(args) => demo_agent::run(args),
+        Command::Hook(args) => hook::run(args),
     }
 }

@@ -6,10 +6,15 @@ use std::fmt;
 use std::io;
 use std::process::ExitCode;
 
+use ao_api::Problem;
+use ao_api::client::ClientError;
 use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
 
+use crate::clone::CloneError;
+use crate::git_url::HasSecret;
+use crate::repository::RepositoryError;
 use crate::ui;
 
 /// Whose fault it is, and so who can mend it.
@@ -23,6 +28,30 @@ pub enum Kind {
     Environment,
     /// We are wrong.
     Bug,
+    /// A session or project of this name is not there.
+    Unknown,
+    /// No daemon runs.
+    NoDaemon,
+    /// A message did not reach the agent.
+    NotAccepted,
+    /// What was waited for did not come in time.
+    TimedOut,
+    /// The folder is in no git repository.
+    NoRepository,
+    /// The repository has no commit yet.
+    UnbornRepository,
+    /// The repository has no work tree.
+    BareRepository,
+    /// A program that is needed is not installed.
+    MissingProgram,
+    /// Somebody else listens there.
+    PortInUse,
+    /// The daemon that runs is of another version.
+    OtherVersion,
+    /// There is no such key in the configuration.
+    UnknownKey,
+    /// The daemon forbids it to this caller.
+    Forbidden,
     /// Somebody wanted us to end, with this signal.
     Interrupted(u8),
     /// Whoever read our output has gone. That is their right, and nothing to talk about.
@@ -30,14 +59,51 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Every kind that has a code of its own, for turning one back into its kind.
+    const ALL: [Kind; 16] = [
+        Kind::User,
+        Kind::Config,
+        Kind::Environment,
+        Kind::Bug,
+        Kind::Unknown,
+        Kind::NoDaemon,
+        Kind::NotAccepted,
+        Kind::TimedOut,
+        Kind::NoRepository,
+        Kind::UnbornRepository,
+        Kind::BareRepository,
+        Kind::MissingProgram,
+        Kind::PortInUse,
+        Kind::OtherVersion,
+        Kind::UnknownKey,
+        Kind::Forbidden,
+    ];
+
+    /// The kind that another of our programs has exited with.
+    pub(crate) fn of_exit_code(code: u8) -> Kind {
+        Kind::ALL.into_iter().find(|kind| kind.exit_code() == code).unwrap_or(Kind::Environment)
+    }
+
     /// clap exits with 2 too, for a command line that it does not understand: what was set is wrong.
-    fn exit_code(self) -> u8 {
+    pub(crate) fn exit_code(self) -> u8 {
         match self {
             Kind::Quiet => 0,
             Kind::User => 1,
             Kind::Config => 2,
             Kind::Environment => 3,
             Kind::Bug => 4,
+            Kind::Unknown => 5,
+            Kind::NoDaemon => 6,
+            Kind::NotAccepted => 7,
+            Kind::TimedOut => 8,
+            Kind::NoRepository => 10,
+            Kind::UnbornRepository => 11,
+            Kind::BareRepository => 12,
+            Kind::MissingProgram => 13,
+            Kind::PortInUse => 14,
+            Kind::OtherVersion => 15,
+            Kind::UnknownKey => 16,
+            Kind::Forbidden => 17,
             // As a shell tells of a program that a signal has ended.
             Kind::Interrupted(signal) => 128 + signal,
         }
@@ -66,6 +132,30 @@ impl CommandError {
         self
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// What is said, with its causes, without hints and colours.
+    pub(crate) fn to_plain(&self) -> String {
+        let mut text = self.error.to_string();
+        let mut cause = self.error.source();
+        while let Some(err) = cause {
+            text += &format!("\n  because: {err}");
+            cause = err.source();
+        }
+        text
+    }
+
+    /// The same kind of failure with other words, for one that was told already.
+    pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
+        CommandError::new(self.kind, words.into())
+    }
+
     /// Says it on stderr, and with which code to exit.
     pub(crate) fn show(&self) -> ExitCode {
         if self.kind != Kind::Quiet {
@@ -78,12 +168,7 @@ impl CommandError {
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let title = ui::ERROR;
-        write!(f, "{title}error:{title:#} {}", self.error)?;
-        let mut cause = self.error.source();
-        while let Some(err) = cause {
-            write!(f, "\n  because: {err}")?;
-            cause = err.source();
-        }
+        write!(f, "{title}error:{title:#} {}", self.to_plain())?;
         let title = ui::HINT;
         for hint in &self.hints {
             write!(f, "\n{title}hint:{title:#} {hint}")?;
@@ -122,6 +207,61 @@ impl From<StoreError> for CommandError {
     }
 }
 
+/// What the daemon refuses keeps its words; who did not reach it is told how to start it.
+impl From<ClientError> for CommandError {
+    fn from(err: ClientError) -> CommandError {
+        match err {
+            ClientError::Refused(problem) => CommandError::from(*problem),
+            ClientError::Unreachable { err: ref cause, .. } => {
+                let gone = matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
+                let hint =
+                    if gone { "start it with `ao start`" } else { "`ao doctor` looks for what is wrong" };
+                CommandError::new(Kind::NoDaemon, err).hint(hint)
+            }
+            ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
+                .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
+            ClientError::Broken(_) => CommandError::environment(err),
+            ClientError::BadCall { .. } => CommandError::new(Kind::User, err),
+        }
+    }
+}
+
+impl From<Problem> for CommandError {
+    fn from(problem: Problem) -> CommandError {
+        let kind = match (problem.word(), problem.status) {
+            ("unknown-session" | "unknown-project", _) => Kind::Unknown,
+            ("missing-program", _) => Kind::MissingProgram,
+            ("not-a-repository", _) => Kind::NoRepository,
+            ("unborn-repository", _) => Kind::UnbornRepository,
+            ("bare-repository", _) => Kind::BareRepository,
+            ("bad-config", _) => Kind::Config,
+            (_, 401 | 403) => Kind::Forbidden,
+            (_, 500..) => Kind::Environment,
+            _ => Kind::User,
+        };
+        let hints = problem.hints.clone();
+        let mut text = problem.title;
+        if !problem.candidates.is_empty() {
+            text += &format!("; did you mean {}?", list(&problem.candidates));
+        }
+        if let Some(detail) = problem.detail {
+            text += &format!("\n  because: {detail}");
+        }
+        let error = CommandError::new(kind, text);
+        hints.into_iter().fold(error, CommandError::hint)
+    }
+}
+
+/// Names as people list them: `a`, `b` or `c`.
+fn list(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, before)) => format!("{} or {last}", before.join(", ")),
+        None => String::new(),
+    }
+}
+
 impl From<ExportError> for CommandError {
     fn from(err: ExportError) -> CommandError {
         match err {
@@ -150,6 +290,69 @@ impl From<AskError> for CommandError {
             AskError::NotStored(err) => err.into(),
             AskError::Stopped => CommandError::environment(err),
         }
+    }
+}
+
+/// Each thing that a folder can be instead of a repository has its own exit code, and its own way out.
+impl From<RepositoryError> for CommandError {
+    fn from(err: RepositoryError) -> CommandError {
+        let (kind, hint) = match &err {
+            RepositoryError::NoFolder(_) => {
+                (Kind::NoRepository, "name a folder that exists, or the address of a repository".to_owned())
+            }
+            RepositoryError::None(_) => (
+                Kind::NoRepository,
+                "go to a repository; or make one of this folder: \
+                 `git init && git add . && git commit -m 'First commit'`"
+                    .to_owned(),
+            ),
+            RepositoryError::Bare(path) => (
+                Kind::BareRepository,
+                format!("use a checkout of it: `git clone {path} my-app && cd my-app`"),
+            ),
+            RepositoryError::Unborn(_) => (
+                Kind::UnbornRepository,
+                "make the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
+            ),
+            RepositoryError::NotYours(path) => (
+                Kind::Environment,
+                format!("if you trust its owner: `git config --global --add safe.directory {path}`"),
+            ),
+            RepositoryError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer".to_owned()),
+            RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
+                (Kind::Environment, "`ao doctor` looks for what is wrong".to_owned())
+            }
+        };
+        CommandError::new(kind, err).hint(hint)
+    }
+}
+
+impl From<CloneError> for CommandError {
+    fn from(err: CloneError) -> CommandError {
+        let (kind, hint) = match &err {
+            CloneError::Occupied { .. } => {
+                (Kind::User, "go to another folder, or move that one away; nothing in it was touched")
+            }
+            CloneError::Refused { .. } => {
+                (Kind::User, "look at the address; `git ls-remote <address>` shows whether git may read it")
+            }
+            CloneError::Unusable { err: RepositoryError::Unborn(_), .. } => {
+                (Kind::UnbornRepository, "push a first commit to it; nothing was left here")
+            }
+            CloneError::Unusable { .. } => (Kind::Environment, "`ao doctor` looks for what is wrong"),
+            CloneError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer"),
+            CloneError::Folder { .. } => (Kind::Environment, "go to a folder that you can write to"),
+            &CloneError::Interrupted(signal) => return CommandError::new(Kind::Interrupted(signal), err),
+        };
+        CommandError::new(kind, err).hint(hint)
+    }
+}
+
+impl From<HasSecret> for CommandError {
+    fn from(err: HasSecret) -> CommandError {
+        CommandError::new(Kind::User, err)
+            .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
+            .hint("whoever lists the processes of this machine could have read it; better make a new one")
     }
 }
 

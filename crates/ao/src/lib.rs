@@ -2,14 +2,28 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod background;
+mod calls;
 mod chores;
 mod cli;
 pub mod clock;
+pub mod clone;
 mod commands;
+mod complete;
+mod context;
 pub mod daemon;
+pub mod desktop;
 pub mod error;
+mod follow;
+pub mod host;
+mod logs;
 mod paths;
 pub mod power;
+pub mod show;
+mod span;
+pub mod git_url;
+mod program;
+pub mod repository;
 mod ui;
 
 use std::io::IsTerminal;
@@ -26,6 +40,10 @@ pub fn main() -> ExitCode {
         {
             return ao_runtime::process::shim::run();
         }
+        // The whole command line need not be put together for that.
+        Some(arg) if (arg == "--version" || arg == "-V") && std::env::args_os().len() == 2 => {
+            return version();
+        }
         Some(arg) if arg == daemon::TMUX_HELPER => {
             return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
         }
@@ -34,5 +52,12 @@ pub fn main() -> ExitCode {
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => err.show(),
+    }
+}
+
+fn version() -> ExitCode {
+    match ui::line(concat!("ao ", env!("CARGO_PKG_VERSION"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => error::CommandError::from(err).show(),
     }
 }

@@ -1,6 +1,57 @@
 //! One file for each command.
 
+use ao_api::client::Client;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, ui};
+
+pub(crate) mod add_project;
+pub(crate) mod answer;
+pub(crate) mod api;
+pub(crate) mod attach;
+pub(crate) mod batch_spawn;
+pub(crate) mod completion;
+pub(crate) mod config;
+pub(crate) mod config_help;
+pub(crate) mod daemon;
+pub(crate) mod dashboard;
 pub(crate) mod demo;
 pub(crate) mod demo_agent;
+pub(crate) mod doctor;
 pub(crate) mod events;
+pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod logs;
+pub(crate) mod man;
+pub(crate) mod new;
+pub(crate) mod notify;
+pub(crate) mod open;
+pub(crate) mod pause;
+pub(crate) mod plugin;
+pub(crate) mod remove_project;
+pub(crate) mod resume;
+pub(crate) mod retry;
+pub(crate) mod review_check;
+pub(crate) mod send;
+pub(crate) mod service;
+pub(crate) mod session;
+pub(crate) mod spawn;
+pub(crate) mod start;
+pub(crate) mod status;
+pub(crate) mod stop;
+pub(crate) mod verify;
+pub(crate) mod wait;
+pub(crate) mod why;
+
+/// Tells how a session stands after something was asked of it.
+async fn told_state(client: &Client, session: &str, cx: &Context) -> Result<(), CommandError> {
+    let session = calls::session(client, session).await?;
+    if cx.json() {
+        return Ok(ui::json(&session)?);
+    }
+    Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
+}

@@ -4,8 +4,8 @@ use std::io::ErrorKind;
 
 use camino::{Utf8Path, Utf8PathBuf};
 
+use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::paths::DataDir;
 use crate::ui;
 
 /// Copy the event log to a new file, and check the copy
@@ -19,14 +19,12 @@ use crate::ui;
 #[command(after_help = "Example:
   ao events backup ~/ao-backup.db")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    data_dir: DataDir,
     /// Where to; it must not exist yet
     file: Utf8PathBuf,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), CommandError> {
-    let dir = args.data_dir.path()?;
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let dir = cx.data_dir()?;
     let store = super::open(&dir)?;
     refuse_bad_name(&args.file)?;
     let report = store.backup(&args.file)?;

@@ -1,7 +1,7 @@
 //! `ao events check`
 
+use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths::DataDir;
 use crate::ui;
 
 /// Look for faults in the event log
@@ -10,13 +10,10 @@ use crate::ui;
 /// the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
 /// files `ao.db-wal` and `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
-    #[command(flatten)]
-    data_dir: DataDir,
-}
+pub(crate) struct Args {}
 
-pub(super) fn run(args: &Args) -> Result<(), CommandError> {
-    let dir = args.data_dir.path()?;
+pub(super) fn run(_args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let dir = cx.data_dir()?;
     let report = super::open(&dir)?.check()?;
     if report.is_ok() {
         let range = match report.events {

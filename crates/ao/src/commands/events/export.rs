@@ -5,8 +5,8 @@ use std::ops::Bound;
 
 use ao_ports::Seq;
 
+use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::paths::DataDir;
 use crate::ui;
 
 /// Write events to stdout as JSON, one a line, oldest first
@@ -18,8 +18,6 @@ use crate::ui;
   ao events export > events.ndjson
   ao events export --from 1000 | jq -r .kind | sort | uniq -c")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    data_dir: DataDir,
     /// The first event's number
     #[arg(long, value_name = "N")]
     from: Option<Seq>,
@@ -28,14 +26,14 @@ pub(crate) struct Args {
     to: Option<Seq>,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), CommandError> {
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if let (Some(from), Some(to)) = (args.from, args.to)
         && from > to
     {
         let error = format!("there is nothing from {from} to {to}: events are numbered upwards");
         return Err(CommandError::new(Kind::User, error).hint("exchange the two numbers"));
     }
-    let dir = args.data_dir.path()?;
+    let dir = cx.data_dir()?;
     let store = super::open(&dir)?;
     let from = args.from.map_or(Bound::Unbounded, Bound::Included);
     let to = args.to.map_or(Bound::Unbounded, Bound::Included);

@@ -11,23 +11,32 @@ use std::io::ErrorKind;
 use ao_store::Store;
 use camino::Utf8Path;
 
+use crate::context::Context;
 use crate::error::{CommandError, Kind};
 
-/// Look after the event log: export, check, back up, prune
+/// Follow what happens, or look after the event log: export, check, back up, prune
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
 #[derive(Debug, clap::Subcommand)]
-pub(crate) enum Command {
+enum Command {
     Export(export::Args),
     Check(check::Args),
     Backup(backup::Args),
     Prune(prune::Args),
 }
 
-pub(crate) fn run(command: &Command) -> Result<(), CommandError> {
-    match command {
-        Command::Export(args) => export::run(args),
-        Command::Check(args) => check::run(args),
-        Command::Backup(args) => backup::run(args),
-        Command::Prune(args) => prune::run(args),
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Some(Command::Export(args)) => export::run(args, cx),
+        Some(Command::Check(args)) => check::run(args, cx),
+        Some(Command::Backup(args)) => backup::run(args, cx),
+        Some(Command::Prune(args)) => prune::run(args, cx),
+        None => Err(CommandError::new(Kind::Bug, "this is being built")),
     }
 }
 

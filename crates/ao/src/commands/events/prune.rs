@@ -5,8 +5,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use ao_core::Timestamp;
 use ao_store::{Options, Retention, Store};
 
+use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths::DataDir;
 use crate::ui;
 
 /// Remove old events that are no longer needed to start
@@ -17,15 +17,13 @@ use crate::ui;
 #[command(after_help = "Example:
   ao events prune --older-than-days 90")]
 pub(crate) struct Args {
-    #[command(flatten)]
-    data_dir: DataDir,
     /// The age from which on an event may go
     #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u32).range(1..=36_500))]
     older_than_days: u32,
 }
 
-pub(super) fn run(args: &Args) -> Result<(), CommandError> {
-    let dir = args.data_dir.path()?;
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let dir = cx.data_dir()?;
     // Says what is wrong with a directory that has no log; opening one for writing would make it.
     drop(super::open(&dir)?);
     let store = Store::open(&dir, Options::default())?;

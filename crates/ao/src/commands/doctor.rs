@@ -1,0 +1,12 @@
+//! `ao doctor`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Look for what is missing or wrong on this machine
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

@@ -1,0 +1,12 @@
+//! `ao init`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Write a configuration file for this repository
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

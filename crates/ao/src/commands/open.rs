@@ -1,0 +1,12 @@
+//! `ao open`.
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Open a session in a terminal window or the browser
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {}
+
+pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
+    Err(CommandError::new(Kind::Bug, "this is being built"))
+}

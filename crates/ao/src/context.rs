@@ -1,0 +1,75 @@
+//! What every command knows: the options that all of them take, where things are, and the way to the daemon.
+
+use std::future::Future;
+
+use ao_api::client::Client;
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::error::{CommandError, Kind};
+use crate::paths;
+
+/// Options that every command takes.
+#[derive(Debug, Clone, Default, clap::Args)]
+#[command(next_help_heading = "Options for all commands")]
+pub(crate) struct Global {
+    /// Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or under $XDG_DATA_HOME]
+    #[arg(long, global = true, env = "AO_DATA_DIR", hide_env_values = true, value_name = "DIR")]
+    data_dir: Option<Utf8PathBuf>,
+    /// The configuration file [default: the next one upwards from here, then your own]
+    #[arg(long, global = true, env = "AO_CONFIG", hide_env_values = true, value_name = "FILE")]
+    config: Option<Utf8PathBuf>,
+    /// Print JSON, in a shape that stays
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct Context {
+    global: Global,
+}
+
+impl Context {
+    pub(crate) fn new(global: Global) -> Context {
+        Context { global }
+    }
+
+    /// Whether the output is for programs.
+    pub(crate) fn json(&self) -> bool {
+        self.global.json
+    }
+
+    /// The configuration file that was named, if one was.
+    pub(crate) fn config(&self) -> Option<&Utf8Path> {
+        // An empty one counts as none, as it does for the other variables.
+        self.global.config.as_deref().filter(|path| !path.as_str().is_empty())
+    }
+
+    pub(crate) fn data_dir(&self) -> Result<Utf8PathBuf, CommandError> {
+        paths::data_dir(self.global.data_dir.as_deref())
+    }
+
+    /// The way to the daemon. Nothing is called yet.
+    ///
+    /// An agent has a token of its own in its environment; what it runs speaks with that token and has its rights.
+    pub(crate) fn client(&self) -> Result<Client, CommandError> {
+        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(own_token()))
+    }
+
+    /// Runs what waits: for the daemon, mostly. One thread is enough for a client, and quick to start.
+    pub(crate) fn wait_for<T>(
+        &self,
+        work: impl Future<Output = Result<T, CommandError>>,
+    ) -> Result<T, CommandError> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|err| CommandError::new(Kind::Environment, err))?;
+        runtime.block_on(work)
+    }
+}
+
+/// The token of the agent that runs us, if one does: which session, which start of its process, and the proof.
+fn own_token() -> Option<String> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Some(format!("{}/{}/{}", set("AO_SESSION")?, set("AO_ATTEMPT")?, set("AO_TOKEN")?))
+}
