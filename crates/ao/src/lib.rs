@@ -12,6 +12,7 @@ mod context;
 pub mod daemon;
 pub mod error;
 mod follow;
+mod help;
 mod paths;
 pub mod power;
 pub mod show;

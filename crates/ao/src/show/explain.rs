@@ -145,7 +145,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> Table {
     table
 }
 
-fn messages(messages: &[Message], canvas: Canvas) -> Table {
+pub(super) fn messages(messages: &[Message], canvas: Canvas) -> Table {
     let mut table = Table::new(&[
         Column::new("NO"),
         Column::new("STATE"),
