@@ -209,6 +209,7 @@ impl Engine {
                     }
                 }
                 Letter::View(look) => views.push(look),
+                Letter::Plug(slots) => self.slots = Arc::new(*slots),
             }
         }
         if let Err(err) = self.commit(&happened).await {

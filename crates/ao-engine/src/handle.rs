@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::error::AskError;
 use crate::feed::{Feed, Subscription};
+use crate::slots::Slots;
 
 /// What an input came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,6 +27,7 @@ pub(crate) type Answer = oneshot::Sender<Result<Receipt, AskError>>;
 pub(crate) enum Letter {
     Input(Input, Option<Answer>),
     View(Box<dyn FnOnce(&State) + Send>),
+    Plug(Box<Slots>),
 }
 
 /// A way to the engine. Cheap to clone.
@@ -57,6 +59,11 @@ impl Handle {
         });
         self.inbox.send(Letter::View(look)).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)
+    }
+
+    /// Puts other adapters into the slots. What is under way goes on with those that it was begun with.
+    pub async fn plug(&self, slots: Slots) -> Result<(), AskError> {
+        self.inbox.send(Letter::Plug(Box::new(slots))).await.map_err(|_| AskError::Stopped)
     }
 
     /// Watches what happens behind a place in the log; 0 is the beginning.

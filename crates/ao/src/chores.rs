@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use ao_core::evidence::Activity;
 use ao_core::session::{Phase, Session};
-use ao_core::{Event, State};
-use ao_engine::Handle;
+use ao_core::{Event, Input, State};
+use ao_engine::{AskError, Handle};
 use ao_ports::{Clock, Seq, Workspace};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
@@ -76,4 +76,39 @@ pub(crate) async fn forget_rescues(
             }
         }
     }
+}
+
+/// How often free memory is measured while a session waits for it, or might have to.
+const MEMORY: Duration = Duration::from_secs(10);
+
+/// Tells how much memory is free, if anybody wants to know: not unless there is a least that must be.
+pub(crate) async fn measure_memory(handle: Handle) {
+    let mut ticks = interval(MEMORY);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if tell_memory(&handle).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Measures free memory and tells it, if there is a least that must be.
+pub(crate) async fn tell_memory(handle: &Handle) -> Result<(), AskError> {
+    if handle.view(|state| state.settings.min_free_mb == 0 && state.scarce_mb.is_none()).await? {
+        return Ok(());
+    }
+    if let Some(free_mb) = free_memory_mb() {
+        handle.ask(Input::Host { free_mb }).await?;
+    }
+    Ok(())
+}
+
+/// The memory that programs could still get without anything being pushed out, as Linux tells it. Where it is not told,
+/// nobody is held back for it.
+fn free_memory_mb() -> Option<u64> {
+    let told = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kilobytes / 1024)
 }

@@ -1,23 +1,26 @@
 //! The daemon put together: the log, the engine, and the adapters in their slots.
 //!
 //! ```text
-//!  <data>/  events.db          the log
+//!  <data>/  ao.db              the log   
 //!           processes/  tmux/  what the runtimes know of their agents
 //!           agents/            what the agents' adapters remember
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
 //!           hooks/             what agents report by `ao hook`, and the key of their tokens beside it
-//!           logs/              what set-up and teardown commands have put out
+//!           logs/              what set-up and teardown commands have put out, and the daemon's own log
+//!           configs.json       the configuration files in force
+//!           ao.sock api.token  the way in
 //! ```
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground};
+use ao_core::ProjectId;
 use ao_engine::{Core, Engine, EngineError, Handle, Slots};
-use ao_ports::{Agent, Clock, EventStore, Notifier, Reporter, Seq, Workspace};
+use ao_ports::{Agent, Clock, EventStore, Notifier, Reporter, Scm, Seq, Workspace};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_store::Store;
@@ -42,7 +45,10 @@ pub struct Options {
     /// This program, which holds agents too: [`SHIM`], [`TMUX_HELPER`].
     pub program: PathBuf,
     pub agents: Vec<ao_agent::Options>,
+    /// Agents that whoever embeds the daemon has made.
+    pub own_agents: BTreeMap<String, Arc<dyn Agent>>,
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     /// Whom to ask that the machine stays awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<Bus>,
 }
@@ -53,10 +59,30 @@ impl Options {
             data_dir: data_dir.into(),
             program: program.into(),
             agents: vec![],
+            own_agents: BTreeMap::new(),
             notifiers: BTreeMap::new(),
+            scms: BTreeMap::new(),
             prevent_idle_sleep: None,
         }
     }
+}
+
+/// What is in the slots and can change while the daemon runs.
+#[derive(Clone, Default)]
+struct Plugged {
+    /// The agents with what they were made of, so that what has not changed stays the same.
+    agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
+    notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+}
+
+/// What every agent stands on.
+#[derive(Clone)]
+struct GroundFor {
+    data_dir: Utf8PathBuf,
+    runtimes: Arc<Runtimes>,
+    clock: Arc<dyn Clock>,
+    spool: Arc<Spool>,
 }
 
 /// A running daemon.
@@ -67,7 +93,9 @@ pub struct Daemon {
     pub runtimes: Arc<Runtimes>,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
-    agents: BTreeMap<String, Arc<dyn Agent>>,
+    pub spool: Arc<Spool>,
+    plugged: Mutex<Plugged>,
+    ground: GroundFor,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     engine: JoinSet<Result<(), EngineError>>,
     /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
@@ -79,7 +107,7 @@ impl Daemon {
     /// Opens the log and starts. What an earlier daemon has left running is found again.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         raise_open_files();
-        let Options { data_dir, program, agents, notifiers, prevent_idle_sleep } = options;
+        let Options { data_dir, program, agents, own_agents, notifiers, scms, prevent_idle_sleep } = options;
         let store = Store::open(&data_dir, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let held = ao_runtime::Options::new(data_dir.join("processes"), shim);
@@ -93,15 +121,17 @@ impl Daemon {
 
         let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
         let spool = Arc::new(spool);
-        let agents = plug_in(agents, &data_dir, &runtimes, &clock, &spool)?;
-        let workspaces = workspaces(&data_dir);
-        let slots = Slots {
-            runtimes: runtimes.by_name(),
-            agents: agents.clone(),
-            workspaces: workspaces.clone(),
-            notifiers,
-            ..Slots::default()
+        let ground = GroundFor {
+            data_dir: data_dir.clone(),
+            runtimes: runtimes.clone(),
+            clock: clock.clone(),
+            spool: spool.clone(),
         };
+        let workspaces = workspaces(&data_dir);
+        let mut plugged = Plugged { notifiers, scms, ..Plugged::default() };
+        plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
+        plugged.replace_agents(agents, &ground)?;
+        let slots = slots(&plugged, &runtimes, &workspaces);
 
         let stop = CancellationToken::new();
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
@@ -121,8 +151,9 @@ impl Daemon {
         processes.watch(reporter.clone()).map_err(CommandError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(CommandError::environment)?;
         let mut beside = JoinSet::new();
-        beside.spawn(hear_hooks(spool, reporter));
+        beside.spawn(hear_hooks(spool.clone(), reporter));
         beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
+        beside.spawn(chores::measure_memory(handle.clone()));
         if let Some(bus) = prevent_idle_sleep {
             beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus));
         }
@@ -132,7 +163,9 @@ impl Daemon {
             runtimes,
             processes,
             tmux,
-            agents,
+            spool,
+            plugged: Mutex::new(plugged),
+            ground,
             workspaces,
             engine: running,
             beside,
@@ -150,8 +183,36 @@ impl Daemon {
         Ok(self.store.close().await?)
     }
 
-    pub fn agent(&self, name: &str) -> Option<&dyn Agent> {
-        self.agents.get(name).map(|agent| &**agent)
+    /// Puts other agents and notifiers into the slots. What has not changed stays, and what is under way goes on.
+    pub async fn plug(
+        &self,
+        agents: Vec<ao_agent::Options>,
+        notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    ) -> Result<(), CommandError> {
+        let slots = {
+            let mut plugged = self.plugged();
+            plugged.replace_agents(agents, &self.ground)?;
+            plugged.notifiers = notifiers;
+            slots(&plugged, &self.runtimes, &self.workspaces)
+        };
+        Ok(self.handle.plug(slots).await?)
+    }
+
+    pub fn agent(&self, name: &str) -> Option<Arc<dyn Agent>> {
+        self.plugged().agents.get(name).map(|(_, agent)| agent.clone())
+    }
+
+    /// The names of all agents, as people are told them.
+    pub fn agents(&self) -> Vec<String> {
+        self.plugged().agents.keys().cloned().collect()
+    }
+
+    pub fn notifiers(&self) -> BTreeMap<String, Arc<dyn Notifier>> {
+        self.plugged().notifiers.clone()
+    }
+
+    fn plugged(&self) -> MutexGuard<'_, Plugged> {
+        self.plugged.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub fn workspace(&self, kind: &str) -> Option<&dyn Workspace> {
@@ -179,26 +240,54 @@ fn raise_open_files() {
     }
 }
 
-fn plug_in(
-    agents: Vec<ao_agent::Options>,
-    data_dir: &Utf8PathBuf,
-    runtimes: &Arc<Runtimes>,
-    clock: &Arc<dyn Clock>,
-    spool: &Arc<Spool>,
-) -> Result<BTreeMap<String, Arc<dyn Agent>>, CommandError> {
-    let mut plugged = BTreeMap::new();
-    for agent in agents {
-        let name = agent.name.clone();
-        let ground = Ground {
-            runtime: runtimes.clone(),
-            clock: clock.clone(),
-            state: data_dir.join("agents").join(&name).into(),
-            hooks: Some(spool.clone()),
-        };
-        let agent = CommandAgent::new(agent, ground).map_err(|err| CommandError::new(Kind::Config, err))?;
-        plugged.insert(name, Arc::new(agent) as Arc<dyn Agent>);
+impl Plugged {
+    /// Exchanges the agents that were made of options for those that these make. On a failure nothing has changed.
+    fn replace_agents(
+        &mut self,
+        options: Vec<ao_agent::Options>,
+        ground: &GroundFor,
+    ) -> Result<(), CommandError> {
+        let mut agents: BTreeMap<_, _> =
+            self.agents.iter().filter(|(_, (made_of, _))| made_of.is_none()).map(owned).collect();
+        for options in options {
+            let name = options.name.clone();
+            let agent = match self.agents.get(&name) {
+                Some((Some(made_of), agent)) if *made_of == options => agent.clone(),
+                _ => Arc::new(
+                    CommandAgent::new(options.clone(), ground.of(&name))
+                        .map_err(|err| CommandError::new(Kind::Config, err))?,
+                ),
+            };
+            agents.insert(name, (Some(options), agent));
+        }
+        self.agents = agents;
+        Ok(())
     }
-    Ok(plugged)
+}
+
+fn owned<K: Clone, V: Clone>((key, value): (&K, &V)) -> (K, V) {
+    (key.clone(), value.clone())
+}
+
+impl GroundFor {
+    fn of(&self, agent: &str) -> Ground {
+        Ground {
+            runtime: self.runtimes.clone(),
+            clock: self.clock.clone(),
+            state: self.data_dir.join("agents").join(agent).into(),
+            hooks: Some(self.spool.clone()),
+        }
+    }
+}
+
+fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, Arc<dyn Workspace>>) -> Slots {
+    Slots {
+        runtimes: runtimes.by_name(),
+        agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
+        workspaces: workspaces.clone(),
+        notifiers: plugged.notifiers.clone(),
+        scms: plugged.scms.clone(),
+    }
 }
 
 fn workspaces(data_dir: &Utf8PathBuf) -> BTreeMap<String, Arc<dyn Workspace>> {

@@ -115,6 +115,21 @@ impl CommandError {
         CommandError::new(self.kind, words.into())
     }
 
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// What is said, with its causes, without hints and colours.
+    pub(crate) fn to_plain(&self) -> String {
+        let mut text = self.error.to_string();
+        let mut cause = self.error.source();
+        while let Some(err) = cause {
+            text += &format!("\n  because: {err}");
+            cause = err.source();
+        }
+        text
+    }
+
     /// Says it on stderr, and with which code to exit.
     pub(crate) fn show(&self) -> ExitCode {
         if self.kind != Kind::Quiet {
@@ -127,12 +142,7 @@ impl CommandError {
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let title = ui::ERROR;
-        write!(f, "{title}error:{title:#} {}", self.error)?;
-        let mut cause = self.error.source();
-        while let Some(err) = cause {
-            write!(f, "\n  because: {err}")?;
-            cause = err.source();
-        }
+        write!(f, "{title}error:{title:#} {}", self.to_plain())?;
         let title = ui::HINT;
         for hint in &self.hints {
             write!(f, "\n{title}hint:{title:#} {hint}")?;

@@ -13,6 +13,7 @@ pub mod daemon;
 pub mod error;
 mod follow;
 mod help;
+mod host;
 mod paths;
 pub mod power;
 pub mod show;

@@ -70,6 +70,11 @@ impl Spool {
         ]
     }
 
+    /// Whether a token is the one that this attempt of this session was given.
+    pub fn knows(&self, token: &str, session: SessionId, attempt: Attempt) -> bool {
+        self.key.knows(token, session, attempt)
+    }
+
     /// What has been told in this life.
     pub fn history(&self) -> Arc<History> {
         self.history.clone()

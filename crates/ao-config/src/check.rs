@@ -1,0 +1,259 @@
+//! Whether what is configured makes sense: names that are known, paths that are told apart, ports that can be given out.
+
+use std::collections::BTreeMap;
+
+use crate::fit::Misfit;
+use crate::names::{self, nearest};
+use crate::shape::{Channel, Config, Plugin, Reactions};
+use crate::tree::Tree;
+
+pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
+    let mut checking = Checking { config, tree, misfits: vec![] };
+    checking.defaults();
+    checking.projects();
+    checking.agents();
+    checking.telling();
+    checking.server();
+    checking.misfits
+}
+
+struct Checking<'a> {
+    config: &'a Config,
+    tree: &'a Tree,
+    misfits: Vec<Misfit>,
+}
+
+impl Checking<'_> {
+    fn defaults(&mut self) {
+        let defaults = &self.config.defaults;
+        self.slots(
+            &["defaults"],
+            Some(&defaults.runtime),
+            Some(&defaults.workspace),
+            Some(&defaults.tracker),
+            defaults.scm.as_ref(),
+        );
+        self.agent(&["defaults", "agent"], &defaults.agent);
+        self.notifiers(&["defaults", "notifiers"], &defaults.notifiers);
+        self.reactions(&["reactions"], &self.config.reactions);
+    }
+
+    fn projects(&mut self) {
+        let mut paths: BTreeMap<&str, &str> = BTreeMap::new();
+        for (name, project) in &self.config.projects {
+            let here = ["projects", name.as_str()];
+            let inside = |key| [here[0], here[1], key];
+            let odd = |c: char| !(c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.'));
+            if name.is_empty() || name.contains(odd) || name.starts_with('.') {
+                let what = format!("`{name}` is no project name: letters, digits, `-`, `_` and `.` only");
+                self.at_key(&here, what, None);
+            }
+            if let Some(prefix) = &project.session_prefix
+                && (prefix.is_empty() || prefix.contains(odd))
+            {
+                let what = format!("`{prefix}` cannot begin a name: letters, digits, `-`, `_` and `.` only");
+                self.at(&inside("sessionPrefix"), what, None);
+            }
+            match paths.get(project.path.as_str()) {
+                Some(other) => {
+                    let what = format!("`{name}` and `{other}` have the same path");
+                    let hint = "two projects cannot share a checkout: leave one out".to_owned();
+                    self.at(&inside("path"), what, Some(hint));
+                }
+                None => {
+                    paths.insert(project.path.as_str(), name);
+                }
+            }
+            self.slots(
+                &here,
+                project.runtime.as_ref(),
+                project.workspace.as_ref(),
+                project.tracker.as_ref(),
+                project.scm.as_ref(),
+            );
+            for (role, agent) in
+                [("worker", &project.worker.agent), ("orchestrator", &project.orchestrator.agent)]
+            {
+                if let Some(agent) = agent {
+                    self.agent(&[here[0], here[1], role, "agent"], agent);
+                }
+            }
+            if let Some(agent) = &project.agent {
+                self.agent(&inside("agent"), agent);
+            }
+            if let Some(notifiers) = &project.notifiers {
+                self.notifiers(&inside("notifiers"), notifiers);
+            }
+            self.reactions(&inside("reactions"), &project.reactions);
+            self.ports(&here);
+            self.environment(&here);
+        }
+    }
+
+    fn ports(&mut self, here: &[&str; 2]) {
+        let Some(ports) = &self.config.projects[here[1]].ports else { return };
+        let at = [here[0], here[1], "ports"];
+        let last = ports.last();
+        let room = usize::from(last.saturating_sub(ports.first)) + 1;
+        if ports.names.is_empty() {
+            self.at(&at, "`ports` has no `names`, so no variable would carry a port".into(), None);
+        } else if last < ports.first || room < ports.names.len() {
+            let what = format!("{} ports do not fit between {} and {last}", ports.names.len(), ports.first);
+            self.at(&at, what, None);
+        }
+    }
+
+    fn environment(&mut self, here: &[&str; 2]) {
+        let env = &self.config.projects[here[1]].env;
+        let at = |part, name| [here[0], here[1], "env", part, name];
+        for (name, secret) in &env.secrets {
+            if secret.env.is_some() == secret.file.is_some() {
+                let what = format!("the secret `{name}` has to come from one of `env` and `file`");
+                self.at(&at("secrets", name), what, None);
+            }
+        }
+        for (name, value) in &env.set {
+            if crate::refs::has_refs(value) && crate::refs::sole_ref(value).is_none() {
+                let what = format!("`{name}` mixes a reference with other text");
+                let hint = "what is set here is kept in the log, and a reference may be a secret: let the value be one \
+                    `${NAME}` and nothing else"
+                    .to_owned();
+                self.at(&at("set", name), what, Some(hint));
+            }
+        }
+    }
+
+    fn agents(&mut self) {
+        let mut seen: Vec<&str> = vec![];
+        for (n, specialist) in self.config.agents.iter().enumerate() {
+            let number = n.to_string();
+            let inside = |key| ["agents", number.as_str(), key];
+            let shadows = names::AGENTS.contains(&specialist.id.as_str())
+                || self.config.tools.contains_key(&specialist.id);
+            if seen.contains(&specialist.id.as_str()) || shadows {
+                self.at(&inside("id"), format!("there is another agent called `{}`", specialist.id), None);
+            }
+            seen.push(&specialist.id);
+            let tools = names::AGENTS.iter().copied().chain(self.config.tools.keys().map(String::as_str));
+            self.known(&inside("tool"), "agent", &specialist.tool, tools.collect());
+            self.slots(&["agents", &number], specialist.runtime.as_ref(), None, None, None);
+        }
+        if let Some(agent) = &self.config.orchestrator.agent {
+            self.agent(&["orchestrator", "agent"], agent);
+        }
+    }
+
+    fn telling(&mut self) {
+        let from_outside: Vec<&str> = self.config.plugins.iter().map(|plugin| plugin.name.as_str()).collect();
+        for (name, Channel { plugin, .. }) in &self.config.notifiers {
+            let known = names::NOTIFIERS.iter().copied().chain(from_outside.iter().copied()).collect();
+            self.known(&["notifiers", name, "plugin"], "notifier", plugin, known);
+        }
+        let routing = &self.config.notification_routing;
+        for (key, channels) in [
+            ("urgent", &routing.urgent),
+            ("action", &routing.action),
+            ("warning", &routing.warning),
+            ("info", &routing.info),
+        ] {
+            if let Some(channels) = channels {
+                self.notifiers(&["notificationRouting", key], channels);
+            }
+        }
+    }
+
+    fn server(&mut self) {
+        let server = &self.config.server;
+        if !server.listen.is_loopback() && !server.allow_remote {
+            let what = format!("other computers can reach `{}`", server.listen);
+            let hint = "if that is wanted, set `server.allowRemote: true`".to_owned();
+            self.at(&["server", "listen"], what, Some(hint));
+        }
+    }
+
+    fn slots(
+        &mut self,
+        here: &[&str],
+        runtime: Option<&Plugin>,
+        workspace: Option<&Plugin>,
+        tracker: Option<&Plugin>,
+        scm: Option<&Plugin>,
+    ) {
+        for (slot, plugin, known) in [
+            ("runtime", runtime, names::RUNTIMES),
+            ("workspace", workspace, names::WORKSPACES),
+            ("tracker", tracker, names::TRACKERS),
+            ("scm", scm, names::SCMS),
+        ] {
+            if let Some(plugin) = plugin {
+                let path: Vec<&str> = here.iter().copied().chain([slot, "plugin"]).collect();
+                let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
+                self.known(&path, slot, &plugin.plugin, known.iter().copied().chain(outside).collect());
+            }
+        }
+    }
+
+    fn agent(&mut self, path: &[&str], agent: &str) {
+        let own = self.config.tools.keys().map(String::as_str);
+        let specialists = self.config.agents.iter().map(|specialist| specialist.id.as_str());
+        let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
+        self.known(
+            path,
+            "agent",
+            agent,
+            names::AGENTS.iter().copied().chain(own).chain(specialists).chain(outside).collect(),
+        );
+    }
+
+    fn notifiers(&mut self, path: &[&str], named: &[String]) {
+        for (n, name) in named.iter().enumerate() {
+            let number = n.to_string();
+            let path: Vec<&str> = path.iter().copied().chain([number.as_str()]).collect();
+            self.notifier(&path, name);
+        }
+    }
+
+    fn notifier(&mut self, path: &[&str], name: &str) {
+        let channels = self.config.notifiers.keys().map(String::as_str);
+        let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
+        self.known(
+            path,
+            "notifier",
+            name,
+            channels.chain(names::NOTIFIERS.iter().copied()).chain(outside).collect(),
+        );
+    }
+
+    fn reactions(&mut self, path: &[&str], reactions: &Reactions) {
+        for (kind, reaction) in &reactions.0 {
+            if let Some(channel) = &reaction.channel {
+                let kind = kind.to_string();
+                let path: Vec<&str> = path.iter().copied().chain([kind.as_str(), "channel"]).collect();
+                self.notifier(&path, channel);
+            }
+        }
+    }
+
+    fn known(&mut self, path: &[&str], what: &str, name: &str, known: Vec<&str>) {
+        if known.contains(&name) {
+            return;
+        }
+        let hint = match nearest(name, known.iter().copied()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("known are: {}", known.join(", ")),
+        };
+        self.at(path, format!("there is no {what} called `{name}`"), Some(hint));
+    }
+
+    fn at(&mut self, path: &[&str], what: String, hint: Option<String>) {
+        let at = self.tree.follow(path.iter().copied()).at;
+        self.misfits.push(Misfit { at, what, hint });
+    }
+
+    fn at_key(&mut self, path: &[&str], what: String, hint: Option<String>) {
+        let (last, before) = path.split_last().expect("a path has parts");
+        let holder = self.tree.follow(before.iter().copied());
+        let at = holder.as_map().and_then(|map| map.get(*last)).map_or(holder.at, |entry| entry.key_at);
+        self.misfits.push(Misfit { at, what, hint });
+    }
+}

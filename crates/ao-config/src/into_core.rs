@@ -1,0 +1,205 @@
+//! What a configuration comes to for the core: its settings, its projects, its reactions.
+
+use std::collections::BTreeMap;
+
+use ao_core::Settings;
+use ao_core::budget::Limits;
+use ao_core::incident::{Action, IncidentKind, Reaction};
+use ao_core::project::ProjectConfig;
+use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
+
+use crate::names;
+use crate::refs::{Env, sole_ref};
+use crate::shape::{
+    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, Plugin, PortsConfig, Project,
+    ReactionConfig, Reactions,
+};
+
+/// What holds for one project after its own words and the defaults are put together.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Effective<'a> {
+    pub name: &'a str,
+    pub project: &'a Project,
+    pub runtime: &'a Plugin,
+    /// The agent that does the work.
+    pub agent: &'a str,
+    /// The agent that looks after the others.
+    pub orchestrator: &'a str,
+    pub workspace: &'a Plugin,
+    pub tracker: &'a Plugin,
+    pub scm: Plugin,
+    pub notifiers: &'a [String],
+    /// What the names of its sessions begin with.
+    pub session_prefix: &'a str,
+}
+
+impl Config {
+    /// Limits and delays for the daemon, with what is done about each kind of problem.
+    pub fn settings(&self) -> Settings {
+        Settings { reactions: self.reactions.core(), ..self.lifecycle.settings() }
+    }
+
+    /// What is done about problems of a project: its own words over those at the top, field by field.
+    pub fn reactions_of(&self, project: &str) -> Reactions {
+        match self.projects.get(project) {
+            Some(project) => self.reactions.overlaid(&project.reactions),
+            None => self.reactions.clone(),
+        }
+    }
+
+    /// Everything that holds for a project, or nothing if there is none of that name.
+    pub fn effective(&self, name: &str) -> Option<Effective<'_>> {
+        let (name, project) = self.projects.get_key_value(name)?;
+        let defaults = &self.defaults;
+        let tracker = project.tracker.as_ref().unwrap_or(&defaults.tracker);
+        let agent = project.agent.as_deref().unwrap_or(&defaults.agent);
+        let scm = project.scm.as_ref().or(defaults.scm.as_ref()).cloned();
+        let orchestrator = project.orchestrator.agent.as_deref().or(self.orchestrator.agent.as_deref());
+        Some(Effective {
+            name,
+            project,
+            runtime: project.runtime.as_ref().unwrap_or(&defaults.runtime),
+            agent: project.worker.agent.as_deref().unwrap_or(agent),
+            orchestrator: orchestrator.unwrap_or(agent),
+            workspace: project.workspace.as_ref().unwrap_or(&defaults.workspace),
+            scm: scm.unwrap_or_else(|| Plugin::named(forge_of(&tracker.plugin))),
+            tracker,
+            notifiers: project.notifiers.as_deref().unwrap_or(&defaults.notifiers),
+            session_prefix: project.session_prefix.as_deref().unwrap_or(name),
+        })
+    }
+}
+
+/// Pull requests live where issues do, unless that place has none.
+fn forge_of(tracker: &str) -> &str {
+    if names::SCMS.contains(&tracker) { tracker } else { "github" }
+}
+
+impl Reactions {
+    pub fn core(&self) -> BTreeMap<IncidentKind, Reaction> {
+        self.0.iter().map(|(kind, reaction)| (*kind, reaction.core(*kind))).collect()
+    }
+}
+
+impl ReactionConfig {
+    /// This over what is done by default about that kind.
+    ///
+    /// A number of attempts after which somebody else is asked bounds the retries. A kind that is only recorded by
+    /// default, and now has something done about it, has that done once.
+    pub fn core(&self, kind: IncidentKind) -> Reaction {
+        let default = kind.default_reaction();
+        let action = match self.action {
+            None => default.action,
+            Some(ActionName::SendToAgent) => Action::SendToAgent,
+            Some(ActionName::Notify) => Action::Notify,
+            Some(ActionName::Merge) => Action::Merge,
+            Some(ActionName::Record) => Action::Record,
+        };
+        let acts = matches!(action, Action::SendToAgent | Action::Merge);
+        let usual = if acts { default.attempts.max(1) } else { default.attempts };
+        let (attempts, escalate_after) = match self.escalate_after {
+            None => (self.retries.unwrap_or(usual), default.escalate_after),
+            Some(EscalateAfter::Time(time)) => (self.retries.unwrap_or(usual), time.0),
+            Some(EscalateAfter::Attempts(most)) => {
+                (self.retries.unwrap_or(most).min(most), default.escalate_after)
+            }
+        };
+        Reaction {
+            auto: self.auto.unwrap_or(default.auto),
+            action,
+            attempts,
+            escalate_after,
+            message: self.message.clone(),
+        }
+    }
+}
+
+impl Project {
+    /// What the core has to know of it. `env` decides between a reference and what stands for it if it is not set.
+    pub fn core(&self, env: &Env) -> ProjectConfig {
+        let include = self.include.iter().map(|include| Include {
+            pattern: include.pattern.clone(),
+            how: match include.how {
+                IncludeMode::Copy => IncludeHow::Copy,
+                IncludeMode::Symlink => IncludeHow::Symlink,
+                IncludeMode::Reflink => IncludeHow::Reflink,
+            },
+        });
+        ProjectConfig {
+            path: self.path.to_string(),
+            default_branch: self.default_branch.clone(),
+            max_live: self.max_parallel_agents,
+            daily: self.daily_budget.core(),
+            setup: Setup {
+                include: include.collect(),
+                symlinks: self.symlinks.clone(),
+                post_create: self.post_create.clone(),
+                teardown: self.teardown.clone(),
+                timeout: self.setup_timeout.0,
+            },
+            environment: self.env.core(env),
+            ports: self.ports.as_ref().map(PortsConfig::core),
+        }
+    }
+}
+
+impl EnvConfig {
+    /// No value of a variable gets in here, because this is kept in the log: what refers to one becomes a secret.
+    fn core(&self, env: &Env) -> Environment {
+        let mut core = Environment { pass: self.pass.clone(), ..Environment::default() };
+        for (name, value) in &self.set {
+            match sole_ref(value) {
+                Some((from, Some(or))) if env.get(from).is_none() => {
+                    core.set.insert(name.clone(), or.to_owned());
+                }
+                Some((from, _)) => {
+                    core.secrets
+                        .push(Secret { name: name.clone(), from: SecretSource::Env(from.to_owned()) });
+                }
+                None => {
+                    core.set.insert(name.clone(), value.replace("$${", "${"));
+                }
+            }
+        }
+        for (name, secret) in &self.secrets {
+            let from = match (&secret.env, &secret.file) {
+                (_, Some(file)) => SecretSource::File(file.to_string()),
+                (Some(variable), None) => SecretSource::Env(
+                    sole_ref(variable).map_or(variable.as_str(), |(name, _)| name).to_owned(),
+                ),
+                (None, None) => continue,
+            };
+            core.secrets.push(Secret { name: name.clone(), from });
+        }
+        core
+    }
+}
+
+impl PortsConfig {
+    /// The last port that may be given out.
+    pub fn last(&self) -> u16 {
+        let names = u16::try_from(self.names.len()).unwrap_or(u16::MAX);
+        self.last.unwrap_or_else(|| self.first.saturating_add(names.saturating_sub(1)))
+    }
+
+    fn core(&self) -> PortRange {
+        PortRange {
+            names: self.names.clone(),
+            first: self.first,
+            last: self.last(),
+            exclusive: self.exclusive,
+        }
+    }
+}
+
+impl BudgetConfig {
+    pub fn core(&self) -> Limits {
+        Limits {
+            // A budget is far below where a float loses millionths.
+            micros: self.usd.map(|usd| (usd * 1_000_000.0).round() as u64),
+            tokens: self.tokens,
+            turns: self.turns,
+            seconds: self.time.map(|time| time.0.as_secs()),
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! The names that are known without being configured.
+
+/// Where agents can run.
+pub const RUNTIMES: &[&str] = &["tmux", "process", "docker", "kubernetes"];
+
+/// How a session gets a checkout of its own.
+pub const WORKSPACES: &[&str] = &["worktree", "clone"];
+
+/// Where issues live.
+pub const TRACKERS: &[&str] = &["github", "linear", "gitlab", "jira", "local"];
+
+/// Where pull requests live.
+pub const SCMS: &[&str] = &["github", "gitlab", "gitea", "local"];
+
+/// Agents that need no manifest of their own; `tools` adds to them.
+pub const AGENTS: &[&str] = &[
+    "claude-code",
+    "codex",
+    "aider",
+    "cursor",
+    "opencode",
+    "kimicode",
+    "gemini",
+    "qwen",
+    "copilot",
+    "goose",
+    "amp",
+    "droid",
+    "crush",
+];
+
+/// Ways to tell people that can be named without a channel of their own.
+pub const NOTIFIERS: &[&str] =
+    &["desktop", "slack", "discord", "composio", "webhook", "openclaw", "telegram"];
+
+/// The one of `known` that somebody who wrote `word` most likely meant.
+pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let wanted = folded(word);
+    known
+        .into_iter()
+        .map(|name| {
+            let name_folded = folded(name);
+            let part = name_folded.len() >= 4
+                && wanted.len() >= 4
+                && (name_folded.starts_with(&wanted) || wanted.starts_with(&name_folded));
+            let likeness = strsim::jaro_winkler(&wanted, &name_folded);
+            let edits = strsim::damerau_levenshtein(&wanted, &name_folded);
+            let near = part || edits <= 1 + wanted.chars().count() / 4;
+            (name, likeness, near)
+        })
+        .filter(|(_, likeness, near)| *near || *likeness >= 0.9)
+        .max_by(|(_, a, _), (_, b, _)| a.total_cmp(b))
+        .map(|(name, _, _)| name)
+}
+
+/// A word without what differs between `maxParallel`, `max_parallel` and `max-parallel`.
+pub(crate) fn folded(word: &str) -> String {
+    word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_word_is_found_and_a_far_one_is_not() {
+        for (word, meant) in [
+            ("tumx", Some("tmux")),
+            ("proces", Some("process")),
+            ("Docker", Some("docker")),
+            ("k8s", None),
+            ("kube", Some("kubernetes")),
+            ("spaceship", None),
+        ] {
+            assert_eq!(nearest(word, RUNTIMES.iter().copied()), meant, "{word}");
+        }
+    }
+}

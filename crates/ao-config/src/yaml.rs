@@ -1,0 +1,15 @@
+//! Writes values as YAML that people like to read.
+
+use serde::Serialize;
+
+/// The whole document, with a line end behind it.
+pub(crate) fn write(value: &impl Serialize) -> String {
+    let options = serde_saphyr::ser_options! { indent_step: 2, compact_list_indent: false, prefer_block_scalars: false };
+    let mut text = String::new();
+    serde_saphyr::to_fmt_writer_with_options(&mut text, value, options)
+        .expect("a tree of plain values can be written");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,4 @@
+//! What users configure, by capability.
+
+mod dialects;
+mod support;

@@ -1,0 +1,33 @@
+//! Places that no test shares with the machine it runs on.
+
+use ao_config::{ConfigError, Env, Loaded, Places, parse_str};
+use camino::Utf8Path;
+
+/// A folder, a home and an environment that exist nowhere.
+pub(crate) fn places() -> Places {
+    places_with(&[])
+}
+
+pub(crate) fn places_with(variables: &[(&str, &str)]) -> Places {
+    let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+    Places { env: Env::new(variables), cwd: "/work/here".into(), home: Some("/home/ann".into()) }
+}
+
+pub(crate) fn read(text: &str) -> Result<Loaded, ConfigError> {
+    parse_str(Utf8Path::new("/work/here/agent-orchestrator.yaml"), text, &places())
+}
+
+/// Everything that is wrong with a text, as people see it.
+pub(crate) fn wrong_with(text: &str) -> String {
+    match parse_str(Utf8Path::new("ao.yaml"), text, &places()) {
+        Ok(_) => "nothing".to_owned(),
+        Err(err) => err.to_string(),
+    }
+}
+
+/// The examples that the documents show, by name.
+pub(crate) const EXAMPLES: [(&str, &str); 3] = [
+    ("main", include_str!("../fixtures/main.yaml")),
+    ("specialists", include_str!("../fixtures/specialists.yaml")),
+    ("one-project", include_str!("../fixtures/one-project.yaml")),
+];
