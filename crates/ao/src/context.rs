@@ -21,6 +21,9 @@ pub(crate) struct Global {
     /// Print JSON, in a shape that stays
     #[arg(long, global = true)]
     json: bool,
+    /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    color: clap::ColorChoice,
 }
 
 #[derive(Debug)]
@@ -30,6 +33,11 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(global: Global) -> Context {
+        match global.color {
+            clap::ColorChoice::Auto => {}
+            clap::ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            clap::ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        }
         Context { global }
     }
 

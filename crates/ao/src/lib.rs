@@ -15,6 +15,7 @@ pub mod daemon;
 pub mod desktop;
 pub mod error;
 mod follow;
+mod help;
 pub mod host;
 mod logs;
 mod paths;

@@ -2,6 +2,7 @@
 
 mod clone;
 mod clean_machine;
+mod cli;
 mod demo;
 mod disk;
 mod door;
