@@ -5,9 +5,11 @@
 
 pub mod command;
 pub mod hook;
+mod known;
 pub mod line;
 mod text;
 
 /// What is typed went through it before: the engine's texts are clean from the start.
 pub use ao_core::text::sanitise;
 pub use command::{CommandAgent, Ground, Keys, Options, OptionsError, Prompt, ScreenOptions};
+pub use known::known;

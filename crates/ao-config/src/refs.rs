@@ -43,6 +43,14 @@ impl Env {
         self.0.get(name).map(String::as_str).filter(|value| !value.is_empty())
     }
 
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.0.insert(name.to_owned(), value.to_owned());
+    }
+
+    pub fn unset(&mut self, name: &str) {
+        self.0.remove(name);
+    }
+
     /// The text with the values of the variables it refers to.
     pub fn expand(&self, text: &str) -> Result<String, RefError> {
         let mut whole = String::with_capacity(text.len());

@@ -81,7 +81,7 @@ impl Fleet {
             name: None,
             branch: None,
             origin: Default::default(),
-            agent: AgentChoice { name: "scripted".into(), account: None, model: None, abilities },
+            agent: AgentChoice { name: "scripted".into(), abilities, ..AgentChoice::default() },
             runtime: "process".into(),
             workspace: "worktree".into(),
             priority: 0,

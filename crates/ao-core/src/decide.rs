@@ -148,6 +148,12 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             return Err(Refusal::TaskClosed { task: task.clone() });
         }
     }
+    if request.role == session::Role::Orchestrator {
+        let mut live = state.live_in(&request.project);
+        if let Some(known) = live.find(|session| session.spec.role == session::Role::Orchestrator) {
+            return Err(Refusal::HasOrchestrator { project: request.project.clone(), session: known.id });
+        }
+    }
     // It is the first message, so it is cleaned like one.
     let prompt = sanitise(&request.prompt);
     if prompt.trim().is_empty() {

@@ -14,6 +14,8 @@ pub enum Refusal {
     UnknownPull(PullId),
     #[error("{task} already has the session {session}")]
     TaskTaken { task: TaskId, session: SessionId },
+    #[error("the project `{project}` already has the orchestrator {session}")]
+    HasOrchestrator { project: ProjectId, session: SessionId },
     #[error("{task} is closed")]
     TaskClosed { task: TaskId },
     #[error("{pull} has been merged")]

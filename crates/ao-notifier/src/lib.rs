@@ -1,7 +1,25 @@
 //! Telling people.
 //!
-//! [`TerminalNotifier`] writes a line where the daemon was started. Desktops, chats and webhooks come beside it.
+//! [`Channel`] brings a notice to a desktop, a chat or a web address. [`Routed`] gives a channel the levels that are meant
+//! for it and sends each notice once. [`TerminalNotifier`] writes a line where the daemon was started.
+//!
+//! What a notice says may come from outside, so no channel lets it become a link under another name, a mention or markup;
+//! and where a channel sends to is a secret as often as not, so it is masked wherever it is shown.
 
+mod channel;
+mod desktop;
+mod discord;
+mod http;
+mod routing;
+mod secrets;
+mod settings;
+mod slack;
+mod telegram;
 pub mod terminal;
+mod webhook;
+mod words;
 
+pub use channel::Channel;
+pub use routing::{Routed, Routing, RoutingError};
+pub use settings::ChannelError;
 pub use terminal::TerminalNotifier;

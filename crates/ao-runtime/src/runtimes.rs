@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::input::{Counted, Life};
+use ao_core::{Attempt, SessionId};
 use ao_ports::{
     EndOrder, Output, ProcessRef, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder,
     WriteOutcome,
@@ -29,6 +30,11 @@ impl Runtimes {
     /// Each by its name, for those who know which one they want.
     pub fn by_name(&self) -> BTreeMap<String, Arc<dyn Runtime>> {
         self.known.clone()
+    }
+
+    /// What the process of an attempt is called, whether or not it lives. What an ended one has put out is found by this.
+    pub fn process(runtime: &str, session: SessionId, attempt: Attempt) -> ProcessRef {
+        ProcessRef(format!("{runtime}:{session}/{attempt}"))
     }
 
     fn of(&self, process: &ProcessRef) -> Result<&dyn Runtime, RuntimeError> {

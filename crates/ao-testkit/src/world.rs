@@ -390,7 +390,7 @@ pub(crate) fn request(spawn: Spawn) -> SpawnRequest {
         name: None,
         branch: None,
         origin: Default::default(),
-        agent: AgentChoice { name: "fake".into(), account: None, model: None, abilities: spawn.abilities },
+        agent: AgentChoice { name: "fake".into(), abilities: spawn.abilities, ..AgentChoice::default() },
         runtime: "process".into(),
         workspace: "worktree".into(),
         priority: 0,

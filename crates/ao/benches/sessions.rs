@@ -232,9 +232,8 @@ impl Yard {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                account: None,
-                model: None,
                 abilities: self.daemon.agent(AGENT).unwrap().abilities(),
+                ..AgentChoice::default()
             },
             runtime: "process".into(),
             workspace: "worktree".into(),

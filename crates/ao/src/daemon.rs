@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground};
-use ao_engine::{Core, Engine, EngineError, Handle, Slots};
 use ao_core::ProjectId;
+use ao_engine::{Core, Engine, EngineError, Handle, Slots};
 use ao_ports::{Agent, Clock, EventStore, Notifier, Reporter, Scm, Seq, Workspace};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
@@ -280,11 +280,7 @@ impl GroundFor {
     }
 }
 
-fn slots(
-    plugged: &Plugged,
-    runtimes: &Runtimes,
-    workspaces: &BTreeMap<String, Arc<dyn Workspace>>,
-) -> Slots {
+fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, Arc<dyn Workspace>>) -> Slots {
     Slots {
         runtimes: runtimes.by_name(),
         agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),

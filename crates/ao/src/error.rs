@@ -107,6 +107,26 @@ impl CommandError {
         self
     }
 
+    pub(crate) fn hints(&self) -> &[String] {
+        &self.hints
+    }
+
+    /// What is said, with its causes, without hints and colours.
+    pub(crate) fn to_plain(&self) -> String {
+        let mut text = self.error.to_string();
+        let mut cause = self.error.source();
+        while let Some(err) = cause {
+            text += &format!("\n  because: {err}");
+            cause = err.source();
+        }
+        text
+    }
+
+    /// The same kind of failure with other words, for one that was told already.
+    pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
+        CommandError::new(self.kind, words.into())
+    }
+
     /// Says it on stderr, and with which code to exit.
     pub(crate) fn show(&self) -> ExitCode {
         if self.kind != Kind::Quiet {
@@ -119,12 +139,7 @@ impl CommandError {
 impl fmt::Display for CommandError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let title = ui::ERROR;
-        write!(f, "{title}error:{title:#} {}", self.error)?;
-        let mut cause = self.error.source();
-        while let Some(err) = cause {
-            write!(f, "\n  because: {err}")?;
-            cause = err.source();
-        }
+        write!(f, "{title}error:{title:#} {}", self.to_plain())?;
         let title = ui::HINT;
         for hint in &self.hints {
             write!(f, "\n{title}hint:{title:#} {hint}")?;

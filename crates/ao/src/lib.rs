@@ -2,11 +2,13 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod calls;
 mod chores;
 mod cli;
 pub mod clock;
 pub mod clone;
 mod commands;
+mod complete;
 mod context;
 pub mod daemon;
 pub mod desktop;
@@ -16,6 +18,10 @@ mod paths;
 pub mod power;
 mod program;
 pub mod repository;
+mod follow;
+pub mod host;
+pub mod show;
+mod span;
 mod ui;
 
 use std::io::IsTerminal;
@@ -32,6 +38,10 @@ pub fn main() -> ExitCode {
         {
             return ao_runtime::process::shim::run();
         }
+        // The whole command line need not be put together for that.
+        Some(arg) if (arg == "--version" || arg == "-V") && std::env::args_os().len() == 2 => {
+            return version();
+        }
         Some(arg) if arg == daemon::TMUX_HELPER => {
             return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
         }
@@ -40,5 +50,12 @@ pub fn main() -> ExitCode {
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => err.show(),
+    }
+}
+
+fn version() -> ExitCode {
+    match ui::line(concat!("ao ", env!("CARGO_PKG_VERSION"))) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(err) => error::CommandError::from(err).show(),
     }
 }

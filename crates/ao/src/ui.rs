@@ -4,6 +4,7 @@ use std::fmt;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
+use serde::Serialize;
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();
 pub(crate) const HINT: Style = AnsiColor::Cyan.on_default().bold();
@@ -15,6 +16,42 @@ pub(crate) const FAINT: Style = Style::new().dimmed();
 /// Writes a line of output.
 pub(crate) fn line(line: impl fmt::Display) -> io::Result<()> {
     writeln!(anstream::stdout().lock(), "{line}")
+}
+
+/// Writes a text that has its line ends.
+pub(crate) fn text(text: impl fmt::Display) -> io::Result<()> {
+    let mut out = anstream::stdout().lock();
+    write!(out, "{text}")?;
+    out.flush()
+}
+
+/// Writes a value as programs read it: JSON on one line.
+pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    serde_json::to_writer(&mut out, value)?;
+    out.write_all(b"\n")?;
+    // Whoever follows wants each line when it comes.
+    out.flush()
+}
+
+/// Writes JSON as it came, on one line.
+pub(crate) fn raw(json: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(json.trim_ascii_end())?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+/// How wide the window is, if there is one.
+pub(crate) fn width() -> Option<usize> {
+    size().map(|(columns, _)| columns)
+}
+
+/// Columns and rows of the window, if there is one.
+pub(crate) fn size() -> Option<(usize, usize)> {
+    // Of stdout alone: what goes to a file is not cut to the width of the window beside it.
+    let (columns, rows) = terminal_size::terminal_size_of(io::stdout())?;
+    Some((columns.0.into(), rows.0.into()))
 }
 
 /// Says something beside the output.

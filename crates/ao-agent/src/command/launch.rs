@@ -28,6 +28,10 @@ pub(super) fn prepare(
         (Some(_), true) if is_gone(options, plan) => return Ok(Prepared::NothingToResume),
         (Some(args), true) => args.clone(),
     };
+    let chosen = options.choose(&plan.agent);
+    let place_of_options = args.iter().position(|arg| arg == "{options}");
+    let range = place_of_options.map_or(0..0, |at| at..at + 1);
+    args.splice(range, chosen);
     if plan.prompt.is_none() && options.one_turn() {
         return Err(AgentError::Unable { agent: options.name.clone(), wish: "start without a task".into() });
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use ao_core::session::AgentChoice;
 use ao_ports::Io;
 use serde::{Deserialize, Serialize};
 
@@ -25,6 +26,11 @@ pub struct Options {
     /// Names that are passed on from the daemon's environment.
     pub pass: Vec<String>,
     pub prompt: Prompt,
+    /// Arguments that choose a model, with `{model}` for its name. Like those below, they come in the place of an argument
+    /// that is just `{options}`, or first.
+    pub model: Vec<String>,
+    /// Arguments that say what it may do without asking, by the configuration's words for that.
+    pub permissions: BTreeMap<String, Vec<String>>,
     /// What stands before a prompt that comes last and begins with `-`, so that it is not taken for an option: `--`, unless
     /// another word is given here. An empty one for a program that knows none. A `{prompt}` in `args` is left alone.
     pub end_of_options: Option<String>,
@@ -116,6 +122,16 @@ impl Options {
     pub(super) fn before_prompt(&self, prompt: &str) -> Option<String> {
         let word = self.end_of_options.as_deref().unwrap_or("--");
         (prompt.starts_with('-') && !word.is_empty()).then(|| word.to_owned())
+    }
+
+    /// The arguments that make a choice of this agent what it is.
+    pub(super) fn choose(&self, choice: &AgentChoice) -> Vec<String> {
+        let model =
+            choice.model.iter().flat_map(|model| self.model.iter().map(|arg| arg.replace("{model}", model)));
+        // What is not said is as the agent's maker thinks right for a program that nobody watches.
+        let permissions = choice.permissions.as_deref().unwrap_or("default");
+        let permissions = self.permissions.get(permissions).into_iter().flatten().cloned();
+        model.chain(permissions).chain(choice.args.iter().cloned()).collect()
     }
 
     /// Whether the task goes with the launch.

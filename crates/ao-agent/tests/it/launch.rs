@@ -20,9 +20,8 @@ fn plan(prompt: Option<&str>) -> LaunchPlan {
         role: Role::Worker,
         agent: AgentChoice {
             name: "mine".into(),
-            account: None,
-            model: None,
             abilities: AgentAbilities::default(),
+            ..AgentChoice::default()
         },
         runtime: "process".into(),
         path: "/tmp".into(),

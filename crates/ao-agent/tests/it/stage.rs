@@ -113,9 +113,8 @@ pub(crate) fn plan(folder: &str, prompt: Option<&str>) -> LaunchPlan {
         role: Role::Worker,
         agent: AgentChoice {
             name: "scripted".into(),
-            account: None,
-            model: None,
             abilities: AgentAbilities::default(),
+            ..AgentChoice::default()
         },
         runtime: "pty".into(),
         path: folder.into(),

@@ -2,6 +2,7 @@
 //!
 //! One connection for each call. The calls are few and the socket is near, and so nothing has to be kept alive or found dead.
 
+mod body;
 mod error;
 mod events;
 mod stream;
@@ -11,14 +12,18 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::Incoming;
 use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
-use hyper::{Method, Request, Response};
+use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
 
+pub use hyper::Method;
+pub use hyper::body::Bytes;
+
+pub use self::body::Begun;
 pub use self::error::ClientError;
 pub use self::events::Events;
 use self::stream::Stream;

@@ -81,12 +81,18 @@ pub enum Role {
 }
 
 /// Which agent, and what that agent declares it can do. Nothing is guessed from the name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
     /// Whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
+    /// What it may do without asking, in the configuration's words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub permissions: Option<String>,
+    /// Further arguments for its program.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
     #[serde(default)]
     pub abilities: AgentAbilities,
 }

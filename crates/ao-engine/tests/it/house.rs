@@ -205,9 +205,8 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
         origin: Default::default(),
         agent: AgentChoice {
             name: "parrot".into(),
-            account: None,
-            model: None,
             abilities: AgentAbilities { resume: true, ..AgentAbilities::default() },
+            ..AgentChoice::default()
         },
         runtime: "here".into(),
         workspace: "folder".into(),

@@ -1,12 +1,75 @@
-//! `ao batch-spawn`.
+//! `ao batch-spawn`: a session for each of many issues.
 
+use std::collections::BTreeSet;
+
+use ao_api::NewSession;
+use ao_api::client::ClientError;
+
+use super::new::How;
+use super::spawn;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{calls, complete, ui};
 
-/// Start sessions for several issues
+/// Start a session for each of several issues
+///
+/// Goes on after one that fails, and exits with 1 if any did. An issue that has a session keeps that one, so it can be
+/// repeated.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao batch-spawn 101 102 103
+  ao batch-spawn 101 102 --project my-app --agent codex")]
+pub(crate) struct Args {
+    /// The issues, as their tracker calls them
+    #[arg(required = true)]
+    issues: Vec<String>,
+    /// The project they belong to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+    #[command(flatten)]
+    how: How,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = spawn::project(&client, args.project.as_deref()).await;
+        let (mut failed, mut seen) = (0, BTreeSet::new());
+        for issue in args.issues.iter().filter(|issue| seen.insert(issue.as_str())) {
+            let wish =
+                NewSession { project_id: project.clone(), issue: Some(issue.clone()), ..args.how.wish() };
+            match calls::spawn(&client, &wish).await {
+                Ok(spawned) if cx.json() => ui::json(&spawned)?,
+                Ok(spawned) => ui::line(format_args!("{issue}: {}", spawn::told(&spawned)))?,
+                Err(ClientError::Refused(problem)) => {
+                    failed += 1;
+                    if cx.json() {
+                        ui::json(&problem)?;
+                    } else {
+                        let style = ui::ERROR;
+                        ui::line(format_args!("{issue}: {style}failed{style:#}: {}", told(&problem)))?;
+                    }
+                }
+                // The others would fare no better.
+                Err(err) => return Err(err.into()),
+            }
+        }
+        match failed {
+            0 => Ok(()),
+            failed => Err(CommandError::new(
+                Kind::User,
+                format!("{failed} of {} got no session", ui::count(seen.len() as u64, "issue")),
+            )),
+        }
+    })
+}
+
+/// A refusal in one line.
+fn told(problem: &ao_api::Problem) -> String {
+    let mut told = problem.title.clone();
+    for more in problem.detail.iter().chain(&problem.hints) {
+        told.push_str("; ");
+        told.push_str(more);
+    }
+    told
 }

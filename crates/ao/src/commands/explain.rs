@@ -1,12 +1,29 @@
-//! `ao explain`.
+//! `ao explain`: what speaks for and against the state of a session.
 
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, complete, ui};
 
-/// Say why a session is said to be in its state
+/// Explain the state of a session: what was seen, how it is read, what holds it up, what to do
+///
+/// Each signal is shown with its source and its age, and each rule in the order in which they are tried; `▶` marks what
+/// decided.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao explain my-app-3
+  ao explain my-app-3 --json | jq '.rules[] | select(.won)'")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let explanation = cx.wait_for(async { Ok(calls::explain(&client, &args.session).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&explanation)?);
+    }
+    Ok(ui::text(show::explanation(&explanation, Canvas::here()))?)
 }

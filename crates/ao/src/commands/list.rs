@@ -1,12 +1,52 @@
-//! `ao list`.
+//! `ao list`, and `ao session ls`.
 
+use ao_api::{Session, Sessions};
+
+use super::wait::STATES;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, complete, ui};
 
-/// List the sessions
+/// List sessions, one a line
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao list
+  ao ls --project my-app --state needs_input,blocked
+  ao list --json | jq -r '.sessions[] | select(.status.state == \"idle\") | .name'")]
+pub(crate) struct Args {
+    /// Only those of this project
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+    /// Only those in one of these states
+    #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
+    state: Vec<String>,
+    /// Leave out those that have ended
+    #[arg(long)]
+    live: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let Sessions { sessions, seq } = cx.wait_for(async { Ok(calls::sessions(&client).await?) })?;
+    let known = sessions.len();
+    let sessions: Vec<Session> = sessions.into_iter().filter(|session| args.wants(session)).collect();
+    if cx.json() {
+        return Ok(ui::json(&Sessions { sessions, seq })?);
+    }
+    if sessions.is_empty() {
+        ui::note(match known {
+            0 => "there are no sessions yet; `ao spawn ISSUE` starts one".to_owned(),
+            known => format!("none of {} is meant", ui::count(known as u64, "session")),
+        });
+    }
+    Ok(ui::text(show::list(&sessions, Canvas::here()))?)
+}
+
+impl Args {
+    fn wants(&self, session: &Session) -> bool {
+        self.project.as_ref().is_none_or(|project| *project == session.project_id)
+            && (self.state.is_empty() || self.state.contains(&session.status.state))
+            && !(self.live && show::is_over(&session.status.state))
+    }
 }

@@ -1,5 +1,12 @@
 //! One file for each command.
 
+use ao_api::client::Client;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, ui};
+
 pub(crate) mod add_project;
 pub(crate) mod answer;
 pub(crate) mod api;
@@ -39,3 +46,12 @@ pub(crate) mod stop;
 pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;
+
+/// Tells how a session stands after something was asked of it.
+async fn told_state(client: &Client, session: &str, cx: &Context) -> Result<(), CommandError> {
+    let session = calls::session(client, session).await?;
+    if cx.json() {
+        return Ok(ui::json(&session)?);
+    }
+    Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
+}

@@ -1,12 +1,30 @@
-//! `ao pause`.
+//! `ao pause`: no further turn until it is resumed.
 
+use super::told_state;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::{calls, complete};
 
-/// Give a session no further turn for now
+/// Hold a session back: it gets no further turn until it is resumed
+///
+/// Its process stays, and what it is doing now goes on to its end. Messages wait in its outbox.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao pause my-app-3
+  ao resume my-app-3")]
+pub(crate) struct Args {
+    /// The sessions
+    #[arg(required = true, value_name = "SESSION", add = complete::sessions())]
+    sessions: Vec<String>,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        for session in &args.sessions {
+            calls::pause(&client, session).await?;
+            told_state(&client, session, cx).await?;
+        }
+        Ok(())
+    })
 }

@@ -1,12 +1,57 @@
-//! `ao resume`.
+//! `ao resume`: a session goes on.
 
+use std::time::Duration;
+
+use ao_api::Resume;
+
+use super::told_state;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::{calls, complete, span};
 
-/// Let a paused or capped session go on
+/// Let a paused session go on, with new limits if a budget was spent
+///
+/// A session that is `capped` has spent its budget; it goes on only with a new limit.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao resume my-app-3
+  ao resume my-app-3 --usd 5
+  ao resume my-app-3 --turns 40 --time 2h")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+    /// The most it may cost, in US dollars
+    #[arg(long, value_parser = dollars)]
+    usd: Option<f64>,
+    /// The most tokens it may use
+    #[arg(long)]
+    tokens: Option<u64>,
+    /// The most turns it may take
+    #[arg(long)]
+    turns: Option<u64>,
+    /// The longest it may work: 30m, 2h
+    #[arg(long, value_parser = span::parse)]
+    time: Option<Duration>,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let limits = Resume {
+        usd: args.usd,
+        tokens: args.tokens,
+        turns: args.turns,
+        seconds: args.time.map(|time| time.as_secs()),
+    };
+    cx.wait_for(async {
+        calls::resume(&client, &args.session, &limits).await?;
+        told_state(&client, &args.session, cx).await
+    })
+}
+
+fn dollars(typed: &str) -> Result<f64, String> {
+    match typed.trim_start_matches('$').parse::<f64>() {
+        Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
+        _ => Err(format!("`{typed}` is no amount of dollars; write it as 5 or 2.50")),
+    }
 }

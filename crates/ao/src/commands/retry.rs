@@ -1,12 +1,25 @@
-//! `ao retry`.
+//! `ao retry`: what failed is tried again.
 
+use super::told_state;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::{calls, complete};
 
-/// Try again what a session has failed at
+/// Try again what failed: the set-up of a session, or the start of its agent
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao logs my-app-3 --setup   what went wrong
+  ao retry my-app-3")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        calls::retry(&client, &args.session).await?;
+        told_state(&client, &args.session, cx).await
+    })
 }

@@ -1,12 +1,140 @@
-//! `ao send`.
+//! `ao send`: a message that is known to have arrived, or not to have.
+
+use std::io::{IsTerminal, Read};
+use std::time::Duration;
+
+use ao_api::client::Client;
+use ao_api::{MessageSent, MessageState, NewMessage};
+use camino::Utf8PathBuf;
+use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{calls, complete, follow, span, ui};
 
-/// Tell an agent something, and see that it arrives
+/// What the daemon waits at most in one call.
+const ONE_CALL: u64 = 300;
+/// Between two tries to reach a daemon that is being replaced.
+const KNOCK: Duration = Duration::from_millis(300);
+
+/// Tell an agent something, and wait until it has taken it
+///
+/// The message is queued for good before anything else happens, and is delivered when the agent is at rest: never into a
+/// dialog, over somebody's typing, or into a running turn, unless with `--interrupt`. Exits with 0 when the agent has taken
+/// it, with 7 if it was given up (the outbox keeps the text), and with 8 if it still waits.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao send my-app-3 \"Please add tests for this change\"
+  ao send my-app-3 --file review.md
+  git diff | ao send my-app-3 -
+  ao send my-app-3 \"Stop that\" --interrupt
+  ao send my-app-3 \"When you have time: update the docs\" --no-wait")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+    /// What to say; `-` reads it from stdin
+    #[arg(required_unless_present = "file", conflicts_with = "file", allow_hyphen_values = true)]
+    text: Option<String>,
+    /// Say what stands in this file
+    #[arg(long, short, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<Utf8PathBuf>,
+    /// Break into a running turn instead of waiting for its end
+    #[arg(long)]
+    interrupt: bool,
+    /// How long to wait for the agent to take it: 30, 30s, 5m, 2h
+    #[arg(long, short, default_value = "2m", value_parser = span::parse)]
+    timeout: Duration,
+    /// Do not wait: it is queued, and that is all that is known
+    #[arg(long, conflicts_with = "timeout")]
+    no_wait: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let content = content(args)?;
+    let client = cx.client()?;
+    let sent = cx.wait_for(deliver(&client, args, content))?;
+    if cx.json() {
+        ui::json(&sent)?;
+    }
+    let MessageSent { session_name: name, message, .. } = &sent;
+    let reason = message.reason.as_deref().unwrap_or("the daemon does not say why");
+    match message.state {
+        MessageState::Accepted if cx.json() => Ok(()),
+        MessageState::Accepted => {
+            Ok(ui::line(format_args!("{name} has taken it (message {})", message.number))?)
+        }
+        MessageState::Queued | MessageState::Written if args.no_wait => match cx.json() {
+            true => Ok(()),
+            false => Ok(ui::line(format_args!("queued for {name} (message {})", message.number))?),
+        },
+        MessageState::Failed => {
+            let error = format!("not accepted: {reason}");
+            Err(CommandError::new(Kind::NotAccepted, error)
+                .hint(format!("the outbox of `{name}` keeps the text as message {}", message.number))
+                .hint(format!("`ao attach {name}` shows what the agent's terminal looks like")))
+        }
+        MessageState::Queued => Err(late(format!("still queued for `{name}`: {reason}"))),
+        MessageState::Written => Err(late(format!(
+            "it was written to `{name}`, and nothing shows yet that the agent has taken it: {reason}"
+        ))),
+    }
+}
+
+fn late(error: String) -> CommandError {
+    CommandError::new(Kind::TimedOut, error).hint("it stays in the outbox and goes on its way by itself")
+}
+
+/// Hands the message over and waits for what becomes of it. It has a key, so it can be handed over again: after a broken
+/// connection, and to wait longer than one call may.
+async fn deliver(client: &Client, args: &Args, content: String) -> Result<MessageSent, CommandError> {
+    let deadline = Instant::now() + args.timeout;
+    let key = format!("cli-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
+    let mut queued = false;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let seconds = left.as_millis().div_ceil(1000).min(ONE_CALL.into());
+        let message = NewMessage {
+            content: content.clone(),
+            interrupt: args.interrupt,
+            key: Some(key.clone()),
+            wait_seconds: (!args.no_wait).then_some(u32::try_from(seconds).unwrap_or(u32::MAX)),
+        };
+        match calls::send(client, &args.session, &message).await {
+            Ok(sent) => {
+                queued = true;
+                let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);
+                if settled || args.no_wait || Instant::now() >= deadline {
+                    return Ok(sent);
+                }
+                // A daemon that answers before the time is over would otherwise be asked in a circle.
+                sleep(KNOCK).await;
+            }
+            // One that never answered at all has not got it; that is said at once.
+            Err(err) if follow::is_away(&err) && queued && Instant::now() < deadline => sleep(KNOCK).await,
+            Err(err) => return Err(err.into()),
+        }
+    }
+}
+
+fn content(args: &Args) -> Result<String, CommandError> {
+    let content = match (&args.text, &args.file) {
+        (_, Some(file)) => std::fs::read_to_string(file)
+            .map_err(|err| CommandError::new(Kind::User, format!("`{file}` cannot be read: {err}")))?,
+        (Some(dash), None) if dash == "-" => {
+            if std::io::stdin().is_terminal() {
+                ui::note("type the message; Ctrl-D ends it");
+            }
+            let mut text = String::new();
+            std::io::stdin()
+                .read_to_string(&mut text)
+                .map_err(|err| CommandError::new(Kind::User, format!("stdin cannot be read: {err}")))?;
+            text
+        }
+        (text, None) => text.clone().unwrap_or_default(),
+    };
+    if content.trim().is_empty() {
+        return Err(CommandError::new(Kind::User, "the message is empty, so nothing was sent"));
+    }
+    Ok(content)
 }

@@ -1,12 +1,107 @@
-//! `ao wait`.
+//! `ao wait`: until a session is in a state.
+
+use std::time::Duration;
+
+use ao_api::Session;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::show::{self, Canvas};
+use crate::{calls, complete, follow, span, ui};
 
-/// Wait until a session is in a certain state
+/// Every state that a session can be in.
+pub(super) const STATES: [&str; 17] = [
+    "queued",
+    "setting_up",
+    "setup_failed",
+    "starting",
+    "working",
+    "idle",
+    "needs_input",
+    "blocked",
+    "rate_limited",
+    "unknown",
+    "capped",
+    "paused",
+    "retrying",
+    "exited",
+    "stopping",
+    "stopped",
+    "merged",
+];
+
+/// Wait until a session is in a state
+///
+/// Returns at once if it is so already. Exits with 0 when one of the states is reached, with 8 if that took too long, with
+/// 5 if there is no such session, and with 1 if it has ended in another way, so that it can never come.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao wait my-app-3 --for idle --timeout 5
+  ao wait my-app-3 --for idle,needs_input && ao status my-app-3
+  ao wait my-app-3 --for merged --timeout 2h")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+    /// The states to wait for
+    #[arg(long = "for", required = true, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
+    states: Vec<String>,
+    /// How long at most: 30, 30s, 5m, 2h [default: without end]
+    #[arg(long, short, value_parser = span::parse)]
+    timeout: Option<Duration>,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let reached = cx.wait_for(async {
+        let mut last = None;
+        let waiting = follow::until(&client, Some(&args.session), async || {
+            let session = calls::session(&client, &args.session).await?;
+            let state = session.status.state.as_str();
+            let settled = args.states.iter().any(|wanted| wanted == state) || can_only_rest(state);
+            if settled {
+                return Ok(Some(session));
+            }
+            last = Some(session);
+            Ok(None)
+        });
+        match args.timeout {
+            None => waiting.await,
+            Some(limit) => match tokio::time::timeout(limit, waiting).await {
+                Ok(reached) => reached,
+                Err(_) => Err(too_late(args, last.as_ref())),
+            },
+        }
+    })?;
+    if cx.json() {
+        ui::json(&reached)?;
+    } else {
+        ui::line(show::why(&reached.name, &reached.status, Canvas::here()))?;
+    }
+    if args.states.contains(&reached.status.state) {
+        return Ok(());
+    }
+    let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
+    Err(CommandError::new(Kind::User, error))
+}
+
+/// Whether nothing but a person brings a session out of this state.
+fn can_only_rest(state: &str) -> bool {
+    show::is_over(state) || matches!(state, "exited" | "setup_failed")
+}
+
+fn wanted(args: &Args) -> String {
+    args.states.join(" or ")
+}
+
+fn too_late(args: &Args, last: Option<&Session>) -> CommandError {
+    let error = match last {
+        Some(session) => {
+            let why = show::why(&session.name, &session.status, Canvas::here());
+            format!("{} did not come in time; {why}", wanted(args))
+        }
+        None => format!("{} did not come in time; the daemon did not answer either", wanted(args)),
+    };
+    CommandError::new(Kind::TimedOut, error)
+        .hint(format!("`ao explain {}` says what it waits for", args.session))
 }

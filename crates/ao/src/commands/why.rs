@@ -1,12 +1,26 @@
-//! `ao why`.
+//! `ao why`: the state of a session and its reason, in one line.
 
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, complete, ui};
 
 /// Say in one line why a session is in its state
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao why my-app-3
+  ao explain my-app-3   the whole of it, with each signal and each rule")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let session = cx.wait_for(async { Ok(calls::session(&client, &args.session).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&session.status)?);
+    }
+    Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
 }

@@ -179,9 +179,8 @@ impl Fleet {
             origin: Origin::Base,
             agent: AgentChoice {
                 name: AGENT.into(),
-                account: None,
-                model: None,
                 abilities: self.daemon().agent(AGENT).expect("it is plugged in").abilities(),
+                ..AgentChoice::default()
             },
             runtime: self.plan.runtime.into(),
             workspace: self.plan.workspace.into(),

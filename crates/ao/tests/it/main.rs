@@ -13,4 +13,5 @@ mod messages;
 mod power;
 mod states;
 mod support;
+mod views;
 mod workspaces;

@@ -92,9 +92,8 @@ async fn take_the_task(
         origin: Default::default(),
         agent: AgentChoice {
             name: AGENT.into(),
-            account: None,
-            model: None,
             abilities: daemon.agent(AGENT).expect("the demo plugs it in").abilities(),
+            ..AgentChoice::default()
         },
         runtime: "process".into(),
         workspace: "worktree".into(),

@@ -1,0 +1,71 @@
+//! An answer whose body is read as it comes.
+
+use std::fmt;
+
+use http_body_util::{BodyExt, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::CONTENT_TYPE;
+use hyper::{Method, Response};
+use tokio::task::JoinHandle;
+
+use super::{ANSWER, Answer, Client, ClientError};
+
+/// The beginning of an answer. Its body may have no end.
+pub struct Begun {
+    response: Response<Incoming>,
+    driving: JoinHandle<()>,
+}
+
+impl Client {
+    /// Any call, with its body left to be read piece by piece.
+    pub async fn stream(
+        &self,
+        method: Method,
+        path: &str,
+        body: Option<Vec<u8>>,
+    ) -> Result<Begun, ClientError> {
+        let (response, driving) = self.open(method, path, body).await?;
+        Ok(Begun { response, driving })
+    }
+}
+
+impl Begun {
+    pub fn status(&self) -> u16 {
+        self.response.status().as_u16()
+    }
+
+    pub fn content_type(&self) -> Option<&str> {
+        self.response.headers().get(CONTENT_TYPE)?.to_str().ok()
+    }
+
+    /// The next piece; nothing at the end. Can be dropped and called again.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
+        loop {
+            let Some(frame) = self.response.frame().await else { return Ok(None) };
+            let frame = frame.map_err(|err| ClientError::Broken(err.into()))?;
+            if let Ok(data) = frame.into_data() {
+                return Ok(Some(data));
+            }
+        }
+    }
+
+    /// All of it, up to what an answer may have.
+    pub async fn whole(mut self) -> Result<Answer, ClientError> {
+        let (status, content_type) = (self.status(), self.content_type().map(str::to_owned));
+        let body = Limited::new(self.response.body_mut(), ANSWER);
+        let body = body.collect().await.map_err(ClientError::Broken)?.to_bytes();
+        Ok(Answer { status, content_type, body })
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.driving.abort();
+    }
+}
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Begun").field("status", &self.status()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,18 @@
+//! Where no desktop is known, or `ao` was built without the feature `desktop`.
+
+use ao_core::notice::Level;
+
+use crate::settings::{ChannelError, Settings};
+
+#[derive(Debug)]
+pub(super) enum System {}
+
+impl System {
+    pub(super) fn new(settings: &Settings<'_>) -> Result<System, ChannelError> {
+        Err(settings.not_here("this build of `ao` cannot show notices on a desktop; use another plugin"))
+    }
+
+    pub(super) async fn show(&self, _: Level, _: &str, _: &str) -> Result<(), String> {
+        match *self {}
+    }
+}

@@ -1,0 +1,43 @@
+//! macOS: a script shows it. The words are arguments of the script and never part of it.
+
+use std::process::Stdio;
+
+use ao_core::notice::Level;
+use tokio::process::Command;
+
+use super::TEXT;
+use crate::settings::{ChannelError, Settings};
+use crate::words::{as_it_is, fit};
+
+const SCRIPT: [&str; 6] = [
+    "-e",
+    "on run argv",
+    "-e",
+    "display notification (item 2 of argv) with title (item 1 of argv)",
+    "-e",
+    "end run",
+];
+
+#[derive(Debug)]
+pub(super) struct System;
+
+impl System {
+    pub(super) fn new(_: &Settings<'_>) -> Result<System, ChannelError> {
+        Ok(System)
+    }
+
+    pub(super) async fn show(&self, _: Level, title: &str, text: &str) -> Result<(), String> {
+        let shown = Command::new("osascript")
+            .args(SCRIPT)
+            // The title begins with a level, so neither of them can be taken for an option.
+            .args([title, &fit(text, TEXT, as_it_is)])
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .kill_on_drop(true)
+            .status()
+            .await
+            .map_err(|err| format!("`osascript` could not be started: {err}"))?;
+        if shown.success() { Ok(()) } else { Err(format!("`osascript` did not show it: {shown}")) }
+    }
+}

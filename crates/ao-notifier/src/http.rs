@@ -1,0 +1,174 @@
+//! A place on the web that notices are posted to, and what its answers mean.
+//!
+//! It does not follow redirects: a notice goes where a person has sent it, and nowhere else.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_ports::NotifyError;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
+use reqwest::{Client, Response, StatusCode, Url, redirect};
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::BuilderVerifierExt;
+use serde_json::Value;
+
+use crate::secrets::{Secrets, masked};
+use crate::settings::is_loopback;
+use crate::words::{as_it_is, fit};
+
+/// How much of an answer is read. What it says is for people, and no more than [`EXCERPT`] of it is shown.
+const READ: usize = 4096;
+const EXCERPT: usize = 200;
+/// The wait when a channel wants one and does not say how long, and the longest that is believed.
+const WAIT: Duration = Duration::from_secs(30);
+const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
+
+/// Where notices are posted.
+pub(crate) struct Endpoint {
+    client: Client,
+    url: Url,
+    headers: HeaderMap,
+    secrets: Secrets,
+}
+
+impl Endpoint {
+    /// `secrets` are those that are not in the address.
+    pub(crate) fn new(url: Url, headers: HeaderMap, mut secrets: Secrets) -> Result<Endpoint, String> {
+        secrets.add_address(&url);
+        let mut client = Client::builder()
+            .tls_backend_preconfigured(tls(&url).map_err(|err| format!("TLS cannot be set up: {err}"))?)
+            .redirect(redirect::Policy::none())
+            .user_agent(concat!("ao/", env!("CARGO_PKG_VERSION")));
+        if is_loopback(&url) {
+            // No proxy can reach what is on this machine.
+            client = client.no_proxy();
+        }
+        let client = client.build().map_err(|err| secrets.hide(&chain(&err.without_url())))?;
+        Ok(Endpoint { client, url, headers, secrets })
+    }
+
+    /// Posts JSON. Takes as long as it takes: who calls it has a limit.
+    pub(crate) async fn post(&self, body: Vec<u8>, more: HeaderMap) -> Result<(), NotifyError> {
+        let request = self
+            .client
+            .post(self.url.clone())
+            .headers(self.headers.clone())
+            .headers(more)
+            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
+            .body(body);
+        let answer = request.send().await.map_err(|err| {
+            let why = self.secrets.hide(&chain(&err.without_url()));
+            NotifyError::Failed(format!("`{}` could not be reached: {why}", self.target()))
+        })?;
+        self.judge(answer).await
+    }
+
+    pub(crate) fn target(&self) -> String {
+        masked(&self.url)
+    }
+
+    async fn judge(&self, mut answer: Response) -> Result<(), NotifyError> {
+        let status = answer.status();
+        if status.is_success() {
+            return Ok(());
+        }
+        let said = read(&mut answer).await;
+        let wait =
+            answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
+        let busy = status == StatusCode::SERVICE_UNAVAILABLE && wait.is_some();
+        if status == StatusCode::TOO_MANY_REQUESTS || busy {
+            return Err(NotifyError::Later(wait.or_else(|| wait_in(&said)).map_or(WAIT, bounded)));
+        }
+        let mut why = format!("`{}` answered {}", self.target(), status.as_u16());
+        if status.is_redirection() {
+            let to = answer.headers().get(LOCATION).and_then(|to| self.url.join(to.to_str().ok()?).ok());
+            let host = to.as_ref().and_then(Url::host_str).unwrap_or("another place");
+            why.push_str(&format!(
+                ", a redirect to {host}, which is not followed; set the address that it leads to"
+            ));
+        } else if let Some(excerpt) = self.excerpt(&said) {
+            why.push_str(&format!(": {excerpt}"));
+        }
+        Err(NotifyError::Failed(why))
+    }
+
+    /// The beginning of what was said, in one line and without secrets.
+    fn excerpt(&self, said: &[u8]) -> Option<String> {
+        let said = self.secrets.hide(&String::from_utf8_lossy(said));
+        let words: Vec<&str> = said
+            .split(|c: char| c.is_whitespace() || c.is_control())
+            .filter(|word| !word.is_empty())
+            .collect();
+        (!words.is_empty()).then(|| fit(&words.join(" "), EXCERPT, as_it_is))
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Endpoint").field("target", &self.target()).finish_non_exhaustive()
+    }
+}
+
+/// The certificates that this machine trusts. None are read for an address that has no use for them, so that a machine
+/// without any can still post to itself.
+fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(if url.scheme() == "https" {
+        config.with_platform_verifier()?.with_no_client_auth()
+    } else {
+        config.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+    })
+}
+
+async fn read(answer: &mut Response) -> Vec<u8> {
+    let mut said = Vec::new();
+    // An answer that breaks off has still said something.
+    while let Ok(Some(chunk)) = answer.chunk().await {
+        said.extend_from_slice(&chunk);
+        if said.len() >= READ {
+            said.truncate(READ);
+            break;
+        }
+    }
+    said
+}
+
+/// The seconds to wait where Discord says them, and where Telegram does.
+fn wait_in(said: &[u8]) -> Option<f64> {
+    let said: Value = serde_json::from_slice(said).ok()?;
+    said.get("retry_after").or_else(|| said.get("parameters")?.get("retry_after"))?.as_f64()
+}
+
+fn bounded(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(WAIT).clamp(Duration::from_secs(1), LONGEST_WAIT)
+}
+
+/// An error with its causes, which is where reqwest says what it was.
+fn chain(err: &dyn Error) -> String {
+    let mut text = err.to_string();
+    let mut source = err.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_are_found_and_bounded() {
+        assert_eq!(wait_in(br#"{"retry_after": 1.5, "global": false}"#), Some(1.5));
+        assert_eq!(wait_in(br#"{"ok":false,"parameters":{"retry_after":35}}"#), Some(35.0));
+        assert_eq!(wait_in(b"slow down"), None);
+        assert_eq!(bounded(0.2), Duration::from_secs(1));
+        assert_eq!(bounded(1e30), WAIT);
+        assert_eq!(bounded(1e6), LONGEST_WAIT);
+        assert_eq!(bounded(-1.0), WAIT);
+    }
+}

@@ -1,0 +1,152 @@
+//! What a person wrote about a channel, and what is wrong with it.
+
+use std::collections::BTreeMap;
+
+use reqwest::Url;
+
+use crate::channel::PLUGINS;
+
+/// The variables of the environment.
+pub(crate) type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+/// Why there is no such channel. Never with a value of a setting: many are secrets.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ChannelError {
+    #[error("notifier `{name}` has no `{key}`; set `notifiers.{name}.{key}`{}", or(*.variable))]
+    Missing { name: String, key: &'static str, variable: Option<&'static str> },
+    #[error("`{key}` is not a setting of notifier `{name}`; a `{plugin}` takes {}", list(.known))]
+    Unknown { name: String, plugin: &'static str, key: String, known: &'static [&'static str] },
+    #[error("{place} {why}")]
+    Wrong { place: String, why: String },
+    #[error("`{plugin}`, which notifier `{name}` is to be, is not supported yet; use `webhook`")]
+    NotYet { name: String, plugin: &'static str },
+    #[error("`{plugin}`, which notifier `{name}` is to be, does not exist; there are {}", list(PLUGINS))]
+    NoSuchPlugin { name: String, plugin: String },
+    #[error("notifier `{name}` cannot be used here: {why}")]
+    NotHere { name: String, why: String },
+}
+
+/// The settings of one channel.
+pub(crate) struct Settings<'a> {
+    pub(crate) name: &'a str,
+    written: &'a BTreeMap<String, String>,
+    env: Environment<'a>,
+}
+
+/// A setting, and where it was found, for those who have to mend it.
+pub(crate) struct Found {
+    pub(crate) value: String,
+    pub(crate) place: String,
+}
+
+impl<'a> Settings<'a> {
+    /// Refuses what the plugin does not know, which is a slip of the pen more often than not. A `known` that ends in a dot
+    /// is the beginning of a name.
+    pub(crate) fn new(
+        name: &'a str,
+        plugin: &'static str,
+        known: &'static [&'static str],
+        written: &'a BTreeMap<String, String>,
+        env: Environment<'a>,
+    ) -> Result<Settings<'a>, ChannelError> {
+        let is_known = |key: &str| {
+            known
+                .iter()
+                .any(|known| if known.ends_with('.') { key.starts_with(known) } else { key == *known })
+        };
+        match written.keys().find(|key| !is_known(key)) {
+            Some(key) => {
+                Err(ChannelError::Unknown { name: name.to_owned(), plugin, key: key.clone(), known })
+            }
+            None => Ok(Settings { name, written, env }),
+        }
+    }
+
+    /// What is written wins over the environment. Empty is as good as not there: that is what `${NOT_SET}` becomes.
+    pub(crate) fn find(&self, key: &'static str, variable: Option<&'static str>) -> Option<Found> {
+        let full = |value: &String| !value.trim().is_empty();
+        if let Some(value) = self.written.get(key).filter(|value| full(value)) {
+            return Some(Found { value: value.trim().to_owned(), place: self.place(key) });
+        }
+        let variable = variable?;
+        let value = (self.env)(variable).filter(full)?;
+        Some(Found { value: value.trim().to_owned(), place: format!("the variable `{variable}`") })
+    }
+
+    pub(crate) fn need(
+        &self,
+        key: &'static str,
+        variable: Option<&'static str>,
+    ) -> Result<Found, ChannelError> {
+        self.find(key, variable).ok_or_else(|| ChannelError::Missing {
+            name: self.name.to_owned(),
+            key,
+            variable,
+        })
+    }
+
+    /// The settings whose names begin so, without the beginning.
+    pub(crate) fn group(&self, beginning: &'a str) -> impl Iterator<Item = (&'a str, &'a str)> {
+        self.written
+            .iter()
+            .filter_map(move |(key, value)| Some((key.strip_prefix(beginning)?, value.as_str())))
+    }
+
+    pub(crate) fn variable(&self, name: &str) -> Option<String> {
+        (self.env)(name).filter(|value| !value.is_empty())
+    }
+
+    pub(crate) fn place(&self, key: &str) -> String {
+        format!("`notifiers.{}.{key}`", self.name)
+    }
+
+    pub(crate) fn not_here(&self, why: impl ToString) -> ChannelError {
+        ChannelError::NotHere { name: self.name.to_owned(), why: why.to_string() }
+    }
+}
+
+impl Found {
+    pub(crate) fn wrong(&self, why: impl Into<String>) -> ChannelError {
+        ChannelError::Wrong { place: self.place.clone(), why: why.into() }
+    }
+
+    pub(crate) fn address(&self) -> Result<Url, ChannelError> {
+        match Url::parse(&self.value) {
+            Ok(url) if matches!(url.scheme(), "http" | "https") && url.has_host() => Ok(url),
+            _ => Err(self.wrong("is not an address; it has to begin with `https://`")),
+        }
+    }
+
+    /// An address that has a secret in it, which therefore does not travel in the open.
+    pub(crate) fn secret_address(&self) -> Result<Url, ChannelError> {
+        let url = self.address()?;
+        if url.scheme() == "http" && !is_loopback(&url) {
+            return Err(self.wrong("would send its secret in the open; it has to begin with `https://`"));
+        }
+        Ok(url)
+    }
+}
+
+/// Whether it is on this machine.
+pub(crate) fn is_loopback(url: &Url) -> bool {
+    let host = url.host_str().unwrap_or_default();
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    host == "localhost" || bare.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn or(variable: Option<&str>) -> String {
+    variable.map(|variable| format!(" or the variable `{variable}`")).unwrap_or_default()
+}
+
+fn list(names: &[&str]) -> String {
+    match names {
+        [] => "no settings".to_owned(),
+        names => {
+            let names: Vec<String> = names
+                .iter()
+                .map(|name| if name.ends_with('.') { format!("`{name}…`") } else { format!("`{name}`") })
+                .collect();
+            names.join(", ")
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Telegram, by a bot.
+
+use ao_core::notice::Notice;
+use reqwest::Url;
+use serde_json::{Value, json};
+
+use crate::settings::{ChannelError, Found};
+use crate::words::{as_it_is, fit, whole};
+
+pub(crate) const API: &str = "https://api.telegram.org";
+const TEXT: usize = 4096;
+
+/// The message. It has no `parse_mode`, so nothing in it is markup.
+pub(crate) fn message(notice: &Notice, chat: &str) -> Value {
+    json!({
+        "chat_id": chat,
+        "text": fit(&without_mentions(&whole(notice)), TEXT, as_it_is),
+        "link_preview_options": { "is_disabled": true },
+    })
+}
+
+/// Where a bot sends its messages to. The token has the form that Telegram gives it, so that nothing else gets into the
+/// address.
+pub(crate) fn address(api: &Found, token: &Found) -> Result<Url, ChannelError> {
+    let well_formed = token.value.split_once(':').is_some_and(|(bot, key)| {
+        !bot.is_empty()
+            && bot.bytes().all(|byte| byte.is_ascii_digit())
+            && !key.is_empty()
+            && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'))
+    });
+    if !well_formed {
+        return Err(token.wrong("is not the token of a bot; @BotFather gives one such as `123456:ABC-def`"));
+    }
+    let mut url = api.secret_address()?;
+    url.set_path(&format!("{}/bot{}/sendMessage", url.path().trim_end_matches('/'), token.value));
+    Ok(url)
+}
+
+/// The beginning of the chat's name or number.
+pub(crate) fn target(chat: &str) -> String {
+    let letters: Vec<char> = chat.chars().collect();
+    let shown: String = if letters.len() < 6 { String::new() } else { letters[..4].iter().collect() };
+    format!("@chat {shown}…")
+}
+
+/// Telegram takes `@name` at the beginning of a word for a mention in any text. A joiner that nobody sees keeps it from
+/// that, and an address such as `git@host` is left as it is, to be copied.
+fn without_mentions(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut before = ' ';
+    for c in text.chars() {
+        out.push(c);
+        if c == '@' && !before.is_alphanumeric() {
+            out.push('\u{2060}');
+        }
+        before = c;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_no_mentions_and_addresses_stay_whole() {
+        assert_eq!(
+            without_mentions("@everyone, (@ann): git@host"),
+            "@\u{2060}everyone, (@\u{2060}ann): git@host"
+        );
+    }
+
+    #[test]
+    fn a_chat_is_known_by_its_beginning() {
+        assert_eq!(target("123456789"), "@chat 1234…");
+        assert_eq!(target("-1001234567890"), "@chat -100…");
+        assert_eq!(target("42"), "@chat …");
+    }
+}

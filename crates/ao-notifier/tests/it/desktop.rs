@@ -1,0 +1,148 @@
+//! The desktop: a stand-in for the one who shows notices, on a bus of the test's own.
+#![cfg(all(target_os = "linux", feature = "desktop"))]
+
+use std::collections::HashMap;
+use std::fs;
+use std::process::Stdio;
+use std::sync::{Arc, Mutex};
+
+use ao_core::notice::Level;
+use ao_ports::{Notifier, NotifyError};
+use tempfile::TempDir;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use zbus::OwnedVariant;
+
+use crate::support::{SOON, channel_in, notice};
+
+/// A message bus that nobody else is on. Ends with the test.
+struct PrivateBus {
+    dir: TempDir,
+    _daemon: Child,
+}
+
+impl PrivateBus {
+    async fn start() -> PrivateBus {
+        let dir = tempfile::tempdir().unwrap();
+        let config = dir.path().join("bus.conf");
+        // Everybody may do everything, which is nobody but the test.
+        let allow = "<allow send_destination='*' eavesdrop='true'/><allow eavesdrop='true'/><allow own='*'/>";
+        let listen = format!("unix:path={}", dir.path().join("bus").display());
+        let policy = format!("<policy context='default'>{allow}</policy>");
+        fs::write(&config, format!("<busconfig><listen>{listen}</listen>{policy}</busconfig>")).unwrap();
+        let mut daemon = Command::new("dbus-daemon")
+            .arg(format!("--config-file={}", config.display()))
+            .args(["--nofork", "--nopidfile", "--print-address=1"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .expect("`dbus-daemon` is installed; `cargo xtask test` does that");
+        let mut line = String::new();
+        let mut output = BufReader::new(daemon.stdout.take().unwrap());
+        timeout(SOON, output.read_line(&mut line)).await.unwrap().unwrap();
+        assert!(line.starts_with("unix:"), "it tells its address when it listens: {line}");
+        PrivateBus { dir, _daemon: daemon }
+    }
+
+    fn address(&self) -> String {
+        format!("unix:path={}", self.dir.path().join("bus").display())
+    }
+}
+
+/// What was to be shown: from whom, with which title and text, and how urgent.
+type Shown = (String, String, String, u8);
+
+struct StandIn {
+    shown: Arc<Mutex<Vec<Shown>>>,
+    _connection: zbus::Connection,
+}
+
+struct Notifications {
+    able: Vec<String>,
+    shown: Arc<Mutex<Vec<Shown>>>,
+}
+
+#[zbus::interface(name = "org.freedesktop.Notifications")]
+impl Notifications {
+    fn get_capabilities(&self) -> Vec<String> {
+        self.able.clone()
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "so it is in the specification")]
+    fn notify(
+        &self,
+        app_name: String,
+        replaces_id: u32,
+        _app_icon: String,
+        summary: String,
+        body: String,
+        actions: Vec<String>,
+        hints: HashMap<String, OwnedVariant>,
+        _expire_timeout: i32,
+    ) -> u32 {
+        assert_eq!((replaces_id, actions), (0, vec![]));
+        let urgency = u8::try_from(hints["urgency"].try_clone().unwrap()).unwrap();
+        self.shown.lock().unwrap().push((app_name, summary, body, urgency));
+        1
+    }
+}
+
+impl StandIn {
+    async fn serve(bus: &PrivateBus, able: &[&str]) -> StandIn {
+        let shown = Arc::<Mutex<Vec<Shown>>>::default();
+        let able = able.iter().map(|able| (*able).to_owned()).collect();
+        let connection = zbus::connection::Builder::address(bus.address().as_str())
+            .serve_at("/org/freedesktop/Notifications", Notifications { able, shown: shown.clone() })
+            .name("org.freedesktop.Notifications")
+            .build()
+            .await
+            .unwrap();
+        StandIn { shown, _connection: connection }
+    }
+}
+
+async fn show(bus: &PrivateBus, level: Level, text: &str) -> Result<(), NotifyError> {
+    let address = bus.address();
+    let desktop = channel_in("desktop", &[], &[("DBUS_SESSION_BUS_ADDRESS", &address)]).unwrap();
+    assert_eq!((desktop.plugin(), desktop.target().as_str()), ("desktop", "this desktop"));
+    timeout(SOON, desktop.notify(&notice(level, text))).await.unwrap()
+}
+
+fn shown(title: &str, text: &str, urgency: u8) -> Shown {
+    ("ao".into(), title.into(), text.into(), urgency)
+}
+
+#[tokio::test]
+async fn a_notice_is_shown_as_urgent_as_it_is() {
+    let bus = PrivateBus::start().await;
+    let desktop = StandIn::serve(&bus, &["body"]).await;
+    show(&bus, Level::Urgent, "it asks: <b>run</b> & go?").await.unwrap();
+    show(&bus, Level::Info, "done").await.unwrap();
+    let seen = desktop.shown.lock().unwrap().clone();
+    assert_eq!(
+        seen,
+        [shown("urgent: ses_4f", "it asks: <b>run</b> & go?", 2), shown("info: ses_4f", "done", 0)]
+    );
+}
+
+#[tokio::test]
+async fn a_desktop_that_knows_markup_gets_none() {
+    let bus = PrivateBus::start().await;
+    let desktop = StandIn::serve(&bus, &["body", "body-markup", "body-hyperlinks"]).await;
+    show(&bus, Level::Action, "<a href='https://evil.example'>your bank</a> & co").await.unwrap();
+    let text = "&lt;a href='https://evil.example'&gt;your bank&lt;/a&gt; &amp; co";
+    assert_eq!(*desktop.shown.lock().unwrap(), [shown("action: ses_4f", text, 1)]);
+}
+
+#[tokio::test]
+async fn a_bus_without_a_desktop_and_no_bus_are_failures() {
+    let bus = PrivateBus::start().await;
+    let why = show(&bus, Level::Info, "a").await.unwrap_err().to_string();
+    assert!(why.starts_with("the desktop did not show it"), "{why}");
+
+    fs::remove_file(bus.dir.path().join("bus")).unwrap();
+    let why = show(&bus, Level::Info, "a").await.unwrap_err().to_string();
+    assert!(why.starts_with("the desktop's bus cannot be reached"), "{why}");
+}

@@ -1,0 +1,158 @@
+//! Every call that commands make of the daemon, with its path, in one place.
+//!
+//! Sessions are named as the user named them; the daemon knows which one is meant, or whom it could be.
+
+use ao_api::client::{Bytes, Client, ClientError, Method};
+use ao_api::{
+    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NotifyTest,
+    Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Stopping,
+};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use serde_json::json;
+
+type Called<T> = Result<T, ClientError>;
+
+pub(crate) const SESSIONS: &str = "/api/sessions";
+
+/// The path of a session, or of something of it: `session("app-3", "/explain")`.
+pub(crate) fn session_path(session: &str, rest: &str) -> String {
+    format!("{SESSIONS}/{}{rest}", segment(session))
+}
+
+/// The body of an answer as it came, for programs.
+pub(crate) async fn raw(client: &Client, path: &str) -> Called<Bytes> {
+    let answer = client.call(Method::GET, path, None).await?;
+    match answer.status {
+        200..300 => Ok(answer.body),
+        _ => Err(ClientError::Refused(Box::new(answer.problem()))),
+    }
+}
+
+pub(crate) async fn sessions(client: &Client) -> Called<Sessions> {
+    client.get(SESSIONS).await
+}
+
+pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
+    client.get(&session_path(session, "")).await
+}
+
+pub(crate) async fn explain(client: &Client, session: &str) -> Called<Explanation> {
+    client.get(&session_path(session, "/explain")).await
+}
+
+pub(crate) async fn messages(client: &Client, session: &str) -> Called<Messages> {
+    client.get(&session_path(session, "/messages")).await
+}
+
+pub(crate) async fn spawn(client: &Client, wish: &NewSession) -> Called<Spawned> {
+    client.post(SESSIONS, wish).await
+}
+
+pub(crate) async fn send(
+    client: &Client,
+    session: &str,
+    message: &NewMessage,
+) -> Called<ao_api::MessageSent> {
+    client.post(&session_path(session, "/message"), message).await
+}
+
+pub(crate) async fn answer(client: &Client, session: &str, answer: &str) -> Called<()> {
+    let body = ao_api::Answer { answer: answer.to_owned() };
+    done(client.post(&session_path(session, "/answer"), &body).await)
+}
+
+pub(crate) async fn stop(client: &Client, session: &str, order: &Stop) -> Called<()> {
+    done(client.post(&session_path(session, "/stop"), order).await)
+}
+
+pub(crate) async fn pause(client: &Client, session: &str) -> Called<()> {
+    done(client.post(&session_path(session, "/pause"), &json!({})).await)
+}
+
+pub(crate) async fn resume(client: &Client, session: &str, limits: &Resume) -> Called<()> {
+    done(client.post(&session_path(session, "/resume"), limits).await)
+}
+
+pub(crate) async fn retry(client: &Client, session: &str) -> Called<()> {
+    done(client.post(&session_path(session, "/retry"), &json!({})).await)
+}
+
+pub(crate) async fn restore(client: &Client, session: &str) -> Called<()> {
+    done(client.post(&session_path(session, "/restore"), &json!({})).await)
+}
+
+/// A piece of output from an offset on. With `wait`, not before there is more or the program has ended.
+pub(crate) async fn output(client: &Client, session: &str, from: u64, wait: bool) -> Called<Output> {
+    client.get(&session_path(session, &format!("/output?from={from}&wait={wait}"))).await
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum SetupLog {
+    Text(String),
+    Wrapped { text: String },
+    Nothing(()),
+}
+
+pub(crate) async fn setup_log(client: &Client, session: &str) -> Called<String> {
+    let log: SetupLog = client.get(&session_path(session, "/setup-log")).await?;
+    Ok(match log {
+        SetupLog::Text(text) | SetupLog::Wrapped { text } => text,
+        SetupLog::Nothing(()) => String::new(),
+    })
+}
+
+pub(crate) async fn cleanup(client: &Client, order: &CleanupOrder) -> Called<Cleanup> {
+    client.post("/api/workspaces/cleanup", order).await
+}
+
+pub(crate) async fn projects(client: &Client) -> Called<Vec<Project>> {
+    let projects: Projects = client.get("/api/projects").await?;
+    Ok(projects.projects)
+}
+
+pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
+    client.get("/api/daemon").await
+}
+
+pub(crate) async fn stop_daemon(client: &Client) -> Called<Stopping> {
+    client.post("/api/daemon/stop", &json!({})).await
+}
+
+pub(crate) async fn notify_test(client: &Client, channels: &[String]) -> Called<Vec<ChannelTest>> {
+    client.post("/api/notify/test", &NotifyTest { channels: channels.to_vec() }).await
+}
+
+/// For calls whose answer says no more than that it was done.
+fn done(answer: Called<IgnoredAny>) -> Called<()> {
+    answer.map(|IgnoredAny| ())
+}
+
+/// A name as one segment of a path.
+pub(crate) fn segment(name: &str) -> String {
+    let mut segment = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(byte as char),
+            // A dot alone would be read as this folder.
+            b'.' if name.trim_matches('.') != "" => segment.push('.'),
+            _ => segment.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    segment
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_a_user_types_stays_one_segment_of_the_path() {
+        assert_eq!(session_path("app-3", "/explain"), "/api/sessions/app-3/explain");
+        assert_eq!(segment("v1.2"), "v1.2");
+        assert_eq!(segment(".."), "%2E%2E");
+        assert_eq!(segment("a/b?c#d e"), "a%2Fb%3Fc%23d%20e");
+        assert_eq!(segment("grün"), "gr%C3%BCn");
+    }
+}

@@ -1,0 +1,48 @@
+//! `ao session cleanup`: disk space back, and nothing lost.
+
+use ao_api::CleanupOrder;
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{calls, complete, ui};
+
+/// Remove the workspaces of sessions that have ended, where nothing is lost by that
+///
+/// A workspace goes only if it is ours, nothing runs in it, and every bit of work in it is safe elsewhere; even then its last
+/// state can be restored for a while. What is kept is shown with the reason. The main checkout is never touched.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao session cleanup --dry-run
+  ao session cleanup
+  ao session cleanup my-app-3
+  ao session cleanup --artifacts   also frees build output in what has to stay")]
+pub(crate) struct Args {
+    /// Only this session's
+    #[arg(add = complete::sessions())]
+    session: Option<String>,
+    /// Only those of this project
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+    /// Only show size, decision and reason of each
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// Free what git ignores, such as build output, in those that have to stay
+    #[arg(long)]
+    artifacts: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let order = CleanupOrder {
+        session: args.session.clone(),
+        project_id: args.project.clone(),
+        dry_run: args.dry_run,
+        artifacts: args.artifacts,
+    };
+    let cleanup = cx.wait_for(async { Ok(calls::cleanup(&client, &order).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&cleanup)?);
+    }
+    Ok(ui::text(show::cleanup(&cleanup, Canvas::here()))?)
+}

@@ -1,0 +1,27 @@
+//! `ao session restore`: a session that has ended or lost its process goes on.
+
+use crate::commands::told_state;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::{calls, complete};
+
+/// Let a session that has exited or was stopped go on, with its conversation and its workspace
+///
+/// A workspace that was removed is brought back as it was. Refused if its issue is closed or its pull request merged.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao session restore my-app-3
+  ao session ls --state exited,stopped   those that can be restored")]
+pub(crate) struct Args {
+    /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: String,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        calls::restore(&client, &args.session).await?;
+        told_state(&client, &args.session, cx).await
+    })
+}

@@ -1,0 +1,96 @@
+//! `ao status`: all sessions at a glance, or one in full.
+
+mod watch;
+
+use std::collections::BTreeMap;
+
+use ao_api::client::{Client, ClientError};
+use ao_api::{Queue, Session, Sessions};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas, Fleet};
+use crate::{calls, complete, ui};
+
+/// Show all sessions, those that need you first; or one in full
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao status
+  ao status my-app-3
+  ao status --watch
+  ao status my-app-3 --json | jq -r .status.state")]
+pub(crate) struct Args {
+    /// One session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
+    session: Option<String>,
+    /// Stay, and show every change as it happens; Ctrl-C ends it
+    #[arg(long, short)]
+    watch: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        match (args.watch, cx.json()) {
+            (true, _) => watch::watch(&client, args.session.as_deref(), cx).await,
+            // As it came: programs ask for this often, and nothing needs to be understood on the way.
+            (false, true) => Ok(ui::raw(&calls::raw(&client, &path(args.session.as_deref())).await?)?),
+            (false, false) => {
+                let seen = Seen::look(&client, args.session.as_deref()).await?;
+                Ok(ui::text(seen.draw(Canvas::here()))?)
+            }
+        }
+    })
+}
+
+fn path(session: Option<&str>) -> String {
+    match session {
+        Some(session) => calls::session_path(session, ""),
+        None => calls::SESSIONS.to_owned(),
+    }
+}
+
+/// Whatever was asked to be seen.
+enum Seen {
+    All { sessions: Sessions, queues: BTreeMap<String, Queue> },
+    One { session: Box<Session>, queue: Option<Queue> },
+}
+
+/// Places are asked for one by one, and nobody reads more of them.
+const PLACES: usize = 40;
+
+impl Seen {
+    async fn look(client: &Client, session: Option<&str>) -> Result<Seen, ClientError> {
+        if let Some(session) = session {
+            let session = calls::session(client, session).await?;
+            let queue = place(client, &session).await;
+            return Ok(Seen::One { session: Box::new(session), queue });
+        }
+        let sessions = calls::sessions(client).await?;
+        let mut queues = BTreeMap::new();
+        let queued = sessions.sessions.iter().filter(|session| session.status.state == "queued");
+        for session in queued.take(PLACES) {
+            if let Some(queue) = place(client, session).await {
+                queues.insert(session.id.clone(), queue);
+            }
+        }
+        Ok(Seen::All { sessions, queues })
+    }
+
+    fn draw(&self, canvas: Canvas) -> String {
+        match self {
+            Seen::All { sessions, queues } => {
+                show::fleet(Fleet { sessions: &sessions.sessions, queues }, canvas)
+            }
+            Seen::One { session, queue } => show::card(session, queue.as_ref(), canvas),
+        }
+    }
+}
+
+/// The place of a session in the queue, if it has one. It may have left since it was seen there, so nothing can fail.
+async fn place(client: &Client, session: &Session) -> Option<Queue> {
+    if session.status.state != "queued" {
+        return None;
+    }
+    calls::explain(client, &session.id).await.ok()?.queue
+}

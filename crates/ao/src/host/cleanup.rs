@@ -1,0 +1,197 @@
+//! What lies on disk, and what of it may go. The deletion gate decides; here it is asked, and what it says is told.
+
+use std::collections::BTreeMap;
+
+use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport};
+use ao_core::session::{Session, SessionInput};
+use ao_core::workspace::WorkspaceState;
+use ao_core::{Event, Input, SessionId, State};
+use ao_engine::Handle;
+use ao_ports::{RemoveOrder, Surveyed};
+
+use crate::daemon::Daemon;
+
+/// A repository with those of our trees in it that are asked about, and what kind they are.
+type Asked = BTreeMap<(String, String, String), Vec<(RemoveOrder, String, bool)>>;
+
+pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+    let wish = order.clone();
+    let asked = daemon.handle.view(move |state| asked(state, &wish)).await.map_err(gone)?;
+    let mut trees = Vec::new();
+    for ((project, repository, kind), orders) in asked {
+        let Some(workspace) = daemon.workspace(&kind) else { continue };
+        let only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
+        let found = workspace.survey(&repository, &only).await.map_err(|err| {
+            let mut problem = Problem::new(
+                500,
+                "unreadable-trees",
+                format!("the trees of `{project}` cannot be looked at"),
+            );
+            problem.detail = Some(err.to_string());
+            problem
+        })?;
+        for tree in found {
+            let known = orders.iter().find(|(order, ..)| Some(order.session) == tree.session);
+            // Others' folders are told of when everything is asked about, and never touched.
+            if known.is_none() && order.session.is_some() {
+                continue;
+            }
+            trees.push(judge(daemon, order, &project, tree, known).await?);
+        }
+    }
+    let freed = |tree: &TreeReport| match tree.decision {
+        Decision::Remove => tree.bytes,
+        Decision::Clean => tree.ignored_bytes,
+        Decision::Keep => 0,
+    };
+    Ok(Cleanup { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
+}
+
+/// Those whose removal is asked for: of ended sessions, or of the one that was named.
+fn asked(state: &State, order: &CleanupOrder) -> Asked {
+    let mut asked = Asked::new();
+    // Every project is looked at, because a folder that no session answers for is worth telling of, too.
+    for (id, project) in &state.projects {
+        if order.project_id.as_ref().is_none_or(|wanted| wanted == id.as_str()) {
+            for kind in ["worktree", "clone"] {
+                asked.entry((id.to_string(), project.path.clone(), kind.to_owned())).or_default();
+            }
+        }
+    }
+    for session in state.sessions.values() {
+        let Some(project) = state.projects.get(&session.spec.project) else { continue };
+        let key = (session.spec.project.to_string(), project.path.clone(), session.spec.workspace.clone());
+        let wanted = match &order.session {
+            Some(wanted) => *wanted == session.id.to_string(),
+            None => true,
+        };
+        if !wanted || !session.workspace.may_exist() {
+            continue;
+        }
+        if let Some(line) = asked.get_mut(&key) {
+            let order = RemoveOrder {
+                session: session.id,
+                project: session.spec.project.clone(),
+                repository: project.path.clone(),
+                tree: session.workspace.tree.clone(),
+                branch: session.spec.branch.clone(),
+                teardown: vec![],
+                environment: Default::default(),
+                timeout: std::time::Duration::ZERO,
+            };
+            line.push((order, session.spec.name.clone(), session.is_live()));
+        }
+    }
+    asked
+}
+
+async fn judge(
+    daemon: &Daemon,
+    order: &CleanupOrder,
+    project: &str,
+    tree: Surveyed,
+    known: Option<&(RemoveOrder, String, bool)>,
+) -> Result<TreeReport, Problem> {
+    let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
+    let live = known.is_some_and(|(_, _, live)| *live);
+    if live {
+        reasons.insert(0, "its session has not ended".into());
+    }
+    if known.is_none() && reasons.is_empty() {
+        reasons.push("no session of ours answers for it".into());
+    }
+    let mut report = TreeReport {
+        session_id: tree.session.map(|session| session.to_string()),
+        session_name: known.map(|(_, name, _)| name.clone()),
+        project_id: project.to_owned(),
+        path: tree.path,
+        bytes: tree.bytes,
+        ignored_bytes: tree.ignored_bytes,
+        decision: if reasons.is_empty() { Decision::Remove } else { Decision::Keep },
+        reasons,
+    };
+    if report.decision == Decision::Keep
+        && order.artifacts
+        && !live
+        && tree.ignored_bytes > 0
+        && known.is_some()
+    {
+        report.decision = Decision::Clean;
+    }
+    let (Some((removal, ..)), false) = (known, order.dry_run) else { return Ok(report) };
+    match report.decision {
+        Decision::Remove => {
+            if let Some(kept) = remove(&daemon.handle, removal.session).await? {
+                report.decision = Decision::Keep;
+                report.reasons = kept;
+            }
+        }
+        Decision::Clean => {
+            let kind = daemon.handle.view({
+                let session = removal.session;
+                move |state| state.sessions.get(&session).map(|session| session.spec.workspace.clone())
+            });
+            let kind = kind.await.map_err(gone)?.unwrap_or_default();
+            if let Some(workspace) = daemon.workspace(&kind) {
+                match workspace.clean(removal).await {
+                    Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
+                    Err(err) => {
+                        report.decision = Decision::Keep;
+                        report.reasons.push(err.to_string());
+                    }
+                }
+            }
+        }
+        Decision::Keep => {}
+    }
+    Ok(report)
+}
+
+/// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
+async fn remove(handle: &Handle, id: SessionId) -> Result<Option<Vec<String>>, Problem> {
+    let receipt = match handle.ask(Input::Session { session: id, input: SessionInput::Cleanup }).await {
+        Ok(receipt) => receipt,
+        Err(err) => return Ok(Some(vec![err.to_string()])),
+    };
+    let mut happens = handle.subscribe(receipt.seq);
+    loop {
+        let became = handle
+            .view(move |state| state.sessions.get(&id).map(|session| became(session)))
+            .await
+            .map_err(gone)?;
+        match became {
+            // Forgotten altogether, so nothing of it is left.
+            None | Some(Some(None)) => return Ok(None),
+            Some(Some(Some(reasons))) => return Ok(Some(reasons)),
+            Some(None) => {}
+        }
+        loop {
+            match happens.next().await {
+                Ok(Some(published)) if matches!(&published.event, Event::Session(of, _) if *of == id) => {
+                    break;
+                }
+                Ok(Some(_)) => {}
+                Ok(None) | Err(_) => {
+                    return Ok(Some(vec!["the daemon is stopping; it goes on with the next start".into()]));
+                }
+            }
+        }
+    }
+}
+
+/// What became of a removal, once that is known: gone, or kept for these reasons.
+fn became(session: &Session) -> Option<Option<Vec<String>>> {
+    match &session.workspace.state {
+        WorkspaceState::None | WorkspaceState::Removed => Some(None),
+        WorkspaceState::Kept { reasons } => Some(Some(reasons.iter().map(ToString::to_string).collect())),
+        // It failed, and is tried again later.
+        WorkspaceState::Removing if session.workspace.tries > 0 => {
+            Some(Some(vec!["its removal failed and is tried again".into()]))
+        }
+        WorkspaceState::Removing | WorkspaceState::Ready | WorkspaceState::Doubtful => None,
+    }
+}
+
+fn gone(err: ao_engine::AskError) -> Problem {
+    Problem::new(503, "stopping", err.to_string())
+}

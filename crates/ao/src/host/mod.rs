@@ -1,0 +1,364 @@
+//! The daemon as its API sees it: the configuration, the terminals, the disk, the channels.
+
+mod channels;
+mod cleanup;
+pub(crate) mod configs;
+mod order;
+mod output;
+mod secrets;
+pub mod views;
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use ao_api::{
+    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon as About, NewProject, NewSession, Output,
+    Problem, Project, Reloaded,
+};
+use ao_core::input::SpawnRequest;
+use ao_core::project::ProjectInput;
+use ao_core::session::{AgentAbilities, Session};
+use ao_core::{Attempt, Input, ProjectId, SessionId};
+use ao_server::{Host, Look, View};
+use async_trait::async_trait;
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio_util::sync::CancellationToken;
+
+use self::configs::InForce;
+use self::secrets::Secrets;
+use crate::chores;
+use crate::daemon::Daemon;
+use crate::error::CommandError;
+
+/// The daemon, its configuration, and what is told of it.
+pub(crate) struct TheHost {
+    daemon: Arc<Daemon>,
+    data_dir: Utf8PathBuf,
+    configs: Mutex<InForce>,
+    /// One change of the configuration at a time. Not `configs`: a change waits for the engine.
+    changing: tokio::sync::Mutex<()>,
+    about: Mutex<About>,
+    stop: CancellationToken,
+}
+
+impl TheHost {
+    /// Reads the configuration and tells the engine of it.
+    pub(crate) async fn open(
+        daemon: Arc<Daemon>,
+        data_dir: &Utf8Path,
+        configs: InForce,
+        about: About,
+        stop: CancellationToken,
+    ) -> Result<TheHost, CommandError> {
+        let host = TheHost {
+            daemon,
+            data_dir: data_dir.to_owned(),
+            configs: Mutex::new(configs.clone()),
+            changing: tokio::sync::Mutex::new(()),
+            about: Mutex::new(about),
+            stop,
+        };
+        host.put_in_force(configs).await?;
+        Ok(host)
+    }
+
+    /// Where browsers find us, once that is known.
+    pub(crate) fn listens_at(&self, url: Option<String>) {
+        self.about.lock().unwrap_or_else(PoisonError::into_inner).url = url;
+    }
+
+    pub(crate) fn in_force(&self) -> InForce {
+        self.configs().clone()
+    }
+
+    fn configs(&self) -> MutexGuard<'_, InForce> {
+        self.configs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the engine what is configured, and remembers it. Nothing is remembered that the engine would not take.
+    async fn put_in_force(&self, configs: InForce) -> Result<Vec<String>, CommandError> {
+        let agents = agents(&configs)?;
+        let channels = channels::open(&configs);
+        self.daemon.plug(agents, channels.notifiers).await?;
+        let handle = &self.daemon.handle;
+        let mut changes = Vec::new();
+        let receipt = handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await?;
+        if !receipt.events.is_empty() {
+            changes.push("limits and reactions have changed".to_owned());
+        }
+        let env = ao_config::Env::of_process();
+        let projects = configs.projects();
+        for (id, known) in &projects {
+            let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
+            let before = id.clone();
+            let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
+            let receipt = handle.ask(Input::Project { project: id.clone(), input }).await?;
+            if !receipt.events.is_empty() {
+                changes
+                    .push(format!("the project `{id}` {}", if is_new { "was added" } else { "has changed" }));
+            }
+        }
+        if configs.is_whole() {
+            let known = handle.view(|state| state.projects.keys().cloned().collect::<Vec<_>>()).await?;
+            for id in known.into_iter().filter(|id| !projects.contains_key(id)) {
+                // One with sessions left stays until they are gone.
+                if handle
+                    .ask(Input::Project { project: id.clone(), input: ProjectInput::Remove })
+                    .await
+                    .is_ok()
+                {
+                    changes.push(format!("the project `{id}` was removed"));
+                }
+            }
+        }
+        configs.remember(&self.data_dir)?;
+        for problem in configs.problems.iter().chain(&channels.problems) {
+            tracing::warn!(%problem, "the configuration");
+        }
+        *self.configs() = configs;
+        Ok(changes)
+    }
+
+    /// The project of a session, with the secrets that its agent was given.
+    async fn secrets_of(&self, session: &Session) -> Secrets {
+        let project = session.spec.project.clone();
+        let environment = self
+            .daemon
+            .handle
+            .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
+            .await;
+        Secrets::of(environment.ok().flatten().as_ref(), |name| std::env::var(name).ok())
+    }
+}
+
+#[async_trait]
+impl Host for TheHost {
+    fn about(&self) -> About {
+        let mut about = self.about.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let configs = self.configs();
+        about.configs = configs.layers().iter().map(|layer| layer.path.to_string()).collect();
+        about.config_problem = (!configs.problems.is_empty()).then(|| configs.problems.join("\n"));
+        about.max_parallel_agents = configs.main.config.lifecycle.max_parallel_agents;
+        about
+    }
+
+    async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
+        let configs = self.in_force();
+        let order = order::whole(wish, &configs, &PluggedIn { daemon: &self.daemon, configs: &configs })?;
+        // Measured before anybody is let in, so that nobody slips in between two looks.
+        chores::tell_memory(&self.daemon.handle).await.map_err(stopping)?;
+        Ok(order)
+    }
+
+    fn projects(&self) -> Vec<Project> {
+        let projects = self.configs().projects();
+        let told = |(id, known): (&ProjectId, &configs::Known)| {
+            let effective = known.effective();
+            Project {
+                id: id.to_string(),
+                path: effective.project.path.to_string(),
+                default_branch: effective.project.default_branch.clone(),
+                repo: effective.project.repo.clone(),
+                config: known.loaded.main_file().map(ToString::to_string),
+                agent: effective.agent.to_owned(),
+                runtime: effective.runtime.plugin.clone(),
+                workspace: effective.workspace.plugin.clone(),
+                live_sessions: 0,
+                max_parallel_agents: effective.project.max_parallel_agents,
+            }
+        };
+        projects.iter().map(told).collect()
+    }
+
+    async fn add(&self, project: &NewProject) -> Result<Vec<String>, Problem> {
+        let _one_at_a_time = self.changing.lock().await;
+        let file = Utf8PathBuf::from(&project.config);
+        if !file.is_absolute() {
+            return Err(Problem::new(400, "bad-config", format!("`{file}` is no absolute path")));
+        }
+        let configs = self.in_force().with(&file).map_err(bad_config)?;
+        let named = configs.projects();
+        let named = named.iter().filter(|(_, known)| known.file.as_ref() == Some(&file));
+        let named: Vec<String> = named.map(|(id, _)| id.to_string()).collect();
+        self.put_in_force(configs).await.map_err(bad_config)?;
+        Ok(named)
+    }
+
+    async fn remove(&self, project: &str) -> Result<(), Problem> {
+        let _one_at_a_time = self.changing.lock().await;
+        let id = ProjectId::new(project);
+        let configs = self.in_force();
+        let projects = configs.projects();
+        let Some(known) = projects.get(&id) else {
+            let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
+            let mut problem =
+                Problem::new(404, "unknown-project", format!("there is no project `{project}`"));
+            problem.candidates = order::nearest(project, &names);
+            return Err(problem);
+        };
+        // A file with other projects in it stays, so the project has to be taken out of it first.
+        let alone = known.loaded.config.projects.len() == 1;
+        let (Some(file), true) = (&known.file, alone) else {
+            let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
+            return Err(Problem::new(
+                409,
+                "configured",
+                format!("the project `{project}` is in `{file}`, with others"),
+            )
+            .hint(format!("take it out with `ao remove-project {project}`")));
+        };
+        let input = ProjectInput::Remove;
+        match self.daemon.handle.ask(Input::Project { project: id, input }).await {
+            Ok(_) => {}
+            Err(err) => return Err(Problem::new(409, "project-in-use", err.to_string())),
+        }
+        let without = configs.without(file).map_err(bad_config)?;
+        self.put_in_force(without).await.map(drop).map_err(bad_config)
+    }
+
+    async fn reload(&self) -> Result<Reloaded, Problem> {
+        let _one_at_a_time = self.changing.lock().await;
+        let before = self.in_force();
+        let configs = before.again().map_err(bad_config)?;
+        let problems = configs.problems.clone();
+        let needs_restart = needs_restart(&before, &configs);
+        let changes = self.put_in_force(configs).await.map_err(bad_config)?;
+        match problems.is_empty() {
+            true => Ok(Reloaded { configs: self.about().configs, changes, needs_restart }),
+            false => {
+                let mut problem = Problem::new(
+                    422,
+                    "bad-config",
+                    "the configuration is wrong; what was in force before stays so",
+                );
+                problem.detail = Some(problems.join("\n"));
+                Err(problem.hint("`ao config check` shows it again once it is mended"))
+            }
+        }
+    }
+
+    fn config(&self) -> ConfigShown {
+        let configs = self.configs();
+        let files = configs.layers().iter().map(|layer| layer.path.to_string()).collect();
+        ConfigShown { files, yaml: configs.main.show() }
+    }
+
+    async fn output(&self, session: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem> {
+        let secrets = self.secrets_of(session).await;
+        output::read(&self.daemon.runtimes, session, from, limit, wait, &secrets).await
+    }
+
+    async fn setup_log(&self, session: &Session) -> Result<String, Problem> {
+        let options = ao_workspace::provision::Options::new(self.data_dir.join("logs"));
+        let path = options.setup_log(session.id);
+        match tokio::fs::read(&path).await {
+            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Err(err) if err.kind() == std::io::ErrorKind::NotFound => Ok(String::new()),
+            Err(err) => Err(Problem::new(500, "unreadable-output", format!("`{}`: {err}", path.display()))),
+        }
+    }
+
+    async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
+        views::Views::new(self.daemon.processes.clone(), self.daemon.tmux.clone()).attach(session, look).await
+    }
+
+    async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+        cleanup::clean_up(&self.daemon, order).await
+    }
+
+    async fn notify_test(&self, named: &[String]) -> Result<Vec<ChannelTest>, Problem> {
+        channels::test(&self.in_force(), named).await
+    }
+
+    /// A session's token says whose it is: `ses_…/attempt/token`. The last part is what proves it.
+    fn session_of(&self, token: &str) -> Option<SessionId> {
+        let mut parts = token.splitn(3, '/');
+        let (session, attempt, proof) = (parts.next()?, parts.next()?, parts.next()?);
+        let (session, attempt) = (session.parse::<SessionId>().ok()?, Attempt(attempt.parse().ok()?));
+        self.daemon.spool.knows(proof, session, attempt).then_some(session)
+    }
+
+    fn stop(&self) {
+        self.stop.cancel();
+    }
+}
+
+/// The agents that we know, and those that the configuration describes, which come before ours of the same name.
+fn agents(configs: &InForce) -> Result<Vec<ao_agent::Options>, CommandError> {
+    let mut agents: std::collections::BTreeMap<String, ao_agent::Options> =
+        ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+    let described: Vec<_> = configs.all().flat_map(|loaded| &loaded.config.tools).collect();
+    // Those of the first file count, so they come last.
+    for (name, manifest) in described.into_iter().rev() {
+        let mut manifest = manifest.clone();
+        manifest.entry("name").or_insert_with(|| name.as_str().into());
+        let options: ao_agent::Options = serde_json::from_value(manifest.into()).map_err(|err| {
+            CommandError::new(crate::error::Kind::Config, format!("`tools.{name}` makes no sense: {err}"))
+        })?;
+        agents.insert(name.clone(), options);
+    }
+    Ok(agents.into_values().collect())
+}
+
+/// What a running daemon cannot change.
+fn needs_restart(before: &InForce, after: &InForce) -> Vec<String> {
+    let (before, after) = (&before.main.config, &after.main.config);
+    let mut needs = Vec::new();
+    if before.port != after.port {
+        needs.push("`port`".to_owned());
+    }
+    if before.server != after.server {
+        needs.push("`server`".to_owned());
+    }
+    if before.power != after.power {
+        needs.push("`power`".to_owned());
+    }
+    needs
+}
+
+struct PluggedIn<'a> {
+    daemon: &'a Daemon,
+    configs: &'a InForce,
+}
+
+impl order::Plugged for PluggedIn<'_> {
+    fn abilities(&self, agent: &str) -> Option<AgentAbilities> {
+        self.daemon.agent(agent).map(|agent| agent.abilities())
+    }
+
+    fn program(&self, agent: &str) -> Option<String> {
+        let known = agents(self.configs).ok()?;
+        known.into_iter().find(|known| known.name == agent).map(|known| known.program)
+    }
+
+    fn agents(&self) -> Vec<String> {
+        self.daemon.agents()
+    }
+
+    fn runtimes(&self) -> Vec<String> {
+        self.daemon.runtimes.by_name().into_keys().collect()
+    }
+
+    fn workspaces(&self) -> Vec<String> {
+        ["worktree", "clone"].map(str::to_owned).into()
+    }
+
+    fn is_installed(&self, program: &str) -> bool {
+        order::on_path(program)
+    }
+}
+
+fn bad_config(err: CommandError) -> Problem {
+    let mut problem = Problem::new(422, "bad-config", err.to_plain());
+    problem.hints = err.hints().to_vec();
+    problem
+}
+
+fn stopping(err: ao_engine::AskError) -> Problem {
+    Problem::new(503, "stopping", err.to_string())
+}
+
+impl std::fmt::Debug for TheHost {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TheHost").field("data_dir", &self.data_dir).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,344 @@
+//! A wish for a session made whole: what the wish leaves open is as the configuration says.
+
+use std::path::Path;
+
+use ao_api::{NewSession, Problem};
+use ao_config::Effective;
+use ao_config::shape::{AgentConfig, Permissions, Specialist};
+use ao_core::budget::Limits;
+use ao_core::input::SpawnRequest;
+use ao_core::session::{AgentAbilities, AgentChoice, Role};
+use ao_core::setup::Origin;
+use ao_core::{ProjectId, TaskId};
+use camino::Utf8Path;
+
+use super::configs::{InForce, Known};
+
+/// What is plugged in: what the names in a wish can stand for.
+pub(super) trait Plugged {
+    /// What an agent declares it can do, if there is one of that name.
+    fn abilities(&self, agent: &str) -> Option<AgentAbilities>;
+    /// The program that an agent is, if that is known.
+    fn program(&self, agent: &str) -> Option<String>;
+    fn agents(&self) -> Vec<String>;
+    fn runtimes(&self) -> Vec<String>;
+    fn workspaces(&self) -> Vec<String>;
+    /// Whether a program can be found.
+    fn is_installed(&self, program: &str) -> bool;
+}
+
+pub(super) fn whole(
+    wish: &NewSession,
+    configs: &InForce,
+    plugged: &dyn Plugged,
+) -> Result<SpawnRequest, Problem> {
+    let known = project(wish.project_id.as_deref(), configs)?;
+    let effective = known.effective();
+    let role = role(wish.role.as_deref())?;
+    let specialist = specialist(wish.agent.as_deref(), &effective, role, &known);
+    let agent = agent(wish, &effective, role, specialist, &known, plugged)?;
+    let runtime = runtime(wish, &effective, specialist, plugged)?;
+    let workspace = wish.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
+    one_of("workspace", workspace, &plugged.workspaces())?;
+
+    let issue = wish.issue.as_deref().map(|issue| issue_key(issue, &effective.tracker.plugin)).transpose()?;
+    let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
+    let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
+    let title = match (role, title, &issue, prompt) {
+        (_, Some(title), _, _) => title.to_owned(),
+        (Role::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
+        (_, None, Some(issue), _) => format!("Issue {issue}"),
+        (_, None, None, Some(prompt)) => prompt.lines().next().unwrap_or_default().chars().take(80).collect(),
+        (_, None, None, None) => match wish.claim_pr {
+            Some(number) => format!("Pull request {number}"),
+            None => {
+                return Err(Problem::new(400, "nothing-to-do", "the session has nothing to do")
+                    .hint("give it an issue, a title or a prompt"));
+            }
+        },
+    };
+    let (branch, origin) = match wish.claim_pr {
+        None => (wish.branch.clone(), Origin::Base),
+        Some(number) => {
+            let fetch = match effective.scm.plugin.as_str() {
+                "gitlab" => format!("refs/merge-requests/{number}/head"),
+                _ => format!("refs/pull/{number}/head"),
+            };
+            let branch = wish.branch.clone().unwrap_or_else(|| format!("pr-{number}"));
+            (Some(branch), Origin::Pull { fetch })
+        }
+    };
+    let name = wish.name.clone().or_else(|| match (&issue, role) {
+        (_, Role::Orchestrator) => Some(format!("{}-orchestrator", effective.session_prefix)),
+        (Some(issue), _) => Some(format!("{}-{issue}", effective.session_prefix)),
+        (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
+    });
+    Ok(SpawnRequest {
+        prompt: instructions(&effective, role, &title, issue.as_deref(), prompt, specialist),
+        project: ProjectId::new(&known.name),
+        task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
+        role,
+        title,
+        name,
+        branch,
+        origin,
+        agent,
+        runtime,
+        workspace: workspace.to_owned(),
+        priority: wish.priority.unwrap_or_default(),
+        limits: limits(&effective),
+    })
+}
+
+/// The project that is meant: the one that is named, or the only one.
+fn project(named: Option<&str>, configs: &InForce) -> Result<Known, Problem> {
+    let mut projects = configs.projects();
+    let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
+    match named {
+        Some(name) => match projects.remove(&ProjectId::new(name)) {
+            Some(known) => Ok(known),
+            None => {
+                let beginning: Vec<&String> = names.iter().filter(|known| known.starts_with(name)).collect();
+                if let [only] = beginning[..] {
+                    return Ok(projects.remove(&ProjectId::new(only)).expect("it is one of them"));
+                }
+                let mut problem =
+                    Problem::new(404, "unknown-project", format!("there is no project `{name}`"));
+                problem.candidates = nearest(name, &names);
+                Err(problem.hint("`ao status` lists what there is; `ao add-project PATH` adds one"))
+            }
+        },
+        None if names.len() == 1 => Ok(projects.into_values().next().expect("there is one")),
+        None if names.is_empty() => Err(Problem::new(404, "unknown-project", "there is no project yet")
+            .hint("run `ao start` in a git repository, or `ao add-project PATH`")),
+        None => {
+            let mut problem =
+                Problem::new(400, "which-project", "there are several projects; which one is meant?");
+            problem.candidates = names;
+            Err(problem.hint("name it with `--project`"))
+        }
+    }
+}
+
+fn role(word: Option<&str>) -> Result<Role, Problem> {
+    match word {
+        None | Some("worker") => Ok(Role::Worker),
+        Some("orchestrator") => Ok(Role::Orchestrator),
+        Some("reviewer") => Ok(Role::Reviewer),
+        Some(other) => Err(Problem::new(400, "bad-role", format!("`{other}` is no role"))
+            .hint("there are `worker`, `orchestrator` and `reviewer`")),
+    }
+}
+
+/// The specialist that is named, if it is one.
+fn specialist<'a>(
+    named: Option<&str>,
+    effective: &Effective<'a>,
+    role: Role,
+    known: &'a Known,
+) -> Option<&'a Specialist> {
+    let name = named.unwrap_or(match role {
+        Role::Orchestrator => effective.orchestrator,
+        _ => effective.agent,
+    });
+    known.loaded.config.agents.iter().find(|specialist| specialist.id == name)
+}
+
+fn agent(
+    wish: &NewSession,
+    effective: &Effective<'_>,
+    role: Role,
+    specialist: Option<&Specialist>,
+    known: &Known,
+    plugged: &dyn Plugged,
+) -> Result<AgentChoice, Problem> {
+    let usual = if role == Role::Orchestrator { effective.orchestrator } else { effective.agent };
+    let name = match specialist {
+        Some(specialist) => specialist.tool.as_str(),
+        None => wish.agent.as_deref().unwrap_or(usual),
+    };
+    let Some(abilities) = plugged.abilities(name) else {
+        let mut problem = Problem::new(400, "unknown-agent", format!("there is no agent `{name}`"));
+        problem.candidates = nearest(name, &plugged.agents());
+        return Err(problem.hint("`ao plugin list` shows what there is; describe another one under `tools:`"));
+    };
+    if let Some(program) = plugged.program(name).filter(|program| !plugged.is_installed(program)) {
+        let what = format!("the agent `{name}` is the program `{program}`, which is not installed");
+        return Err(Problem::new(422, "missing-program", what)
+            .hint(format!("install `{program}`, or choose another agent with `--agent`"))
+            .hint("`ao doctor` says what else is missing"));
+    }
+    // The nearest word counts: that of the specialist or the role, then the project's.
+    let of_role = match role {
+        Role::Orchestrator => {
+            [&effective.project.orchestrator.agent_config, &known.loaded.config.orchestrator.agent_config]
+        }
+        _ => [&effective.project.worker.agent_config, &effective.project.agent_config],
+    };
+    let mut said: Vec<&AgentConfig> =
+        specialist.map(|specialist| &specialist.config.agent_config).into_iter().collect();
+    said.extend(of_role);
+    said.push(&effective.project.agent_config);
+    let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
+    let permissions = said.iter().find_map(|config| config.permissions);
+    Ok(AgentChoice {
+        name: name.to_owned(),
+        account: first(&|config| config.account.clone()),
+        model: wish.model.clone().or_else(|| first(&|config| config.model.clone())),
+        permissions: permissions.map(|permissions| permissions_word(permissions).to_owned()),
+        args: said
+            .iter()
+            .map(|config| &config.args)
+            .find(|args| !args.is_empty())
+            .cloned()
+            .unwrap_or_default(),
+        abilities,
+    })
+}
+
+fn permissions_word(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Permissionless => "permissionless",
+        Permissions::Default => "default",
+        Permissions::AutoEdit => "auto-edit",
+        Permissions::Suggest => "suggest",
+    }
+}
+
+fn runtime(
+    wish: &NewSession,
+    effective: &Effective<'_>,
+    specialist: Option<&Specialist>,
+    plugged: &dyn Plugged,
+) -> Result<String, Problem> {
+    let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
+    let configured = of_specialist.unwrap_or(effective.runtime);
+    let name = wish.runtime.as_deref().unwrap_or(&configured.plugin);
+    one_of("runtime", name, &plugged.runtimes())?;
+    if name == "tmux" && !plugged.is_installed("tmux") {
+        return Err(Problem::new(
+            422,
+            "missing-program",
+            "the runtime `tmux` needs the program `tmux`, which is not installed",
+        )
+        .hint("install tmux, or use the built-in terminal: `ao config set defaults.runtime process`"));
+    }
+    Ok(name.to_owned())
+}
+
+fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
+    if there.iter().any(|known| known == name) {
+        return Ok(());
+    }
+    let mut problem =
+        Problem::new(400, &format!("unknown-{slot}"), format!("the {slot} `{name}` is not there"));
+    problem.candidates = nearest(name, there);
+    Err(problem.hint(format!("there is {}", there.join(", "))))
+}
+
+/// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`.
+fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
+    let key = written.trim().trim_start_matches('#');
+    let key = match tracker {
+        "github" | "gitlab" | "gitea" | "local" => {
+            let bare = key.strip_prefix("GH-").or_else(|| key.strip_prefix("gh-"));
+            bare.filter(|number| number.chars().all(|c| c.is_ascii_digit())).unwrap_or(key)
+        }
+        _ => key,
+    };
+    let fits = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '/');
+    if key.is_empty() || key.len() > 100 || !key.chars().all(fits) || key.starts_with('-') {
+        return Err(Problem::new(
+            400,
+            "bad-issue",
+            format!("`{}` is no issue", ao_core::text::sanitise(written)),
+        )
+        .hint("an issue is a number or a key, such as `42` or `ENG-7`"));
+    }
+    Ok(key.to_owned())
+}
+
+/// What the agent is told to do.
+fn instructions(
+    effective: &Effective<'_>,
+    role: Role,
+    title: &str,
+    issue: Option<&str>,
+    prompt: Option<&str>,
+    specialist: Option<&Specialist>,
+) -> String {
+    let mut parts = Vec::new();
+    match (role, prompt) {
+        (_, Some(prompt)) => parts.push(prompt.to_owned()),
+        (Role::Orchestrator, None) => parts.push(format!(
+            "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
+             yourself. `ao status` shows what they do, `ao explain SESSION` why, `ao spawn ISSUE` starts one, and \
+             `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
+            effective.name
+        )),
+        (_, None) => parts.push(match issue {
+            Some(issue) if title == format!("Issue {issue}") => format!("Work on issue {issue} of {}.", effective.name),
+            Some(issue) => format!("Work on issue {issue} of {}: {title}", effective.name),
+            None => title.to_owned(),
+        }),
+    }
+    if role == Role::Worker && prompt.is_none() {
+        parts.push(
+            "Commit your work on the branch that is checked out, in small steps, and say when you are done."
+                .into(),
+        );
+    }
+    if let Some(specialist) = specialist {
+        if !specialist.config.skills.is_empty() {
+            parts.push(format!("What you are good at: {}.", specialist.config.skills.join(", ")));
+        }
+        parts.extend(specialist.config.prompt.clone());
+    }
+    parts.extend(effective.project.agent_rules.clone());
+    parts.extend(
+        effective.project.agent_rules_file.as_deref().and_then(|file| rules(&effective.project.path, file)),
+    );
+    parts.join("\n\n")
+}
+
+/// The most of a file of rules that is told to an agent.
+const RULES: u64 = 64 * 1024;
+
+/// A file of rules in the project's own checkout. One that is not there is no reason not to work.
+fn rules(project: &Utf8Path, file: &str) -> Option<String> {
+    use std::io::Read;
+    let path = project.join(file);
+    let opened =
+        std::fs::File::open(&path).inspect_err(|err| tracing::warn!(%path, %err, "no rules can be read"));
+    let mut text = String::new();
+    opened.ok()?.take(RULES).read_to_string(&mut text).ok()?;
+    Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+fn limits(effective: &Effective<'_>) -> Limits {
+    effective.project.budget.core()
+}
+
+/// Names that may have been meant, the likeliest first.
+pub(super) fn nearest(name: &str, there: &[String]) -> Vec<String> {
+    let mut near: Vec<(f64, &String)> = there
+        .iter()
+        .map(|known| (strsim::jaro_winkler(name, known), known))
+        .filter(|(like, _)| *like > 0.7)
+        .collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
+    near.into_iter().take(3).map(|(_, known)| known.clone()).collect()
+}
+
+/// Whether a program can be found by the search path, as a shell would.
+pub(super) fn on_path(program: &str) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    let runs = |path: &Path| {
+        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    };
+    if program.contains('/') {
+        return runs(Path::new(program));
+    }
+    std::env::var_os("PATH")
+        .is_some_and(|paths| std::env::split_paths(&paths).any(|folder| runs(&folder.join(program))))
+}

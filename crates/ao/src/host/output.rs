@@ -1,0 +1,111 @@
+//! What a session's program has put out, as text.
+
+use std::time::Duration;
+
+use ao_api::{Output, Problem};
+use ao_core::session::Session;
+use ao_ports::{ProcessRef, Runtime, RuntimeError};
+use ao_runtime::Runtimes;
+
+use super::secrets::Secrets;
+
+/// How long a call that waits for output waits at most, before it answers with nothing.
+const WAIT: Duration = Duration::from_secs(25);
+/// An escape sequence, or a letter, that is cut off at the end of a piece is no longer than this.
+const CUT: usize = 256;
+
+pub(super) async fn read(
+    runtimes: &Runtimes,
+    session: &Session,
+    from: u64,
+    limit: u32,
+    wait: bool,
+    secrets: &Secrets,
+) -> Result<Output, Problem> {
+    let Some(process) = process_of(session) else {
+        return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
+    };
+    let wait = if wait { WAIT } else { Duration::ZERO };
+    let limit = limit.clamp(1024, 1024 * 1024) as usize;
+    let read = runtimes.output(&process, from, limit, wait).await.map_err(|err| unreadable(session, &err))?;
+    let whole = if read.ended { read.bytes.len() } else { whole_part(&read.bytes) };
+    let text = String::from_utf8_lossy(&read.bytes[..whole]).into_owned();
+    let text = anstream::adapter::strip_str(&text).to_string();
+    Ok(Output {
+        from: read.from,
+        next: read.from + whole as u64,
+        text: secrets.mask(&ao_core::text::sanitise(&text)),
+        ended: read.ended,
+    })
+}
+
+/// The process that a session has, or had last.
+pub(super) fn process_of(session: &Session) -> Option<ProcessRef> {
+    if session.process.is_some() {
+        return session.process.clone();
+    }
+    (session.attempt.0 > 0).then(|| Runtimes::process(&session.spec.runtime, session.id, session.attempt))
+}
+
+fn unreadable(session: &Session, err: &RuntimeError) -> Problem {
+    let name = &session.spec.name;
+    let mut problem =
+        Problem::new(500, "unreadable-output", format!("the output of `{name}` cannot be read"));
+    problem.detail = Some(err.to_string());
+    problem.hint(format!("`ao explain {name}` says what is known of it"))
+}
+
+/// How much of a piece can be shown: not the beginning of a letter or of an escape sequence whose rest is still to come.
+fn whole_part(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(CUT);
+    let mut end = bytes.len();
+    if let Some(escape) = bytes[tail..].iter().rposition(|byte| *byte == 0x1b).map(|at| tail + at) {
+        let ended = match bytes.get(escape + 1) {
+            None => false,
+            Some(b'[') => bytes[escape + 2..].iter().any(|byte| (0x40..=0x7e).contains(byte)),
+            Some(b']' | b'P' | b'_' | b'^' | b'X') => {
+                bytes[escape + 2..].iter().any(|byte| matches!(byte, 0x07 | 0x1b))
+            }
+            Some(_) => true,
+        };
+        if !ended {
+            end = escape;
+        }
+    }
+    // A letter has at most four bytes, so at most three of it can be there without the last.
+    for back in 1..=3.min(end) {
+        let first = bytes[end - back];
+        let length = match first {
+            0xc0..=0xdf => 2,
+            0xe0..=0xef => 3,
+            0xf0..=0xf7 => 4,
+            0x80..=0xbf => continue,
+            _ => break,
+        };
+        if length > back {
+            end -= back;
+        }
+        break;
+    }
+    // Something that never ends must not hold everything up.
+    if end == 0 { bytes.len() } else { end }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_shown_of_what_is_cut_in_two() {
+        let whole = |bytes: &[u8]| String::from_utf8_lossy(&bytes[..whole_part(bytes)]).into_owned();
+        assert_eq!(whole(b"plain"), "plain");
+        assert_eq!(whole("gr\u{fc}n".as_bytes()), "gr\u{fc}n");
+        assert_eq!(whole(&"gr\u{fc}".as_bytes()[..3]), "gr");
+        assert_eq!(whole(&"a\u{1f600}".as_bytes()[..4]), "a");
+        assert_eq!(whole(b"red \x1b[31"), "red ");
+        assert_eq!(whole(b"red \x1b[31mtext"), "red \x1b[31mtext");
+        assert_eq!(whole(b"title \x1b]0;a long"), "title ");
+        assert_eq!(whole(b"title \x1b]0;x\x07end"), "title \x1b]0;x\x07end");
+        assert_eq!(whole(b"\x1b[3"), "\x1b[3", "what never ends holds nothing up");
+    }
+}

@@ -1,0 +1,123 @@
+//! All that is known of one session.
+
+use std::fmt::Write;
+
+use ao_api::{Queue, Session, Spend, Tree};
+
+use super::table::{Cell, Column, Table};
+use super::{Canvas, fleet, words};
+use crate::ui;
+
+pub fn card(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> String {
+    let mut drawn = String::new();
+    let title = ui::TITLE;
+    let style = words::style(&session.status.state);
+    let state = words::state(&session.status);
+    let age = words::age(session.status.since, canvas.now);
+    let _ =
+        writeln!(drawn, "{title}{}{title:#}  {style}{state}{style:#} for {age}", words::plain(&session.name));
+    let _ = writeln!(drawn, "  {}", words::plain(&session.status.reason));
+    if let Some(question) = &session.status.question {
+        let style = ui::BUSY;
+        for line in question.lines() {
+            let _ = writeln!(drawn, "  {style}│{style:#} {}", words::plain(line));
+        }
+    }
+    drawn.push('\n');
+    drawn.push_str(&facts(session, queue, canvas).draw(canvas.width));
+    if let Some(next) = fleet::next(session) {
+        let style = ui::HINT;
+        let _ = writeln!(drawn, "\n{style}next:{style:#} {next}");
+    }
+    drawn
+}
+
+fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
+    let mut table = Table::new(&[Column::new(""), Column::new("")]).without_heading().indented(2);
+    let mut fact = |name: &str, value: String| {
+        if !value.is_empty() {
+            table.row([Cell::styled(name, ui::FAINT), Cell::new(value)]);
+        }
+    };
+    fact("works on", words::task(session));
+    fact("project", session.project_id.clone());
+    if session.role != "worker" {
+        fact("role", session.role.clone());
+    }
+    fact("agent", agent(session));
+    fact("runs in", runs_in(session));
+    fact("branch", session.branch.clone());
+    if let Some(tree) = &session.workspace {
+        fact("workspace", workspace(tree));
+        for reason in &tree.reasons {
+            fact("", format!("kept: {reason}"));
+        }
+        if let Some(rescue) = &tree.rescue {
+            fact("", format!("its last state is in {rescue}; `ao session restore {}`", session.name));
+        }
+    }
+    fact("pulls", session.pulls.join(", "));
+    let ports: Vec<String> = session.ports.iter().map(|(name, port)| format!("{name}={port}")).collect();
+    fact("ports", ports.join(" "));
+    fact("queue", queue.map(fleet::place).unwrap_or_default());
+    for hold in &session.holds {
+        let kind = hold.kind.replace('_', " ");
+        fact("held", format!("{} ({kind}, {})", hold.why, words::age(hold.since, canvas.now)));
+    }
+    fact("messages", messages(session));
+    fact(
+        "problems",
+        match session.incidents {
+            0 => String::new(),
+            open => format!("{open} open; `ao explain {}` tells them", session.name),
+        },
+    );
+    fact("used", spend(&session.spend));
+    fact("made", format!("{} ago", words::age(session.created_at, canvas.now)));
+    fact("id", session.id.clone());
+    table
+}
+
+fn agent(session: &Session) -> String {
+    let agent = &session.agent;
+    let mut told = agent.name.clone();
+    for more in [&agent.model, &agent.account].into_iter().flatten() {
+        let _ = write!(told, ", {more}");
+    }
+    if let Some(conversation) = &agent.conversation {
+        let _ = write!(told, " (conversation {conversation})");
+    }
+    told
+}
+
+fn runs_in(session: &Session) -> String {
+    match session.attempt {
+        0 => format!("{}, not started yet", session.runtime),
+        1 => session.runtime.clone(),
+        attempt => format!("{}, start {attempt}", session.runtime),
+    }
+}
+
+fn workspace(tree: &Tree) -> String {
+    match tree.state.as_str() {
+        "ready" => tree.path.clone(),
+        state => format!("{} ({state})", tree.path),
+    }
+}
+
+fn messages(session: &Session) -> String {
+    match (session.messages_waiting, session.messages_failed) {
+        (0, 0) => String::new(),
+        (waiting, 0) => format!("{waiting} waiting"),
+        (0, failed) => format!("{failed} not accepted; the outbox keeps the text"),
+        (waiting, failed) => format!("{waiting} waiting, {failed} not accepted; the outbox keeps the text"),
+    }
+}
+
+/// What nobody could tell is said to be unknown, and is never shown as nought.
+fn spend(spend: &Spend) -> String {
+    let usd = spend.usd.map_or_else(|| "cost unknown".to_owned(), |usd| format!("${usd:.2}"));
+    let tokens = spend.tokens.map_or_else(String::new, |tokens| format!(", {tokens} tokens"));
+    let turns = ui::count(spend.turns, "turn");
+    format!("{usd}{tokens}, {turns}, {}", words::span(spend.seconds))
+}

@@ -1,0 +1,62 @@
+//! What lies on disk, and what becomes of it.
+
+use std::fmt::Write;
+
+use ao_api::{Cleanup, Decision, TreeReport};
+
+use super::table::{Cell, Column, Table};
+use super::{Canvas, words};
+use crate::ui;
+
+pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
+    if cleanup.trees.is_empty() {
+        return "no workspaces to clean up\n".into();
+    }
+    let mut table = Table::new(&[
+        Column::new("SESSION"),
+        Column::new("SIZE"),
+        Column::optional("IGNORED"),
+        Column::new("DECISION"),
+        Column::new("WHERE"),
+    ]);
+    for tree in &cleanup.trees {
+        let (decision, style) = decision(tree.decision, cleanup.dry_run);
+        table.row([
+            Cell::or_dash(tree.session_name.as_ref().or(tree.session_id.as_ref())),
+            Cell::new(words::size(tree.bytes)),
+            Cell::new(words::size(tree.ignored_bytes)),
+            Cell::styled(decision, style),
+            Cell::new(&tree.path),
+        ]);
+        for reason in reasons(tree) {
+            table.line(Cell::styled(format!("  {reason}"), ui::FAINT));
+        }
+    }
+    let mut drawn = table.draw(canvas.width);
+    let freed = words::size(cleanup.freed_bytes);
+    let _ = if cleanup.dry_run {
+        writeln!(drawn, "\nwould free {freed}; nothing was changed")
+    } else {
+        writeln!(drawn, "\nfreed {freed}")
+    };
+    drawn
+}
+
+fn decision(decision: Decision, dry_run: bool) -> (&'static str, anstyle::Style) {
+    match (decision, dry_run) {
+        (Decision::Remove, true) => ("remove", ui::BUSY),
+        (Decision::Remove, false) => ("removed", ui::GOOD),
+        (Decision::Clean, true) => ("clean", ui::BUSY),
+        (Decision::Clean, false) => ("cleaned", ui::GOOD),
+        (Decision::Keep, true) => ("keep", anstyle::Style::new()),
+        (Decision::Keep, false) => ("kept", anstyle::Style::new()),
+    }
+}
+
+fn reasons(tree: &TreeReport) -> Vec<String> {
+    let mut reasons = tree.reasons.clone();
+    if tree.session_id.is_none() {
+        reasons.insert(0, "not ours by any record, so it is never touched".into());
+    }
+    reasons
+}

@@ -1,0 +1,38 @@
+//! How things look to people. Pure: what there is, the time and the width of the window come in, a text comes out.
+//!
+//! Texts carry their colours; whoever prints them leaves those out where nobody looks.
+
+mod card;
+mod cleanup;
+mod event;
+mod explain;
+mod fleet;
+mod list;
+mod table;
+mod words;
+
+use ao_api::Timestamp;
+
+pub use card::card;
+pub use cleanup::cleanup;
+pub use event::event;
+pub use explain::{explanation, why};
+pub use fleet::{Fleet, fleet};
+pub use list::list;
+pub use table::{Cell, Column, Table};
+pub use words::{age, is_over, size, span};
+
+/// For whom something is drawn.
+#[derive(Debug, Clone, Copy)]
+pub struct Canvas {
+    pub now: Timestamp,
+    /// How wide the window is; absent if nobody looks, and then nothing is shortened.
+    pub width: Option<usize>,
+}
+
+impl Canvas {
+    /// The window that this process writes to, now.
+    pub fn here() -> Canvas {
+        Canvas { now: Timestamp::now(), width: crate::ui::width() }
+    }
+}

@@ -1,0 +1,192 @@
+//! Columns side by side, as wide as they need to be and the window allows.
+
+use std::fmt::Write;
+
+use anstyle::Style;
+use unicode_width::UnicodeWidthStr;
+
+use super::words::{plain, shorten};
+use crate::ui;
+
+/// What stands between two columns.
+const GAP: usize = 2;
+/// The last column has at least this many columns of the terminal, if others can give way for it.
+const LAST: usize = 24;
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub struct Column {
+    title: &'static str,
+    /// Left out where the window is too narrow; the rightmost goes first.
+    optional: bool,
+}
+
+impl Column {
+    pub const fn new(title: &'static str) -> Column {
+        Column { title, optional: false }
+    }
+
+    pub const fn optional(title: &'static str) -> Column {
+        Column { title, optional: true }
+    }
+}
+
+/// What stands in one place.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    text: String,
+    style: Style,
+}
+
+impl Cell {
+    pub fn new(text: impl AsRef<str>) -> Cell {
+        Cell::styled(text, Style::new())
+    }
+
+    pub fn styled(text: impl AsRef<str>, style: Style) -> Cell {
+        Cell { text: plain(text.as_ref()), style }
+    }
+
+    /// Written so that what is left out can be seen to be.
+    pub fn or_dash(text: Option<impl AsRef<str>>) -> Cell {
+        match text {
+            Some(text) => Cell::new(text),
+            None => Cell::styled("-", ui::FAINT),
+        }
+    }
+
+    fn width(&self) -> usize {
+        self.text.width()
+    }
+}
+
+/// Rows under their columns. Only the last column is ever shortened.
+#[derive(Debug, Clone)]
+pub struct Table {
+    columns: Vec<Column>,
+    rows: Vec<Row>,
+    indent: usize,
+    heading: bool,
+}
+
+#[derive(Debug, Clone)]
+enum Row {
+    Cells(Vec<Cell>),
+    /// A line across all columns.
+    Line(Cell),
+}
+
+impl Table {
+    pub fn new(columns: &[Column]) -> Table {
+        Table { columns: columns.to_vec(), rows: vec![], indent: 0, heading: true }
+    }
+
+    /// Without titles above the columns.
+    #[must_use]
+    pub fn without_heading(mut self) -> Table {
+        self.heading = false;
+        self
+    }
+
+    #[must_use]
+    pub fn indented(mut self, columns: usize) -> Table {
+        self.indent = columns;
+        self
+    }
+
+    pub fn row(&mut self, cells: impl Into<Vec<Cell>>) {
+        let cells = cells.into();
+        debug_assert_eq!(cells.len(), self.columns.len(), "a row has a cell for each column");
+        self.rows.push(Row::Cells(cells));
+    }
+
+    /// A line that belongs to the row before it.
+    pub fn line(&mut self, cell: Cell) {
+        self.rows.push(Row::Line(cell));
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// The table for a window of this width, each line with its end.
+    pub fn draw(&self, width: Option<usize>) -> String {
+        let mut widths = self.widths();
+        let mut shown: Vec<usize> = (0..self.columns.len()).filter(|column| widths[*column] > 0).collect();
+        if let Some(width) = width {
+            self.fit(width, &mut shown, &mut widths);
+        }
+        let mut drawn = String::new();
+        if self.heading && self.rows.iter().any(|row| matches!(row, Row::Cells(_))) {
+            let titles: Vec<Cell> =
+                self.columns.iter().map(|column| Cell::styled(column.title, ui::FAINT)).collect();
+            self.draw_row(&mut drawn, &titles, &shown, &widths);
+        }
+        for row in &self.rows {
+            match row {
+                Row::Cells(cells) => self.draw_row(&mut drawn, cells, &shown, &widths),
+                Row::Line(cell) => {
+                    let indent = self.indent + GAP;
+                    let room = width.map_or(usize::MAX, |width| width.saturating_sub(indent));
+                    let text = shorten(&cell.text, room);
+                    let style = cell.style;
+                    let _ = writeln!(drawn, "{:indent$}{style}{text}{style:#}", "");
+                }
+            }
+        }
+        drawn
+    }
+
+    /// What each column would like to have. One in which nothing stands needs nothing.
+    fn widths(&self) -> Vec<usize> {
+        let widest = |column: usize| {
+            let cells = self.rows.iter().filter_map(|row| match row {
+                Row::Cells(cells) => cells.get(column),
+                Row::Line(_) => None,
+            });
+            cells.map(Cell::width).max().unwrap_or(0)
+        };
+        let title = |column: usize| if self.heading { self.columns[column].title.width() } else { 0 };
+        let with_title = |column| match widest(column) {
+            0 => 0,
+            width => width.max(title(column)),
+        };
+        (0..self.columns.len()).map(with_title).collect()
+    }
+
+    /// Leaves out what can be missed, and then shortens the last column.
+    fn fit(&self, width: usize, shown: &mut Vec<usize>, widths: &mut [usize]) {
+        let needed = |shown: &[usize], widths: &[usize]| {
+            let Some((last, others)) = shown.split_last() else { return 0 };
+            let others: usize = others.iter().map(|column| widths[*column] + GAP).sum();
+            self.indent + others + widths[*last].min(LAST)
+        };
+        while needed(shown, widths) > width
+            && let Some(at) = shown.iter().rposition(|column| self.columns[*column].optional)
+        {
+            shown.remove(at);
+        }
+        if let Some((last, others)) = shown.split_last() {
+            let others: usize = others.iter().map(|column| widths[*column] + GAP).sum();
+            let room = width.saturating_sub(self.indent + others);
+            widths[*last] = widths[*last].min(room.max(8));
+        }
+    }
+
+    fn draw_row(&self, drawn: &mut String, cells: &[Cell], shown: &[usize], widths: &[usize]) {
+        let indent = self.indent;
+        let _ = write!(drawn, "{:indent$}", "");
+        for (at, column) in shown.iter().enumerate() {
+            let Cell { text, style } = &cells[*column];
+            let last = at + 1 == shown.len();
+            let text = if last { shorten(text, widths[*column]) } else { text.clone() };
+            let _ = write!(drawn, "{style}{text}{style:#}");
+            if !last {
+                let gap = widths[*column].saturating_sub(text.width()) + GAP;
+                let _ = write!(drawn, "{:gap$}", "");
+            }
+        }
+        drawn.truncate(drawn.trim_end_matches(' ').len());
+        drawn.push('\n');
+    }
+}
