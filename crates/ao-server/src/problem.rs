@@ -74,6 +74,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::UnknownProject(_) => (404, "unknown-project"),
         Refusal::UnknownPull(_) => (404, "unknown-pull"),
         Refusal::TaskTaken { .. } => (409, "task-taken"),
+        Refusal::HasOrchestrator { .. } => (409, "has-orchestrator"),
         Refusal::TaskClosed { .. } => (409, "task-closed"),
         Refusal::AlreadyMerged { .. } => (409, "already-merged"),
         Refusal::BranchTaken { .. } => (409, "branch-taken"),
@@ -91,7 +92,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::UnknownProject(_) => {
             problem = problem.hint("`ao add-project PATH` takes a repository into care");
         }
-        Refusal::TaskTaken { session, .. } => {
+        Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. } => {
             problem = problem.hint(format!("`ao status {session}` shows it"));
             problem.session_id = Some(session.to_string());
         }
