@@ -3,6 +3,7 @@
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
 mod calls;
+mod change;
 mod chores;
 mod cli;
 pub mod clock;
@@ -13,13 +14,17 @@ mod context;
 pub mod daemon;
 pub mod desktop;
 pub mod error;
+mod follow;
 pub mod git_url;
+pub mod host;
+mod initial;
+mod known_agents;
 mod paths;
 pub mod power;
 mod program;
 pub mod repository;
-mod follow;
-pub mod host;
+pub mod service;
+mod settings;
 pub mod show;
 mod span;
 mod ui;
