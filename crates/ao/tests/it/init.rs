@@ -26,18 +26,41 @@ fn what_nobody_says_is_found_out() {
     note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
     ");
     assert_snapshot!(std::fs::read_to_string(app.join("agent-orchestrator.yaml")).unwrap(), @r"
-    # What ao does in this repository. `ao config-help` tells what else can be said here.
+    # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+    # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+
+    port: 3000                # the dashboard and the HTTP interface
+
     defaults:
-      runtime: process
-      agent: codex
-      workspace: worktree
-      tracker: github
-      notifiers: [desktop]
+      runtime: process        # tmux | process | docker | kubernetes
+      agent: codex            # claude-code | codex | aider | cursor | opencode | …
+      workspace: worktree     # worktree | clone
+      tracker: github         # github | linear | gitlab | jira | local
+      notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
+
     projects:
       my-app:
         repo: owner/my-app
         path: .
         defaultBranch: main
+        # symlinks: [node_modules]       # shared with your checkout
+        # include: [.env]                # copied from your checkout
+        # postCreate: [npm install]      # run in each new workspace
+        # maxParallelAgents: 3
+
+    reactions:
+      ci-failed:
+        auto: true
+        action: send-to-agent   # the agent gets the failing checks
+        retries: 2              # then you are told
+      changes-requested:
+        auto: true
+        action: send-to-agent
+        escalateAfter: 30m
+      approved-and-green:
+        auto: false             # true merges by itself
+        action: merge
+        strategy: squash        # squash | merge | rebase
     ");
     assert_eq!(place.entries(&app), ["agent-orchestrator.yaml"]);
     assert_snapshot!(place.run(&app, &["config", "check"]), @r"

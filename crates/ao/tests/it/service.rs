@@ -174,5 +174,6 @@ fn what_the_service_manager_refuses_is_told() {
     exit 3
     -- stderr --
     error: `systemctl --user daemon-reload` failed: Unit is masked.
+    hint: `[home]/.config/systemd/user/ao.service` was written all the same
     ");
 }
