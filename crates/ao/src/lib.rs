@@ -4,6 +4,7 @@
 
 mod background;
 mod calls;
+mod change;
 mod chores;
 mod cli;
 pub mod clock;
@@ -25,6 +26,10 @@ mod span;
 pub mod git_url;
 mod program;
 pub mod repository;
+mod initial;
+mod known_agents;
+pub mod service;
+mod settings;
 mod ui;
 
 use std::io::IsTerminal;
