@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::process::{cargo, root, shown, success_if, watch};
-use crate::{say, tools};
+use crate::tools;
 
 /// The version that this repository was tried with.
 const SCHEMATHESIS: &str = "4.32.5";
