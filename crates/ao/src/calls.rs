@@ -136,7 +136,7 @@ pub(crate) fn segment(name: &str) -> String {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(byte as char),
             // A dot alone would be read as this folder.
-            b'.' if name.trim_matches('.') != "" => segment.push('.'),
+            b'.' if !name.trim_matches('.').is_empty() => segment.push('.'),
             _ => segment.push_str(&format!("%{byte:02X}")),
         }
     }
