@@ -3,6 +3,7 @@
 mod clone;
 mod clean_machine;
 mod cli;
+mod attach;
 mod demo;
 mod disk;
 mod door;
