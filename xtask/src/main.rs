@@ -9,6 +9,7 @@ mod say;
 mod bench;
 mod demo;
 mod fuzz;
+mod generate;
 mod process;
 mod simulate;
 mod test;
@@ -34,6 +35,7 @@ enum Command {
     Simulate(simulate::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
+    Generate(generate::Args),
     Tidy(tidy::Args),
 }
 
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::Generate(args) => generate::run(&args),
         Command::Tidy(args) => tidy::run(&args),
     };
     result.unwrap_or_else(|err| {

@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 pub struct Daemon {
     /// The version of the program.
     pub version: String,
+    /// Which build of the program it is, to tell whether it is the same as another.
+    pub build: String,
     /// The version of this interface.
     pub api: u32,
     pub pid: u32,
@@ -95,6 +97,19 @@ pub struct NewToken {
     pub session: Option<String>,
     /// A code for one sign-in of a browser, good for a minute.
     pub sign_in: bool,
+}
+
+/// A code that signs a browser in, once.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct SignIn {
+    pub code: String,
+}
+
+impl std::fmt::Debug for SignIn {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("SignIn(…)")
+    }
 }
 
 /// A token. It is shown once.

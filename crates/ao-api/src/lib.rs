@@ -14,7 +14,9 @@ mod session;
 pub mod terminal;
 mod workspace;
 
-pub use daemon::{ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, Stopping, Token};
+pub use daemon::{
+    ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, SignIn, Stopping, Token,
+};
 pub use event::Event;
 pub use explain::{Explanation, Incident, Queue, Rule, Signal};
 pub use jiff::Timestamp;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
+use crate::refs;
 use crate::shape::{Channel, Config, Plugin, Reactions};
 use crate::tree::Tree;
 
@@ -113,7 +114,7 @@ impl Checking<'_> {
             }
         }
         for (name, value) in &env.set {
-            if crate::refs::has_refs(value) && crate::refs::sole_ref(value).is_none() {
+            if refs::refers(value) && refs::sole_ref(value).is_none() {
                 let what = format!("`{name}` mixes a reference with other text");
                 let hint = "what is set here is kept in the log, and a reference may be a secret: let the value be one \
                     `${NAME}` and nothing else"
@@ -246,8 +247,8 @@ impl Checking<'_> {
     }
 
     fn at(&mut self, path: &[&str], what: String, hint: Option<String>) {
-        let at = self.tree.follow(path.iter().copied()).at;
-        self.misfits.push(Misfit { at, what, hint });
+        let tree = self.tree.follow(path.iter().copied());
+        self.misfits.push(Misfit { at: tree.at, what: tree.veiled(what), hint });
     }
 
     fn at_key(&mut self, path: &[&str], what: String, hint: Option<String>) {

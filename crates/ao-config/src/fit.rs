@@ -133,7 +133,7 @@ impl Fitting<'_> {
                 if !named_by_people {
                     continue;
                 }
-                entry.tree.value = Value::Map(Map::new());
+                entry.tree = Tree::map(entry.key_at);
             }
             if rule.get("x-text").is_some() {
                 as_text(&mut entry.tree);
@@ -211,7 +211,7 @@ impl Fitting<'_> {
             Value::List(_) => *kind == "array",
             Value::Map(_) => *kind == "object",
         };
-        if types.is_empty() || types.iter().any(|kind| fits(kind)) {
+        if types.is_empty() || types.iter().any(fits) {
             return true;
         }
         let wanted: Vec<&str> = types.iter().map(|kind| in_words(kind, rule)).collect();
@@ -230,7 +230,7 @@ impl Fitting<'_> {
             match rule.choice(&text) {
                 Some(right) if right == text => {}
                 Some(right) => tree.value = Value::Text(right.to_owned()),
-                None => self.unknown_word(&text, tree.at, &choices, name),
+                None => self.unknown_word(tree, &choices, name),
             }
             return;
         }
@@ -250,7 +250,7 @@ impl Fitting<'_> {
             _ => None,
         };
         if let Some(wrong) = wrong {
-            self.misfit(tree.at, wrong, None);
+            self.misfit(tree.at, tree.veiled(wrong), None);
         }
     }
 
@@ -276,10 +276,11 @@ impl Fitting<'_> {
 
     fn number(&mut self, number: &serde_json::Number, at: At, rule: &Rule, name: &str) {
         let value = number.as_f64().unwrap_or_default();
+        let widest = (rule.word("format") == Some("uint32")).then_some(f64::from(u32::MAX));
         let bound = |word| rule.get(word).and_then(serde_json::Value::as_f64);
         if let Some(least) = bound("minimum").filter(|least| value < *least) {
             self.misfit(at, format!("`{name}` has to be at least {least}, and is {number}"), None);
-        } else if let Some(most) = bound("maximum").filter(|most| value > *most) {
+        } else if let Some(most) = bound("maximum").or(widest).filter(|most| value > *most) {
             self.misfit(at, format!("`{name}` can be at most {most}, and is {number}"), None);
         }
     }
@@ -287,19 +288,23 @@ impl Fitting<'_> {
     fn unknown_key(&mut self, key: &str, at: At, rule: &Rule, name: &str) {
         let known = rule.properties().into_iter().flatten();
         let all: Vec<&str> = known.map(|(name, _)| name.as_str()).collect();
-        let hint = match nearest(key, all.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!("known here: {}", all.join(", ")),
+        // What holds for all projects is easily taken for a matter of the top.
+        let default = rule.property("defaults").and_then(|(_, defaults)| defaults.property(key));
+        let hint = match (default, nearest(key, all.iter().copied())) {
+            (Some((near, _)), _) => format!("did you mean `{near}` in `defaults`?"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => format!("known here: {}", all.join(", ")),
         };
         self.misfit(at, format!("unknown key `{key}` in {}", quoted(name)), Some(hint));
     }
 
-    fn unknown_word(&mut self, text: &str, at: At, choices: &[&str], name: &str) {
+    fn unknown_word(&mut self, tree: &Tree, choices: &[&str], name: &str) {
+        let text = tree.as_text().unwrap_or_default();
         let hint = match nearest(text, choices.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("known here: {}", choices.join(", ")),
         };
-        self.misfit(at, format!("`{name}` cannot be `{text}`"), Some(hint));
+        self.misfit(tree.at, tree.veiled(format!("`{name}` cannot be `{text}`")), Some(hint));
     }
 
     fn misfit(&mut self, at: At, what: String, hint: Option<String>) {

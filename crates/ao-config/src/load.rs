@@ -13,6 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use crate::error::{ConfigError, Problem, Source, Warning};
 use crate::find::{Layer, LayerKind, Places, find};
 use crate::fit::{self, Around, Misfit};
+use crate::reference::TOP;
 use crate::shape::Config;
 use crate::tree::{At, MAX_BYTES, Tree};
 use crate::{check, dialect};
@@ -89,6 +90,10 @@ impl Loaded {
     pub fn show(&self) -> String {
         let mut tree = self.tree.clone();
         fit::shorten(&mut tree);
+        let place = |key: &String| TOP.iter().position(|known| known == key);
+        if let Some(top) = tree.as_map_mut() {
+            top.sort_by(|a, _, b, _| place(a).cmp(&place(b)));
+        }
         crate::yaml::write(&tree)
     }
 

@@ -24,9 +24,6 @@ pub const AGENTS: &[&str] = &[
     "qwen",
     "copilot",
     "goose",
-    "amp",
-    "droid",
-    "crush",
 ];
 
 /// Ways to tell people that can be named without a channel of their own.

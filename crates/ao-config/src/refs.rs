@@ -100,6 +100,11 @@ pub(crate) fn has_refs(text: &str) -> bool {
     text.contains("${")
 }
 
+/// Whether it refers to a variable, and does not just look so.
+pub(crate) fn refers(text: &str) -> bool {
+    parts(text).is_ok_and(|parts| parts.iter().any(|part| matches!(part, Part::Ref { .. })))
+}
+
 /// The variable's name, if the text is one reference and nothing else.
 pub(crate) fn sole_ref(text: &str) -> Option<(&str, Option<&str>)> {
     match parts(text).ok()?.as_slice() {

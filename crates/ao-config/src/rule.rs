@@ -53,6 +53,12 @@ impl Rule {
         Rule { layers: vec![] }
     }
 
+    /// The rule of a plain text.
+    pub(crate) fn text() -> Rule {
+        static TEXT: LazyLock<Value> = LazyLock::new(|| serde_json::json!({ "type": "string" }));
+        Rule { layers: vec![&TEXT] }
+    }
+
     fn of(schema: &'static Value) -> Rule {
         let mut layers = vec![schema];
         let mut here = schema;
@@ -160,5 +166,20 @@ impl Rule {
             "now" => Some(Refs::Now),
             _ => Some(Refs::Never),
         }
+    }
+
+    /// The name of the type that it is, if it has one.
+    pub(crate) fn kind(&self) -> Option<&'static str> {
+        self.layers.iter().rev().find_map(|layer| layer.get("$ref")?.as_str()?.rsplit('/').next())
+    }
+
+    /// What is said of the type, and not of this place.
+    pub(crate) fn description_of_kind(&self) -> Option<&'static str> {
+        self.layers.last()?.get("description")?.as_str()
+    }
+
+    pub(crate) fn all_properties(&self) -> Vec<(String, Rule)> {
+        let properties = self.properties().into_iter().flatten();
+        properties.map(|(name, schema)| (name.clone(), Rule::of(schema))).collect()
     }
 }

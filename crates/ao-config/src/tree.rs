@@ -8,13 +8,15 @@ use std::fmt;
 use indexmap::IndexMap;
 use serde::de::{self, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::{DuplicateKeyPolicy, Location, Spanned};
 
 /// No configuration file may be longer than this.
 pub(crate) const MAX_BYTES: usize = 1 << 20;
 
-/// Deeper than any configuration is, and shallow enough for every stack that it is walked on.
-const MAX_DEPTH: usize = 64;
+/// Deeper than any configuration is. Reading takes some 40 KB of stack a level in a build for debugging, and a thread may
+/// have no more than 2 MB.
+const MAX_DEPTH: usize = 24;
 
 /// A part of a document, and where it stands.
 #[derive(Debug, Clone, PartialEq)]
@@ -176,9 +178,22 @@ impl Tree {
         }
     }
 
+    /// Words about this value that do not tell what came from the environment.
+    pub(crate) fn veiled(&self, words: String) -> String {
+        match (&self.written, &self.value) {
+            (Some(written), Value::Text(text)) if crate::refs::has_refs(written) && !text.is_empty() => {
+                words.replace(text.as_str(), written)
+            }
+            _ => words,
+        }
+    }
+
     /// What it is, for people.
     pub(crate) fn described(&self) -> String {
         match &self.value {
+            _ if self.written.as_deref().is_some_and(crate::refs::has_refs) => {
+                format!("`{}`", self.written.as_deref().unwrap_or_default())
+            }
             Value::Null => "nothing".into(),
             Value::Bool(value) => format!("`{value}`"),
             Value::Number(number) => format!("`{number}`"),
@@ -213,24 +228,31 @@ fn place(file: usize, at: Location) -> At {
     At { file, line: at.line() as usize, column: at.column() as usize }
 }
 
+const TOO_DEEP: &str = "this is nested deeper than a configuration may be";
+const TOO_MANY_ALIASES: &str = "the aliases of this file come to more than a configuration may hold";
+
 /// The parser's own words, without what only its callers understand.
 fn plain_words(err: &serde_saphyr::Error) -> String {
     use serde_saphyr::Error as E;
     match err.without_snippet() {
         E::DuplicateMappingKey { key: Some(key), .. } => format!("`{key}` is given twice"),
         E::DuplicateMappingKey { .. } => "a key is given twice".into(),
-        E::AliasReplayLimitExceeded { .. }
-        | E::AliasExpansionLimitExceeded { .. }
-        | E::AliasReplayStackDepthExceeded { .. } => {
-            "the aliases of this file come to more than a configuration may hold".into()
+        E::MultipleDocuments { .. } | E::Budget { breach: BudgetBreach::Documents { .. }, .. } => {
+            "a configuration is one document: leave out what is behind `---`".into()
         }
-        E::Budget { .. } => {
-            "this file holds more than a configuration may: it is too deep or too long".into()
-        }
+        E::Budget { breach: BudgetBreach::Depth { .. }, .. } => TOO_DEEP.into(),
+        E::Budget { .. } => "this file holds more than a configuration may".into(),
+        E::Unexpected { expected: "string scalar", .. } => "a key has to be a plain text".into(),
         err => {
             let text = err.to_string();
             let text = text.split(" at line ").next().unwrap_or_default();
-            text.lines().next().unwrap_or_default().trim_end_matches(':').to_owned()
+            let text = text.lines().next().unwrap_or_default().trim_end_matches(':');
+            // The limits of the parser itself have no kind of their own.
+            match text {
+                text if text.contains("recursion limit") => TOO_DEEP.to_owned(),
+                text if text.contains("alias") && text.contains("exceeded") => TOO_MANY_ALIASES.to_owned(),
+                text => text.to_owned(),
+            }
         }
     }
 }

@@ -219,7 +219,7 @@ impl Engine {
             // Stopped in the middle of it, there is no state on disk to look at: those who ask hear that we have gone.
             if self.recover(err).await? {
                 for look in views {
-                    look(&self.state);
+                    look(&self.state, self.seq);
                 }
             }
             return Ok(());
@@ -234,7 +234,7 @@ impl Engine {
             );
         }
         for look in views {
-            look(&self.state);
+            look(&self.state, self.seq);
         }
         let scopes: BTreeSet<Scope> = happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
         for scope in &scopes {

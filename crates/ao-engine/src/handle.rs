@@ -23,10 +23,12 @@ pub struct Receipt {
 
 pub(crate) type Answer = oneshot::Sender<Result<Receipt, AskError>>;
 
+type Look = Box<dyn FnOnce(&State, Seq) + Send>;
+
 /// What comes through the door.
 pub(crate) enum Letter {
     Input(Input, Option<Answer>),
-    View(Box<dyn FnOnce(&State) + Send>),
+    View(Look),
     Plug(Box<Slots>),
 }
 
@@ -52,10 +54,19 @@ impl Handle {
         T: Send + 'static,
         F: FnOnce(&State) -> T + Send + 'static,
     {
+        self.view_at(|state, _| look(state)).await
+    }
+
+    /// The same, with the place of the last event that the state holds. What happens behind it is news to whoever looks.
+    pub async fn view_at<T, F>(&self, look: F) -> Result<T, AskError>
+    where
+        T: Send + 'static,
+        F: FnOnce(&State, Seq) -> T + Send + 'static,
+    {
         let (answer, answered) = oneshot::channel();
-        let look = Box::new(move |state: &State| {
+        let look = Box::new(move |state: &State, seq: Seq| {
             // Whoever asked may have gone; then nobody wants to know.
-            let _ = answer.send(look(state));
+            let _ = answer.send(look(state, seq));
         });
         self.inbox.send(Letter::View(look)).await.map_err(|_| AskError::Stopped)?;
         answered.await.map_err(|_| AskError::Stopped)

@@ -10,6 +10,7 @@ use ao_core::SessionId;
 use ao_core::input::SpawnRequest;
 use ao_core::session::Session;
 use async_trait::async_trait;
+use axum::http::HeaderMap;
 
 /// The daemon around the engine.
 #[async_trait]
@@ -37,6 +38,8 @@ pub trait Host: Send + Sync + 'static {
 
     /// What the program of a session has put out from an offset on, at most so many bytes. With `wait`, not before there is
     /// something, or nothing more will come; can be dropped then. Known secrets are masked.
+    ///
+    /// An offset beyond the end stands for the end: `u64::MAX` with a limit of 0 tells by `next` where that is.
     async fn output(&self, session: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem>;
 
     /// What the set-up commands of a session have put out; nothing if there were none.
@@ -53,6 +56,20 @@ pub trait Host: Send + Sync + 'static {
 
     /// The session that a token was given to, if it is good for one.
     fn session_of(&self, token: &str) -> Option<SessionId>;
+
+    /// The token of a session, for its owner to hand on; nothing while it has no agent that one could be for.
+    fn token_for(&self, session: &Session) -> Option<String> {
+        let _ = session;
+        None
+    }
+
+    /// Takes what a forge has sent, once it has proven by its signature that it was the forge.
+    async fn webhook(&self, scm: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {
+        let _ = (headers, body);
+        let shown: String = scm.chars().take(100).collect();
+        let title = format!("no forge `{shown}` is configured to send anything here; there is none");
+        Err(Problem::new(404, "no-such-scm", title))
+    }
 
     /// Wants the daemon to end; returns at once. Agents go on.
     fn stop(&self);

@@ -1,5 +1,42 @@
 //! The API of the daemon: requests become inputs of the engine, events become streams.
+//!
+//! ```text
+//!  unix socket ┐
+//!              ├─► limits ─► door (who, may they) ─► route ─► Handle::ask │ view │ Host
+//!  TCP ────────┘                                        └──── hub ─► server-sent events
+//! ```
+//!
+//! It knows no rules of its own: what an input means is the core's to say, and what the disk, the terminals and the
+//! configuration hold is the [`Host`]'s.
 
+mod app;
+mod auth;
+mod extract;
 pub mod host;
+mod hub;
+mod limits;
+mod listen;
+mod log;
+mod metrics;
+mod problem;
+mod resolve;
+mod routes;
+mod serve;
+mod stall;
+mod tell;
 
+pub use app::{App, Parts, app};
+pub use auth::{Auth, AuthError, Peer};
 pub use host::{Frame, Host, Look, View};
+pub use limits::Limits;
+pub use serve::{Bind, Options, Running, ServerError, serve};
+
+/// The description of the API, as `docs/openapi.json` has it.
+pub fn openapi() -> String {
+    routes::document()
+}
+
+/// Every file that is made from this crate, by its path in the repository.
+pub fn generated() -> Vec<(&'static str, String)> {
+    vec![("docs/openapi.json", openapi())]
+}

@@ -12,6 +12,9 @@ use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
 
+use crate::clone::CloneError;
+use crate::git_url::HasSecret;
+use crate::repository::RepositoryError;
 use crate::ui;
 
 /// Whose fault it is, and so who can mend it.
@@ -78,7 +81,13 @@ pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
 ];
 
 impl Kind {
-    fn exit_code(self) -> u8 {
+    /// The kind that another of our programs has exited with.
+    pub(crate) fn of_exit_code(code: u8) -> Kind {
+        let known = EXIT_CODES.iter().find(|(_, known, _)| *known == code);
+        known.map_or(Kind::Environment, |(kind, _, _)| *kind)
+    }
+
+    pub(crate) fn exit_code(self) -> u8 {
         if let Kind::Interrupted(signal) = self {
             // As a shell tells of a program that a signal has ended.
             return 128 + signal;
@@ -108,6 +117,10 @@ impl CommandError {
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
         self.hints.push(hint.into());
         self
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// The same kind of failure with other words, for one that was told already.
@@ -264,6 +277,69 @@ impl From<AskError> for CommandError {
             AskError::NotStored(err) => err.into(),
             AskError::Stopped => CommandError::environment(err),
         }
+    }
+}
+
+/// Each thing that a folder can be instead of a repository has its own exit code, and its own way out.
+impl From<RepositoryError> for CommandError {
+    fn from(err: RepositoryError) -> CommandError {
+        let (kind, hint) = match &err {
+            RepositoryError::NoFolder(_) => {
+                (Kind::NoRepository, "name a folder that exists, or the address of a repository".to_owned())
+            }
+            RepositoryError::None(_) => (
+                Kind::NoRepository,
+                "go to a repository; or make one of this folder: \
+                 `git init && git add . && git commit -m 'First commit'`"
+                    .to_owned(),
+            ),
+            RepositoryError::Bare(path) => (
+                Kind::BareRepository,
+                format!("use a checkout of it: `git clone {path} my-app && cd my-app`"),
+            ),
+            RepositoryError::Unborn(_) => (
+                Kind::UnbornRepository,
+                "make the first one: `git commit --allow-empty -m 'First commit'`".to_owned(),
+            ),
+            RepositoryError::NotYours(path) => (
+                Kind::Environment,
+                format!("if you trust its owner: `git config --global --add safe.directory {path}`"),
+            ),
+            RepositoryError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer".to_owned()),
+            RepositoryError::Failed { .. } | RepositoryError::NotAsked { .. } => {
+                (Kind::Environment, "`ao doctor` looks for what is wrong".to_owned())
+            }
+        };
+        CommandError::new(kind, err).hint(hint)
+    }
+}
+
+impl From<CloneError> for CommandError {
+    fn from(err: CloneError) -> CommandError {
+        let (kind, hint) = match &err {
+            CloneError::Occupied { .. } => {
+                (Kind::User, "go to another folder, or move that one away; nothing in it was touched")
+            }
+            CloneError::Refused { .. } => {
+                (Kind::User, "look at the address; `git ls-remote <address>` shows whether git may read it")
+            }
+            CloneError::Unusable { err: RepositoryError::Unborn(_), .. } => {
+                (Kind::UnbornRepository, "push a first commit to it; nothing was left here")
+            }
+            CloneError::Unusable { .. } => (Kind::Environment, "`ao doctor` looks for what is wrong"),
+            CloneError::NoGit => (Kind::MissingProgram, "install git 2.36 or newer"),
+            CloneError::Folder { .. } => (Kind::Environment, "go to a folder that you can write to"),
+            &CloneError::Interrupted(signal) => return CommandError::new(Kind::Interrupted(signal), err),
+        };
+        CommandError::new(kind, err).hint(hint)
+    }
+}
+
+impl From<HasSecret> for CommandError {
+    fn from(err: HasSecret) -> CommandError {
+        CommandError::new(Kind::User, err)
+            .hint("leave it out: git asks for it, or takes it from its credential helper (`gh auth setup-git`) or ssh")
+            .hint("whoever lists the processes of this machine could have read it; better make a new one")
     }
 }
 

@@ -2,22 +2,29 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod background;
 mod calls;
 mod chores;
 mod cli;
 pub mod clock;
+pub mod clone;
 mod commands;
 mod complete;
 mod context;
 pub mod daemon;
+pub mod desktop;
 pub mod error;
 mod follow;
 mod help;
-mod host;
+pub mod host;
+mod logs;
 mod paths;
 pub mod power;
 pub mod show;
 mod span;
+pub mod git_url;
+mod program;
+pub mod repository;
 mod ui;
 
 use std::io::IsTerminal;

@@ -18,6 +18,7 @@ pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Sp
 pub use self::project::{
     BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
 };
+pub(crate) use self::reaction::kind_order;
 pub use self::reaction::{ActionName, EscalateAfter, MergeStrategy, ReactionConfig, Reactions};
 pub use self::settings::{Dashboard, Lifecycle, Power, Server};
 pub use self::tell::{Channel, Plugin, PluginEntry, Priority, Routing};

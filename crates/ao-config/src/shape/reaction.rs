@@ -89,7 +89,7 @@ pub enum EscalateAfter {
 }
 
 /// Every kind, in the order in which they are listed for people, and by which other names documents know it.
-pub(crate) const KINDS: [(IncidentKind, &str, &[&str]); 17] = [
+const KINDS: [(IncidentKind, &str, &[&str]); 17] = [
     (IncidentKind::CiFailed, "A check failed on a pull request.", &["ci-failure"]),
     (IncidentKind::ChangesRequested, "A reviewer asks for changes.", &["review-comments"]),
     (IncidentKind::BotComments, "A review tool left remarks.", &["bugbot-comments"]),
@@ -108,6 +108,11 @@ pub(crate) const KINDS: [(IncidentKind, &str, &[&str]); 17] = [
     (IncidentKind::RateLimited, "A provider's limit is reached.", &[]),
     (IncidentKind::AllComplete, "All work is done.", &[]),
 ];
+
+/// Where a kind stands in the list for people.
+pub(crate) fn kind_order(name: &str) -> usize {
+    KINDS.iter().position(|(kind, _, _)| kind.to_string() == name).unwrap_or(usize::MAX)
+}
 
 impl ReactionConfig {
     /// Lays another one over this one, field by field.
@@ -156,7 +161,12 @@ impl JsonSchema for Reactions {
             }
             kinds.insert(kind.to_string(), schema);
         }
-        json_schema!({ "type": "object", "properties": kinds, "additionalProperties": false })
+        json_schema!({
+            "description": "What is done about each kind of thing that happens.",
+            "type": "object",
+            "properties": kinds,
+            "additionalProperties": false,
+        })
     }
 }
 

@@ -16,7 +16,7 @@ fn the_main_dialect_means_what_it_says() {
     assert_eq!(config.defaults.notifiers, ["desktop", "slack"]);
     assert!(config.power.prevent_idle_sleep);
     let app = &config.projects["my-app"];
-    assert_eq!((app.repo.as_deref(), app.path.as_str()), (Some("owner/my-app"), "/home/ann/my-app"));
+    assert_eq!((app.repo.as_deref(), app.path.as_str()), (Some("owner/my-app"), "/people/ann/my-app"));
     assert_eq!(config.effective("my-app").unwrap().session_prefix, "app");
 
     let settings = config.settings();
@@ -59,7 +59,7 @@ fn a_file_for_one_project_is_a_project() {
     let names: Vec<_> = config.projects.keys().collect();
     assert_eq!(names, ["your-repo"]);
     let project = &config.projects["your-repo"];
-    assert_eq!((project.repo.as_deref(), project.path.as_str()), (Some("your-org/your-repo"), "/work/here"));
+    assert_eq!((project.repo.as_deref(), project.path.as_str()), (Some("your-org/your-repo"), "/repo/here"));
     let effective = config.effective("your-repo").unwrap();
     assert_eq!(
         (effective.agent, effective.runtime.plugin.as_str(), effective.scm.plugin.as_str()),

@@ -1,4 +1,12 @@
 //! What users configure, by capability.
 
 mod dialects;
+mod edits;
+mod files;
+mod layers;
+mod limits;
+mod mistakes;
+mod pages;
+mod secrets;
 mod support;
+mod watch;

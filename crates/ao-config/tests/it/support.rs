@@ -10,11 +10,11 @@ pub(crate) fn places() -> Places {
 
 pub(crate) fn places_with(variables: &[(&str, &str)]) -> Places {
     let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    Places { env: Env::new(variables), cwd: "/work/here".into(), home: Some("/home/ann".into()) }
+    Places { env: Env::new(variables), cwd: "/repo/here".into(), home: Some("/people/ann".into()) }
 }
 
 pub(crate) fn read(text: &str) -> Result<Loaded, ConfigError> {
-    parse_str(Utf8Path::new("/work/here/agent-orchestrator.yaml"), text, &places())
+    parse_str(Utf8Path::new("/repo/here/agent-orchestrator.yaml"), text, &places())
 }
 
 /// Everything that is wrong with a text, as people see it.

@@ -107,7 +107,9 @@ impl Server {
             .arg(&self.socket)
             .arg("-f")
             .arg(&self.config)
-            .args(["-C", "new-session", "-A", "-s", KEEPER, "-f", "no-output,ignore-size", "--", "true"])
+            // It has no size, and does not ask for its size to be ignored. So it is one whom those who do ask are ignored
+            // for: tmux heeds them again where there is nobody else, and then who only looks would change a terminal.
+            .args(["-C", "new-session", "-A", "-s", KEEPER, "-f", "no-output", "--", "true"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())

@@ -20,7 +20,9 @@ use crate::host::Key;
 const SUBSCRIBE: &str = "refresh-client -B 'typed::#{S:#{session_id}=#{session_activity} }'";
 const UNSUBSCRIBE: &str = "refresh-client -B typed";
 
-const CLIENTS: &str = "list-clients -F '#{client_control_mode} #{session_id} #{client_activity}'";
+/// Who may only read types no more than a program does.
+const CLIENTS: &str =
+    "list-clients -F '#{?client_readonly,1,#{client_control_mode}} #{session_id} #{client_activity}'";
 
 pub(super) async fn listen(shared: &Shared, mut news: mpsc::UnboundedReceiver<News>) {
     while let Some(told) = news.recv().await {
@@ -88,7 +90,7 @@ mod tests {
     #[test]
     fn only_a_person_types() {
         assert_eq!(typed_in("0 $3 1700000005"), Some(("$3", Timestamp(1_700_000_005_000))));
-        assert_eq!(typed_in("1 $0 1700000005"), None, "a control client is a program");
+        assert_eq!(typed_in("1 $0 1700000005"), None, "a program, or somebody who only reads");
         assert_eq!(typed_in("odd"), None);
     }
 

@@ -1,0 +1,134 @@
+//! Where the parts of a text stand, by byte. What they mean is not its business.
+
+use granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle};
+
+use super::EditError;
+
+/// A value and the bytes it takes up. Behind a block collection nothing but its last part counts as its end.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Node {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) shape: Shape,
+    /// Somebody may refer to it.
+    pub(super) anchored: bool,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Shape {
+    /// A text, a number or nothing at all.
+    Scalar,
+    Alias,
+    Sequence {
+        flow: bool,
+        items: Vec<Node>,
+    },
+    Mapping {
+        flow: bool,
+        entries: Vec<Entry>,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Entry {
+    pub(super) key: String,
+    pub(super) start: usize,
+    pub(super) key_end: usize,
+    pub(super) value: Node,
+}
+
+impl Node {
+    /// The outline of a document that was read before; an empty one is an empty mapping at its end.
+    pub(super) fn read(text: &str) -> Result<Node, EditError> {
+        let options = granit_parser::options! { emit_comments: false };
+        let mut events = Vec::new();
+        for event in Parser::new_from_str_with_options(text, options) {
+            let (event, span) = event
+                .map_err(|err| EditError::Malformed { line: err.marker().line(), what: err.to_string() })?;
+            if event.is_node() || matches!(event, Event::MappingEnd | Event::SequenceEnd) {
+                events.push((event, span));
+            }
+        }
+        let mut events = events.into_iter().peekable();
+        let empty = Node {
+            start: text.len(),
+            end: text.len(),
+            shape: Shape::Mapping { flow: false, entries: vec![] },
+            anchored: false,
+        };
+        match events.peek() {
+            None => Ok(empty),
+            Some((Event::Scalar(..), span)) if bytes(span).0 == bytes(span).1 => Ok(empty),
+            Some(_) => Ok(node(text, &mut events)),
+        }
+    }
+
+    pub(super) fn entry(&self, key: &str) -> Option<&Entry> {
+        match &self.shape {
+            Shape::Mapping { entries, .. } => entries.iter().find(|entry| entry.key == key),
+            _ => None,
+        }
+    }
+}
+
+type Events<'a> = std::iter::Peekable<std::vec::IntoIter<(Event<'a>, Span)>>;
+
+/// How deep it goes was bounded when the text was read.
+fn node(text: &str, events: &mut Events<'_>) -> Node {
+    let nothing = Node { start: 0, end: 0, shape: Shape::Scalar, anchored: false };
+    let Some((event, span)) = events.next() else { return nothing };
+    let (start, end) = bytes(&span);
+    match event {
+        Event::Scalar(_, _, anchor, tag) => {
+            Node { start, end, shape: Shape::Scalar, anchored: anchor > 0 || tag.is_some() }
+        }
+        Event::SequenceStart(style, anchor, _) => {
+            let flow = style == StructureStyle::Flow;
+            let mut items = Vec::new();
+            let mut last = start;
+            while !matches!(events.peek(), Some((Event::SequenceEnd, _)) | None) {
+                let item = node(text, events);
+                last = last.max(item.end);
+                items.push(item);
+            }
+            let close = events.next().map_or(last, |(_, span)| bytes(&span).1);
+            let end = if flow { close } else { last };
+            Node { start, end, shape: Shape::Sequence { flow, items }, anchored: anchor > 0 }
+        }
+        Event::MappingStart(style, anchor, _) => {
+            let flow = style == StructureStyle::Flow;
+            let mut entries = Vec::new();
+            let mut last = start;
+            while !matches!(events.peek(), Some((Event::MappingEnd, _)) | None) {
+                let name = match events.peek() {
+                    Some((Event::Scalar(text, ..), _)) => text.to_string(),
+                    _ => String::new(),
+                };
+                let key = node(text, events);
+                let block = matches!(
+                    events.peek(),
+                    Some((Event::Scalar(_, ScalarStyle::Literal | ScalarStyle::Folded, ..), _))
+                );
+                let mut value = node(text, events);
+                if value.start < key.end {
+                    (value.start, value.end) = (key.end, key.end);
+                }
+                // The parser tells where the text of a block begins, and a value begins with its `|` or `>`.
+                if block && let Some(mark) = text[key.end..].find(['|', '>']) {
+                    value.start = value.start.min(key.end + mark);
+                }
+                last = last.max(value.end).max(key.end);
+                entries.push(Entry { key: name, start: key.start, key_end: key.end, value });
+            }
+            let close = events.next().map_or(last, |(_, span)| bytes(&span).1);
+            let end = if flow { close } else { last };
+            Node { start, end, shape: Shape::Mapping { flow, entries }, anchored: anchor > 0 }
+        }
+        _ => Node { start, end, shape: Shape::Alias, anchored: false },
+    }
+}
+
+fn bytes(span: &Span) -> (usize, usize) {
+    let start = span.start.byte_offset().unwrap_or_default();
+    (start, span.end.byte_offset().unwrap_or(start).max(start))
+}

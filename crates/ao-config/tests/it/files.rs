@@ -1,0 +1,101 @@
+//! The first file of a project.
+
+use ao_config::init::{self, Init, InitError};
+use ao_config::{Places, parse_str};
+use camino::{Utf8Path, Utf8PathBuf};
+use insta::assert_snapshot;
+
+use super::support::{places, read};
+
+fn init(project: &str, path: &str) -> Init {
+    Init {
+        project: project.into(),
+        repo: Some("owner/my-app".into()),
+        path: path.into(),
+        default_branch: "main".into(),
+        tracker: "github".into(),
+        agent: "codex".into(),
+        runtime: "process".into(),
+        workspace: "clone".into(),
+        schema: None,
+    }
+}
+
+#[test]
+fn a_first_file_is_one_to_read_and_to_load() {
+    let text = init::template(&init("my-app", "."));
+    assert_snapshot!(text, @r"
+    # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
+    # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
+
+    port: 3000                # the dashboard and the HTTP interface
+
+    defaults:
+      runtime: process        # tmux | process | docker | kubernetes
+      agent: codex            # claude-code | codex | aider | cursor | opencode | …
+      workspace: clone        # worktree | clone
+      tracker: github         # github | linear | gitlab | jira | local
+      notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
+
+    projects:
+      my-app:
+        repo: owner/my-app
+        path: .
+        defaultBranch: main
+        # symlinks: [node_modules]       # shared with your checkout
+        # include: [.env]                # copied from your checkout
+        # postCreate: [npm install]      # run in each new workspace
+        # maxParallelAgents: 3
+
+    reactions:
+      ci-failed:
+        auto: true
+        action: send-to-agent   # the agent gets the failing checks
+        retries: 2              # then you are told
+      changes-requested:
+        auto: true
+        action: send-to-agent
+        escalateAfter: 30m
+      approved-and-green:
+        auto: false             # true merges by itself
+        action: merge
+        strategy: squash        # squash | merge | rebase
+    ");
+    let config = read(&text).unwrap_or_else(|err| panic!("{err}")).config;
+    let app = config.effective("my-app").unwrap();
+    assert_eq!(
+        (app.agent, app.runtime.plugin.as_str(), app.workspace.plugin.as_str()),
+        ("codex", "process", "clone")
+    );
+    assert_eq!(app.project.path, "/repo/here");
+}
+
+#[test]
+fn odd_names_do_not_break_a_first_file() {
+    for (project, path) in
+        [("42", "/a: b #c"), ("true", "[x]"), ("a.b", "'\"\\"), ("no", "*x"), ("x", "~/ü n/- y")]
+    {
+        let text = init::template(&init(project, path));
+        let places = Places { home: Some("/people/ann".into()), ..places() };
+        let config = parse_str(Utf8Path::new("/r/ao.yaml"), &text, &places)
+            .unwrap_or_else(|err| panic!("{err}\n{text}"))
+            .config;
+        let expected = if let Some(rest) = path.strip_prefix("~/") {
+            Utf8Path::new("/people/ann").join(rest)
+        } else {
+            Utf8Path::new("/r").join(path)
+        };
+        assert_eq!(config.projects[project].path, expected);
+    }
+}
+
+#[test]
+fn a_file_that_is_there_stays_unless_it_is_to_go() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = Utf8PathBuf::try_from(folder.path().join("new/agent-orchestrator.yaml")).unwrap();
+    init::write(&path, "port: 1\n", false).unwrap();
+    assert!(matches!(init::write(&path, "port: 2\n", false), Err(InitError::Exists(_))));
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "port: 1\n");
+    init::write(&path, "port: 2\n", true).unwrap();
+    assert_eq!(std::fs::read_to_string(&path).unwrap(), "port: 2\n");
+}

@@ -1,0 +1,127 @@
+//! What every request finds: the engine, the daemon around it, and what is shared between requests.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use ao_api::Problem;
+use ao_engine::{AskError, Handle};
+use ao_ports::Clock;
+use axum::Router;
+use axum::middleware::{from_fn, from_fn_with_state};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::auth::{Auth, Names, guard};
+use crate::host::Host;
+use crate::hub::Hub;
+use crate::limits::{Limits, Rates, limit};
+use crate::metrics::Metrics;
+use crate::problem::Failure;
+use crate::{log, routes};
+
+/// What the API is made of.
+pub struct Parts {
+    pub handle: Handle,
+    pub clock: Arc<dyn Clock>,
+    pub host: Arc<dyn Host>,
+    pub auth: Arc<Auth>,
+    pub limits: Limits,
+    /// What the owner is called in the log: `stopped by anna`.
+    pub owner: String,
+    /// Names under which we may be called over TCP, besides those that mean this machine.
+    pub names: Vec<String>,
+}
+
+impl fmt::Debug for Parts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Parts")
+            .field("limits", &self.limits)
+            .field("names", &self.names)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The API at work.
+pub struct App {
+    pub(crate) handle: Handle,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) host: Arc<dyn Host>,
+    pub(crate) auth: Arc<Auth>,
+    pub(crate) limits: Limits,
+    pub(crate) rates: Rates,
+    pub(crate) owner: String,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) metrics: Metrics,
+    /// Cancelled when the daemon goes: streams end then.
+    pub(crate) stop: CancellationToken,
+    /// What goes on though whoever asked for it has hung up.
+    pub(crate) tasks: TaskTracker,
+    names: Names,
+}
+
+impl App {
+    /// Makes the API ready. `bound` is where it listens for TCP, if it does.
+    pub async fn start(
+        parts: Parts,
+        bound: Option<SocketAddr>,
+        stop: CancellationToken,
+    ) -> Result<Arc<App>, AskError> {
+        let Parts { handle, clock, host, auth, limits, owner, names } = parts;
+        let tasks = TaskTracker::new();
+        let hub = Hub::start(&handle, &tasks, stop.clone()).await?;
+        let names = bound.map(|bound| Names::of(bound, &names)).unwrap_or_default();
+        Ok(Arc::new(App {
+            handle,
+            clock,
+            host,
+            auth,
+            rates: Rates::new(&limits),
+            limits,
+            owner,
+            hub,
+            metrics: Metrics::default(),
+            stop,
+            tasks,
+            names,
+        }))
+    }
+
+    pub(crate) fn names(&self) -> &Names {
+        &self.names
+    }
+
+    /// Does something to its end, though whoever asked for it may hang up before.
+    pub(crate) async fn to_the_end<T, F>(self: &Arc<Self>, what: F) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        match self.tasks.spawn(what).await {
+            Ok(done) => done,
+            Err(err) => {
+                tracing::error!(%err, "a request ended in a panic");
+                Err(Problem::new(500, "bug", "the daemon made a mistake; its log says more").into())
+            }
+        }
+    }
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App").field("names", &self.names).finish_non_exhaustive()
+    }
+}
+
+/// The routes with everything around them. A request brings its [`Peer`](crate::Peer) as an extension.
+pub fn app(app: Arc<App>) -> Router {
+    let (router, _) = routes::all().split_for_parts();
+    router
+        .fallback(routes::nothing_here)
+        .method_not_allowed_fallback(routes::not_that_way)
+        .layer(from_fn_with_state(app.clone(), guard))
+        .layer(from_fn_with_state(app.clone(), limit))
+        .layer(from_fn_with_state(app.clone(), log::log))
+        .layer(from_fn(log::harden))
+        .with_state(app)
+}

@@ -1,0 +1,142 @@
+//! The door: every request comes through here before anything is done about it.
+
+use std::sync::Arc;
+
+use ao_api::Problem;
+use ao_core::session::Role;
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
+use axum::http::{HeaderMap, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+
+use super::{Caller, Peer, Right, peer, rule};
+use crate::app::App;
+use crate::problem::{Failure, forbidden};
+
+/// Finds out who calls and whether they may, and lets the request through with its [`Caller`], or not.
+pub(crate) async fn guard(
+    State(app): State<Arc<App>>,
+    mut request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    let peer = request.extensions().get::<Peer>().cloned();
+    let headers = request.headers();
+    comes_from_home(&app, peer.as_ref(), headers)?;
+    let path = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let right = path.as_deref().and_then(|path| rule(request.method(), path));
+    let caller = match right {
+        Some(Right::Anybody) => Caller::Nobody,
+        _ => who(&app, peer.as_ref(), headers).await?,
+    };
+    let may = match (right, &caller) {
+        (Some(Right::Anybody), _) | (_, Caller::Owner) => true,
+        (_, Caller::Nobody) => false,
+        // What does not exist is told to whoever we know.
+        (Some(Right::Known | Right::Own), _) => true,
+        (None, _) => path.is_none(),
+        (Some(Right::Project), Caller::Session { orchestrator, .. }) => *orchestrator,
+        (Some(Right::Owner), Caller::Session { .. }) => false,
+    };
+    if !may {
+        return Err(forbidden().into());
+    }
+    if path.as_deref() != Some("/api/webhooks/{scm}") {
+        says_json(request.method(), request.headers())?;
+    }
+    request.extensions_mut().insert(caller.clone());
+    let mut response = next.run(request).await;
+    response.extensions_mut().insert(caller);
+    Ok(response)
+}
+
+/// Refuses what another's page sends, and what means another.
+fn comes_from_home(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<(), Failure> {
+    if let Some(Peer::Unix { .. }) = peer {
+        // No page can call a socket. What has an origin came through something that lends pages its rights.
+        return if headers.contains_key("origin") { Err(foreign_origin().into()) } else { Ok(()) };
+    }
+    let names = app.names();
+    if !names.mean_us(headers) {
+        return Err(Problem::new(421, "foreign-host", "the request does not name this daemon as its host")
+            .hint("call it by `localhost` or `127.0.0.1` and its port, or add the name to the configuration")
+            .into());
+    }
+    if !names.are_at_home(headers) {
+        return Err(foreign_origin().into());
+    }
+    Ok(())
+}
+
+fn foreign_origin() -> Problem {
+    Problem::new(403, "foreign-origin", "pages of another origin may not call this daemon")
+}
+
+/// Who calls. A token that comes along decides alone.
+async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Caller, Failure> {
+    if let Some(token) = headers.get(AUTHORIZATION) {
+        let token = token.to_str().ok().and_then(bearer).ok_or_else(no_token)?;
+        return by_token(app, token).await;
+    }
+    if let Some(peer @ Peer::Unix { .. }) = peer {
+        return if peer.is_us().await { Ok(Caller::Owner) } else { Err(no_token().into()) };
+    }
+    if let Some(cookie) = cookie(headers) {
+        let signed_in = app.auth.is_signed_in(cookie, app.clock.now());
+        return if signed_in { Ok(Caller::Owner) } else { Err(no_token().into()) };
+    }
+    let Some(peer) = peer else { return Err(no_token().into()) };
+    if !peer::speaks_for_others(headers) && peer.is_us().await {
+        return Ok(Caller::Owner);
+    }
+    Err(no_token().into())
+}
+
+async fn by_token(app: &App, token: &str) -> Result<Caller, Failure> {
+    if app.auth.is_token(token) {
+        return Ok(Caller::Owner);
+    }
+    let id = app.host.session_of(token).ok_or_else(no_token)?;
+    let known = app
+        .handle
+        .view(move |state| {
+            state.sessions.get(&id).map(|session| Caller::Session {
+                id,
+                project: session.spec.project.clone(),
+                orchestrator: session.spec.role == Role::Orchestrator && session.is_live(),
+            })
+        })
+        .await?;
+    known.ok_or_else(|| no_token().into())
+}
+
+fn bearer(header: &str) -> Option<&str> {
+    let (scheme, token) = header.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
+}
+
+fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
+    all.flat_map(|header| header.split(';'))
+        .find_map(|pair| pair.trim().strip_prefix(super::COOKIE)?.strip_prefix('='))
+}
+
+fn no_token() -> Problem {
+    Problem::new(401, "unauthorized", "this call needs a token, or is to be made by the daemon's own user")
+        .hint("`ao api` and the daemon's socket need no token; elsewhere send `Authorization: Bearer …`")
+}
+
+/// A page may send a text to anybody without asking first, but not JSON. So only JSON changes anything here.
+fn says_json(method: &Method, headers: &HeaderMap) -> Result<(), Failure> {
+    let length = headers.get(CONTENT_LENGTH).map(|length| length.as_bytes() != b"0");
+    let has_body = length.unwrap_or_else(|| headers.contains_key(TRANSFER_ENCODING));
+    if matches!(*method, Method::GET | Method::HEAD) || !has_body {
+        return Ok(());
+    }
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    Err(Problem::new(415, "not-json", "a request with a body is to be `application/json`").into())
+}

@@ -1,0 +1,135 @@
+//! Whether a request means us, and comes from a page of ours.
+//!
+//! A page of somebody else's can make a browser call any address, this machine's too, and can make its own name point
+//! here. The first is known by `Origin`, the second by `Host`.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::http::HeaderMap;
+use axum::http::header::{HOST, ORIGIN};
+
+/// The names under which we may be called over TCP.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Names {
+    port: u16,
+    names: Vec<String>,
+}
+
+impl Names {
+    /// For a listener at this address, with names that somebody gave us besides.
+    pub(crate) fn of(bound: SocketAddr, given: &[String]) -> Names {
+        let mut names: Vec<String> = vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()];
+        match bound.ip() {
+            ip if ip.is_unspecified() => {}
+            IpAddr::V4(ip) => names.push(ip.to_string()),
+            IpAddr::V6(ip) => names.push(format!("[{ip}]")),
+        }
+        names.extend(given.iter().map(|name| name.to_ascii_lowercase()));
+        Names { port: bound.port(), names }
+    }
+
+    /// Whether `Host` names us.
+    pub(crate) fn mean_us(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        match (hosts.next().map(|host| host.to_str()), hosts.next()) {
+            (Some(Ok(host)), None) => self.is_ours(host, 80),
+            _ => false,
+        }
+    }
+
+    /// Whether the page that sends this, if one does, is our own.
+    pub(crate) fn are_at_home(&self, headers: &HeaderMap) -> bool {
+        let mut origins = headers.get_all(ORIGIN).iter();
+        match (origins.next().map(|origin| origin.to_str()), origins.next()) {
+            (None, _) => true,
+            (Some(Ok(origin)), None) => {
+                // It has to be the one that was called, and not merely another name of ours.
+                let called = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+                let (page, port) = match (origin.strip_prefix("http://"), origin.strip_prefix("https://")) {
+                    (Some(page), _) => (page, 80),
+                    (_, Some(page)) => (page, 443),
+                    _ => return false,
+                };
+                page.eq_ignore_ascii_case(called) && self.is_ours(page, port)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether a `host:port` is one of ours. A name that somebody gave us may stand in front of us under any port.
+    fn is_ours(&self, place: &str, default_port: u16) -> bool {
+        let (name, port) = match place.rsplit_once(':') {
+            Some((name, port)) if !port.contains(']') => match port.parse() {
+                Ok(port) => (name, port),
+                Err(_) => return false,
+            },
+            _ => (place, default_port),
+        };
+        let name = name.to_ascii_lowercase();
+        self.names.contains(&name) && port == self.port
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(host: &str, origin: Option<&str>) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, host.parse().unwrap());
+        if let Some(origin) = origin {
+            headers.insert(ORIGIN, origin.parse().unwrap());
+        }
+        headers
+    }
+
+    /// acceptance: X6
+    #[test]
+    fn only_our_own_names_mean_us() {
+        let names = Names::of("127.0.0.1:3000".parse().unwrap(), &["ao.home".into()]);
+        for ours in ["localhost:3000", "127.0.0.1:3000", "[::1]:3000", "LOCALHOST:3000", "ao.home:3000"] {
+            assert!(names.mean_us(&headers(ours, None)), "{ours}");
+        }
+        let foreign = [
+            "",
+            "localhost",
+            "localhost:80",
+            "evil.example:3000",
+            "127.0.0.1.evil.example:3000",
+            "0.0.0.0:3000",
+            "localhost:3000:3000",
+            "[::1]",
+            "localhost:x",
+        ];
+        for foreign in foreign {
+            assert!(!names.mean_us(&headers(foreign, None)), "{foreign}");
+        }
+        assert!(!names.mean_us(&HeaderMap::new()));
+        let mut two = headers("localhost:3000", None);
+        two.append(HOST, "evil.example".parse().unwrap());
+        assert!(!names.mean_us(&two));
+    }
+
+    /// acceptance: X6
+    #[test]
+    fn a_page_is_at_home_only_where_it_called() {
+        let names = Names::of("127.0.0.1:3000".parse().unwrap(), &[]);
+        let host = "localhost:3000";
+        assert!(names.are_at_home(&headers(host, None)));
+        assert!(names.are_at_home(&headers(host, Some("http://localhost:3000"))));
+        let foreign = [
+            "null",
+            "",
+            "http://localhost",
+            "http://localhost:3001",
+            "http://127.0.0.1:3000",
+            "http://evil.example",
+            "https://localhost:3000.evil.example",
+            "file://localhost:3000",
+            "http://localhost:3000/",
+        ];
+        for foreign in foreign {
+            assert!(!names.are_at_home(&headers(host, Some(foreign))), "{foreign}");
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Who may call what. What is not in this table nobody may call.
+
+use axum::http::Method;
+
+/// Who may call a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Right {
+    /// Anybody who may speak to us at all: it tells nothing, or brings its own proof.
+    Anybody,
+    /// Whoever has any token.
+    Known,
+    /// An agent for its own session, and an orchestrator for the sessions of its project.
+    Own,
+    /// An orchestrator for its project, beside the owner.
+    Project,
+    Owner,
+}
+
+/// The routes by method and path.
+const RULES: &[(&str, &str, Right)] = &[
+    ("GET", "/healthz", Right::Anybody),
+    ("GET", "/metrics", Right::Owner),
+    ("GET", "/api/openapi.json", Right::Known),
+    ("GET", "/api/sessions", Right::Project),
+    ("POST", "/api/sessions", Right::Project),
+    ("GET", "/api/sessions/{id}", Right::Own),
+    ("DELETE", "/api/sessions/{id}", Right::Project),
+    ("GET", "/api/sessions/{id}/status", Right::Own),
+    ("GET", "/api/sessions/{id}/explain", Right::Own),
+    ("GET", "/api/sessions/{id}/messages", Right::Own),
+    ("POST", "/api/sessions/{id}/message", Right::Project),
+    ("POST", "/api/sessions/{id}/answer", Right::Owner),
+    ("POST", "/api/sessions/{id}/stop", Right::Project),
+    ("POST", "/api/sessions/{id}/pause", Right::Owner),
+    ("POST", "/api/sessions/{id}/resume", Right::Owner),
+    ("POST", "/api/sessions/{id}/retry", Right::Owner),
+    ("POST", "/api/sessions/{id}/restore", Right::Owner),
+    ("GET", "/api/sessions/{id}/output", Right::Own),
+    ("GET", "/api/sessions/{id}/setup-log", Right::Own),
+    ("GET", "/api/sessions/{id}/terminal", Right::Own),
+    ("GET", "/api/events", Right::Own),
+    ("GET", "/api/projects", Right::Owner),
+    ("POST", "/api/projects", Right::Owner),
+    ("DELETE", "/api/projects/{id}", Right::Owner),
+    ("GET", "/api/workspaces", Right::Owner),
+    ("POST", "/api/workspaces/cleanup", Right::Owner),
+    ("GET", "/api/daemon", Right::Owner),
+    ("POST", "/api/daemon/stop", Right::Owner),
+    ("POST", "/api/daemon/reload", Right::Owner),
+    ("GET", "/api/config", Right::Owner),
+    ("POST", "/api/notify/test", Right::Owner),
+    ("POST", "/api/tokens", Right::Owner),
+    ("POST", "/api/tokens/rotate", Right::Owner),
+    ("POST", "/api/sign-in", Right::Anybody),
+    ("POST", "/api/webhooks/{scm}", Right::Anybody),
+];
+
+/// The rule for a route, by the path as it is written in the table.
+pub(crate) fn rule(method: &Method, path: &str) -> Option<Right> {
+    // A HEAD is a GET of which only the beginning is wanted.
+    let method = if method == Method::HEAD { &Method::GET } else { method };
+    RULES
+        .iter()
+        .find(|(known, route, _)| method.as_str() == *known && path == *route)
+        .map(|(_, _, right)| *right)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    /// acceptance: X8
+    #[test]
+    fn every_route_has_a_rule_and_every_rule_a_route() {
+        let document: serde_json::Value = serde_json::from_str(&crate::openapi()).unwrap();
+        let mut routes = BTreeSet::new();
+        for (path, calls) in document["paths"].as_object().unwrap() {
+            for method in calls.as_object().unwrap().keys() {
+                routes.insert((method.to_uppercase(), path.clone()));
+            }
+        }
+        let rules: BTreeSet<_> =
+            RULES.iter().map(|(method, path, _)| ((*method).to_owned(), (*path).to_owned())).collect();
+        assert_eq!(routes, rules);
+        assert_eq!(rules.len(), RULES.len(), "one rule for each route");
+    }
+}

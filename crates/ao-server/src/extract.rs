@@ -1,0 +1,154 @@
+//! What a handler is given: bodies, queries and sessions, each with a problem that says what is wrong with it.
+
+use std::sync::Arc;
+
+use ao_api::Problem;
+use ao_core::session::Session;
+use axum::body::Bytes;
+use axum::extract::rejection::QueryRejection;
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::Method;
+use axum::http::request::Parts;
+use http_body_util::{BodyExt, LengthLimitError};
+use serde::de::DeserializeOwned;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::limits::too_large;
+use crate::problem::{Failure, forbidden};
+use crate::resolve::{Choice, resolve};
+
+/// A body as JSON. Nothing at all stands for `{}`, so that a call without wishes needs no body.
+#[derive(Debug)]
+pub(crate) struct Given<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Given<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Given<T>, Failure> {
+        let bytes = read(request, app).await?;
+        let json: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
+        serde_json::from_slice(json).map(Given).map_err(|err| {
+            let (status, word) = if err.is_data() { (422, "invalid-body") } else { (400, "malformed-body") };
+            Problem::new(status, word, format!("the body of the request cannot be used: {err}"))
+                .hint("`GET /api/openapi.json` describes every call")
+                .into()
+        })
+    }
+}
+
+/// A body as it came.
+#[derive(Debug)]
+pub(crate) struct Raw(pub(crate) Bytes);
+
+impl FromRequest<Arc<App>> for Raw {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Raw, Failure> {
+        read(request, app).await.map(Raw)
+    }
+}
+
+async fn read(request: Request, app: &Arc<App>) -> Result<Bytes, Failure> {
+    match request.into_body().collect().await {
+        Ok(body) => Ok(body.to_bytes()),
+        Err(err) => Err(if is_too_long(&err) {
+            too_large(app.limits.body)
+        } else {
+            Problem::new(400, "malformed-body", "the body of the request broke off")
+        }
+        .into()),
+    }
+}
+
+fn is_too_long(err: &(dyn std::error::Error + 'static)) -> bool {
+    std::iter::successors(Some(err), |err| err.source()).any(|err| err.is::<LengthLimitError>())
+}
+
+/// What stands behind the question mark.
+#[derive(Debug)]
+pub(crate) struct Asked<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Asked<T>, Failure> {
+        let asked = Query::<T>::from_request_parts(parts, app).await;
+        asked.map(|Query(asked)| Asked(asked)).map_err(|err: QueryRejection| {
+            Problem::new(400, "invalid-query", format!("the query of the request cannot be used: {err}"))
+                .into()
+        })
+    }
+}
+
+/// The one part of the path that is not fixed.
+#[derive(Debug)]
+pub(crate) struct Part(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for Part {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Part, Failure> {
+        let part = Path::<String>::from_request_parts(parts, app).await;
+        part.map(|Path(part)| Part(part))
+            .map_err(|err| Problem::new(400, "invalid-path", err.body_text()).into())
+    }
+}
+
+/// Whoever calls. The door has found out.
+impl FromRequestParts<Arc<App>> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<App>) -> Result<Caller, Failure> {
+        parts.extensions.get::<Caller>().cloned().ok_or_else(|| forbidden().into())
+    }
+}
+
+/// The session that the path names, as it was a moment ago, if the caller may do with it what the method says: look at it,
+/// or tell it what to do.
+#[derive(Debug)]
+pub(crate) struct Named(pub(crate) Box<Session>);
+
+impl FromRequestParts<Arc<App>> for Named {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Failure> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        let Part(meant) = Part::from_request_parts(parts, app).await?;
+        let looks = matches!(parts.method, Method::GET | Method::HEAD);
+        find(app, caller, meant, looks).await.map(Named)
+    }
+}
+
+/// Finds the session that is meant among those that the caller may look at, or direct.
+pub(crate) async fn find(
+    app: &Arc<App>,
+    caller: Caller,
+    meant: String,
+    looks: bool,
+) -> Result<Box<Session>, Failure> {
+    app.handle
+        .view(move |state| {
+            let within: Vec<&Session> = state
+                .sessions
+                .values()
+                .map(|session| &**session)
+                .filter(|session| if looks { caller.may_see(session) } else { caller.may_direct(session) })
+                .collect();
+            let ids: Vec<String> = within.iter().map(|session| session.id.to_string()).collect();
+            let choices: Vec<Choice<'_, &Session>> = within
+                .iter()
+                .zip(&ids)
+                .map(|(&session, id)| Choice {
+                    id,
+                    name: &session.spec.name,
+                    live: session.is_live(),
+                    it: session,
+                })
+                .collect();
+            let found = resolve(&choices, &meant).map(|session| Box::new(session.clone()));
+            // An agent does not hear which others there are.
+            found.map_err(|problem| if caller == Caller::Owner { problem } else { forbidden().into() })
+        })
+        .await?
+}

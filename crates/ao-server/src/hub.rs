@@ -1,0 +1,204 @@
+//! Events on their way to those who watch: each is put into words once, and shared by all of them.
+//!
+//! ```text
+//!  engine ─► one subscription ─► encoded once ─► ring ─┬─► viewer
+//!                                                      ├─► viewer
+//!  log ──── catch-up, at the viewer's own pace ────────┴─► viewer that comes from the past
+//! ```
+//!
+//! Nothing is kept for a viewer. One that reads from the past reads from disk; one that has fallen out of the ring is let
+//! go, and comes back from where it was.
+
+use std::sync::{Arc, Mutex};
+
+use ao_core::{SessionId, codec};
+use ao_engine::{AskError, EngineError, Handle, Published, Subscription};
+use ao_ports::Seq;
+use axum::body::Bytes;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tokio::sync::broadcast::{self, Receiver, Sender};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::tell::time;
+
+/// How far a viewer may fall behind. A turn of the engine may bring several hundred events at once.
+const RING: usize = 1024;
+
+/// An event as it goes over the wire.
+#[derive(Debug, Clone)]
+pub(crate) struct Worded {
+    pub(crate) seq: Seq,
+    pub(crate) session: Option<SessionId>,
+    /// The whole server-sent event, with its id and its empty line.
+    pub(crate) bytes: Bytes,
+}
+
+pub(crate) struct Hub {
+    handle: Handle,
+    /// The last event that went into the ring, and the way in. Held together, so that whoever joins knows what comes next.
+    ring: Mutex<Ring>,
+}
+
+struct Ring {
+    last: Seq,
+    /// Gone once the engine has stopped.
+    sender: Option<Sender<Arc<Worded>>>,
+}
+
+impl Hub {
+    pub(crate) async fn start(
+        handle: &Handle,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Arc<Hub>, AskError> {
+        // First watch, then ask how far we are: what happens in between is in the log.
+        let last = handle.view_at(|_, seq| seq).await?;
+        let ring = Ring { last, sender: Some(broadcast::channel(RING).0) };
+        let hub = Arc::new(Hub { handle: handle.clone(), ring: Mutex::new(ring) });
+        let feeding = hub.clone();
+        tasks.spawn(async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = feeding.feed(feeding.handle.subscribe(last)) => {}
+            }
+            feeding.ring().sender = None;
+        });
+        Ok(hub)
+    }
+
+    /// The place of the last event that was told.
+    pub(crate) fn last(&self) -> Seq {
+        self.ring().last
+    }
+
+    /// Watches from a place on; from now, if there is none. A place that the log has not reached is the present.
+    pub(crate) fn watch(&self, after: Option<Seq>) -> Watch {
+        let last = self.last();
+        Watch { last: after.map_or(last, |after| after.min(last)), from: From::Nowhere }
+    }
+
+    async fn feed(&self, mut events: Subscription) {
+        loop {
+            match events.next().await {
+                Ok(Some(event)) => self.publish(worded(&event)),
+                Ok(None) => return,
+                Err(err) => {
+                    tracing::error!(%err, "events can no longer be watched");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn publish(&self, event: Worded) {
+        let mut ring = self.ring();
+        ring.last = event.seq;
+        if let Some(sender) = &ring.sender {
+            // Nobody may be watching.
+            let _ = sender.send(Arc::new(event));
+        }
+    }
+
+    fn ring(&self) -> std::sync::MutexGuard<'_, Ring> {
+        self.ring.lock().expect("nobody panics with the ring")
+    }
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").field("last", &self.last()).finish_non_exhaustive()
+    }
+}
+
+/// A viewer's place.
+pub(crate) struct Watch {
+    last: Seq,
+    from: From,
+}
+
+enum From {
+    Nowhere,
+    Log(Box<Subscription>),
+    Ring(Receiver<Arc<Worded>>),
+}
+
+/// What a viewer gets next.
+pub(crate) enum Next {
+    Event(Arc<Worded>),
+    /// It has fallen too far behind, or there is nothing more to come.
+    Over,
+}
+
+impl Watch {
+    /// The next event, in order, without gaps and without doubles. Can be dropped and called again.
+    pub(crate) async fn next(&mut self, hub: &Hub) -> Result<Next, EngineError> {
+        loop {
+            match &mut self.from {
+                From::Nowhere => self.from = self.join(hub),
+                From::Log(log) => {
+                    // Only what is known to be there is read here, so this never waits for what is yet to happen.
+                    match log.next().await? {
+                        Some(event) => {
+                            self.last = event.seq;
+                            if self.last >= hub.last() {
+                                self.from = From::Nowhere;
+                            }
+                            return Ok(Next::Event(Arc::new(worded(&event))));
+                        }
+                        None => return Ok(Next::Over),
+                    }
+                }
+                From::Ring(ring) => match ring.recv().await {
+                    Ok(event) if event.seq <= self.last => {}
+                    Ok(event) => {
+                        self.last = event.seq;
+                        return Ok(Next::Event(event));
+                    }
+                    Err(_) => return Ok(Next::Over),
+                },
+            }
+        }
+    }
+
+    /// Goes on from the ring if that begins right behind us, and from the log otherwise.
+    fn join(&self, hub: &Hub) -> From {
+        let ring = hub.ring();
+        match &ring.sender {
+            Some(sender) if ring.last <= self.last => From::Ring(sender.subscribe()),
+            Some(_) => From::Log(Box::new(hub.handle.subscribe(self.last))),
+            None => From::Ring(broadcast::channel(1).1),
+        }
+    }
+}
+
+/// The same as [`ao_api::Event`], with a body that is JSON already.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Line<'a> {
+    seq: Seq,
+    at: ao_api::Timestamp,
+    kind: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    session_id: Option<String>,
+    concerns: &'a str,
+    data: &'a RawValue,
+}
+
+fn worded(published: &Published) -> Worded {
+    let encoded = codec::encode(&published.event);
+    let session = published.event.session();
+    let body = RawValue::from_string(encoded.body).expect("the body of an event is JSON");
+    let line = Line {
+        seq: published.seq,
+        at: time(published.at),
+        kind: &encoded.kind,
+        session_id: session.map(|session| session.to_string()),
+        concerns: &encoded.scope,
+        data: &body,
+    };
+    let json = serde_json::to_string(&line).expect("an event is plain data");
+    let bytes = format!("id: {}\ndata: {json}\n\n", published.seq).into();
+    Worded { seq: published.seq, session, bytes }
+}

@@ -1,0 +1,158 @@
+//! What one caller may ask for: bounds that nobody meets in earnest, and that keep a mad one from hurting the others.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use ao_api::Problem;
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::Response;
+use http_body_util::Limited;
+use tokio::time::Instant;
+
+use crate::app::App;
+use crate::auth::Peer;
+use crate::problem::Failure;
+
+/// The bounds.
+#[derive(Debug, Clone)]
+pub struct Limits {
+    /// Bytes of a request's body.
+    pub body: usize,
+    /// The same for what forges send.
+    pub webhook_body: usize,
+    /// Requests a second from one address over TCP. The socket has no such bound.
+    pub requests_per_second: u32,
+    /// Connections at a time, streams included.
+    pub connections: usize,
+    /// How long the head of a request may take to come.
+    pub head: Duration,
+    /// How long a request may take.
+    pub request: Duration,
+    /// How long a connection may take nothing of what is sent.
+    pub stall: Duration,
+    /// How long requests may go on when the daemon ends.
+    pub drain: Duration,
+    /// How often something is sent to those who watch, though nothing happens.
+    pub heartbeat: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits {
+            body: 1024 * 1024,
+            webhook_body: 25 * 1024 * 1024,
+            requests_per_second: 200,
+            connections: 4096,
+            head: Duration::from_secs(10),
+            request: Duration::from_secs(60),
+            stall: Duration::from_secs(60),
+            drain: Duration::from_secs(3),
+            heartbeat: Duration::from_secs(15),
+        }
+    }
+}
+
+/// Routes that wait by themselves, or have work to do on disk that must not be broken off, and how long they may.
+const LONG: &[(&str, Duration)] = &[
+    ("/api/sessions/{id}/message", Duration::from_secs(330)),
+    ("/api/workspaces", Duration::from_secs(600)),
+    ("/api/workspaces/cleanup", Duration::from_secs(3600)),
+];
+
+/// Keeps one request within its bounds.
+pub(crate) async fn limit(
+    State(app): State<Arc<App>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Failure> {
+    if let Some(Peer::Tcp { remote, .. }) = request.extensions().get::<Peer>()
+        && !app.rates.take(remote.ip(), Instant::now())
+    {
+        return Err(Problem::new(429, "too-many-requests", "there are too many requests at a time").into());
+    }
+    let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
+    let most = if path.starts_with("/api/webhooks/") { app.limits.webhook_body } else { app.limits.body };
+    let time = LONG.iter().find(|(long, _)| *long == path).map_or(app.limits.request, |(_, time)| *time);
+    let declared =
+        request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());
+    if declared.is_some_and(|length: u64| length > most as u64) {
+        return Err(too_large(most).into());
+    }
+    let request = request.map(|body| Body::new(Limited::new(body, most)));
+    tokio::time::timeout(time, next.run(request)).await.map_err(|_| {
+        Problem::new(504, "timed-out", format!("the request took longer than {} s", time.as_secs())).into()
+    })
+}
+
+pub(crate) fn too_large(most: usize) -> Problem {
+    Problem::new(413, "too-large", format!("the body of the request has more than {most} bytes"))
+}
+
+/// How many requests an address has left. They come back with time.
+#[derive(Debug)]
+pub(crate) struct Rates {
+    per_second: f64,
+    /// Held for a few instructions only.
+    left: Mutex<HashMap<IpAddr, (f64, Instant)>>,
+}
+
+/// More addresses than this are not remembered: those that have not called for longest are forgotten first.
+const ADDRESSES: usize = 4096;
+
+impl Rates {
+    pub(crate) fn new(limits: &Limits) -> Rates {
+        Rates { per_second: f64::from(limits.requests_per_second), left: Mutex::default() }
+    }
+
+    fn take(&self, who: IpAddr, now: Instant) -> bool {
+        let mut all = self.left.lock().expect("nobody panics with the rates");
+        if all.len() >= ADDRESSES && !all.contains_key(&who) {
+            let rested = |since: Instant| now.duration_since(since) < Duration::from_secs(2);
+            all.retain(|_, (_, since)| rested(*since));
+            if all.len() >= ADDRESSES {
+                return false;
+            }
+        }
+        // What is not used in two seconds is not saved up any further.
+        let most = self.per_second * 2.0;
+        let (left, since) = all.entry(who).or_insert((most, now));
+        *left = (*left + now.duration_since(*since).as_secs_f64() * self.per_second).min(most);
+        *since = now;
+        let may = *left >= 1.0;
+        if may {
+            *left -= 1.0;
+        }
+        may
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_burst_is_taken_and_a_flood_is_not() {
+        let rates = Rates::new(&Limits { requests_per_second: 10, ..Limits::default() });
+        let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let start = Instant::now();
+        assert_eq!((0..100).filter(|_| rates.take(one, start)).count(), 20);
+        assert!(rates.take(other, start), "one caller's flood is not another's");
+        let later = start + Duration::from_secs(1);
+        assert_eq!((0..100).filter(|_| rates.take(one, later)).count(), 10);
+    }
+
+    #[test]
+    fn what_is_remembered_of_callers_is_bounded() {
+        let rates = Rates::new(&Limits::default());
+        let start = Instant::now();
+        for n in 0..ADDRESSES as u32 {
+            assert!(rates.take(IpAddr::from(n.to_be_bytes()), start));
+        }
+        assert!(!rates.take(IpAddr::from([255; 4]), start));
+        assert!(rates.take(IpAddr::from([255; 4]), start + Duration::from_secs(3)));
+    }
+}

@@ -1,0 +1,92 @@
+//! Taking up the socket and the port.
+
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind};
+use std::net::SocketAddr;
+use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+
+use crate::serve::{Bind, ServerError};
+
+/// The most that the system takes for the path of a socket, on the meanest of ours.
+const PATH_MOST: usize = 103;
+
+pub(crate) async fn tcp(bind: Bind) -> Result<(TcpListener, SocketAddr), ServerError> {
+    let Bind { addr, allow_remote } = bind;
+    if !addr.ip().to_canonical().is_loopback() && !allow_remote {
+        return Err(ServerError::Remote { addr });
+    }
+    let listener = TcpListener::bind(addr).await.map_err(|err| match err.kind() {
+        ErrorKind::AddrInUse => ServerError::PortInUse { addr },
+        _ => ServerError::Bind { addr, err },
+    })?;
+    let bound = listener.local_addr().map_err(|err| ServerError::Bind { addr, err })?;
+    Ok((listener, bound))
+}
+
+/// Our socket on disk.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    path: PathBuf,
+    /// By this it is known to be ours still, and not that of a daemon that came after us.
+    inode: u64,
+}
+
+/// Makes the socket, for our own user only. One that nobody answers at is replaced.
+pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), ServerError> {
+    let failed = |err| ServerError::Socket { path: path.clone(), err };
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    match fs::symlink_metadata(&path) {
+        Ok(found) if !found.file_type().is_socket() => return Err(ServerError::NotASocket { path }),
+        Ok(_) if answers(&path).await => return Err(ServerError::SocketInUse { path }),
+        _ => {}
+    }
+    // Made where nobody else can reach it, and moved to its place when nobody else may use it.
+    let private = tempfile::Builder::new()
+        .prefix(".s")
+        .rand_bytes(4)
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir_in(folder)
+        .map_err(failed)?;
+    let made = private.path().join("s");
+    if made.as_os_str().len().max(path.as_os_str().len()) > PATH_MOST {
+        return Err(ServerError::PathTooLong { path });
+    }
+    let listener = UnixListener::bind(&made).map_err(failed)?;
+    fs::set_permissions(&made, Permissions::from_mode(0o600)).map_err(failed)?;
+    let inode = fs::symlink_metadata(&made).map_err(failed)?.ino();
+    fs::rename(&made, &path).map_err(failed)?;
+    Ok((listener, Socket { path, inode }))
+}
+
+async fn answers(path: &Path) -> bool {
+    match UnixStream::connect(path).await {
+        Ok(_) => true,
+        // Full of those who wait: somebody is there, however slow.
+        Err(err) => err.kind() == ErrorKind::WouldBlock,
+    }
+}
+
+impl Socket {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn remove(self) {
+        let removed = match fs::symlink_metadata(&self.path) {
+            Ok(found) if found.ino() == self.inode => fs::remove_file(&self.path),
+            Ok(_) => Ok(()),
+            Err(err) => Err(err),
+        };
+        if let Err(err) = removed.or_else(ignore_missing) {
+            tracing::warn!(path = %self.path.display(), %err, "the socket stays behind");
+        }
+    }
+}
+
+fn ignore_missing(err: io::Error) -> io::Result<()> {
+    if err.kind() == ErrorKind::NotFound { Ok(()) } else { Err(err) }
+}

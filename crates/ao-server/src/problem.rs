@@ -1,0 +1,147 @@
+//! What is answered when something is not done: refusals of the core and of our own become problems here.
+
+use ao_api::Problem;
+use ao_core::Refusal;
+use ao_engine::AskError;
+use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
+
+/// A problem on its way out.
+#[derive(Debug, Clone)]
+pub(crate) struct Failure(pub(crate) Box<Problem>);
+
+impl From<Problem> for Failure {
+    fn from(problem: Problem) -> Failure {
+        Failure(Box::new(problem))
+    }
+}
+
+impl From<Refusal> for Failure {
+    fn from(refusal: Refusal) -> Failure {
+        of_refusal(&refusal).into()
+    }
+}
+
+impl From<AskError> for Failure {
+    fn from(err: AskError) -> Failure {
+        match err {
+            AskError::Refused(refusal) => refusal.into(),
+            AskError::NotStored(cause) => {
+                let mut problem =
+                    Problem::new(503, "not-stored", err_title(&AskError::NotStored(cause.clone())));
+                problem.detail = Some(cause.to_string());
+                problem.into()
+            }
+            AskError::Stopped => stopping().into(),
+        }
+    }
+}
+
+impl IntoResponse for Failure {
+    fn into_response(self) -> axum::response::Response {
+        let Failure(problem) = self;
+        let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&problem).expect("a problem is plain data");
+        let mut response = Response::new(body.into());
+        *response.status_mut() = status;
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
+        if matches!(problem.status, 429 | 503) {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        response
+    }
+}
+
+pub(crate) fn stopping() -> Problem {
+    Problem::new(503, "stopping", "ao is shutting down")
+}
+
+pub(crate) fn forbidden() -> Problem {
+    Problem::new(403, "forbidden", "this token may not do that")
+        .hint("an agent's token is good for its own session; ask the person who runs the daemon")
+}
+
+fn err_title(err: &AskError) -> String {
+    err.to_string()
+}
+
+/// Each refusal of the core with its word, its status, and what to do next.
+fn of_refusal(refusal: &Refusal) -> Problem {
+    let (status, word) = match refusal {
+        Refusal::UnknownSession(_) => (404, "unknown-session"),
+        Refusal::UnknownProject(_) => (404, "unknown-project"),
+        Refusal::UnknownPull(_) => (404, "unknown-pull"),
+        Refusal::TaskTaken { .. } => (409, "task-taken"),
+        Refusal::HasOrchestrator { .. } => (409, "has-orchestrator"),
+        Refusal::TaskClosed { .. } => (409, "task-closed"),
+        Refusal::AlreadyMerged { .. } => (409, "already-merged"),
+        Refusal::BranchTaken { .. } => (409, "branch-taken"),
+        Refusal::Ended { .. } => (409, "session-ended"),
+        Refusal::NotNow { .. } => (409, "not-now"),
+        Refusal::Budget { .. } => (409, "budget-spent"),
+        Refusal::Stale { .. } => (409, "stale"),
+        Refusal::NotRunning { .. } => (409, "not-running"),
+        Refusal::ProjectInUse { .. } => (409, "project-in-use"),
+        Refusal::Invalid { .. } => (422, "invalid"),
+    };
+    let mut problem = Problem::new(status, word, refusal.to_string());
+    match refusal {
+        Refusal::UnknownSession(_) => problem = problem.hint("`ao list` shows the sessions there are"),
+        Refusal::UnknownProject(_) => {
+            problem = problem.hint("`ao add-project PATH` takes a repository into care");
+        }
+        Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. } => {
+            problem = problem.hint(format!("`ao status {session}` shows it"));
+            problem.session_id = Some(session.to_string());
+        }
+        Refusal::BranchTaken { session, .. } => {
+            problem = problem.hint(format!("choose another branch, or end `ao status {session}` first"));
+            problem.session_id = Some(session.to_string());
+        }
+        Refusal::Ended { session, .. } => {
+            problem = problem.hint(format!("`ao session restore {session}` brings it back"));
+            problem.session_id = Some(session.to_string());
+        }
+        Refusal::Budget { session, .. } => {
+            problem = problem.hint(format!("`ao resume {session}` takes a higher limit"));
+            problem.session_id = Some(session.to_string());
+        }
+        Refusal::NotNow { name, .. } => {
+            problem = problem.hint(format!("`ao explain {name}` says why it is so"));
+        }
+        Refusal::ProjectInUse { project, .. } => {
+            problem = problem.hint(format!("`ao stop --project {project} --all`, then `ao session cleanup`"));
+        }
+        _ => {}
+    }
+    problem
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::{ProjectId, SessionId, TaskId};
+
+    use super::*;
+
+    #[test]
+    fn a_refusal_says_what_to_do_next_and_who_stands_in_the_way() {
+        let task = TaskId { project: ProjectId::new("my-app"), key: "42".into() };
+        let Failure(problem) = Refusal::TaskTaken { task, session: SessionId(0x4f) }.into();
+        assert_eq!((problem.status, problem.word()), (409, "task-taken"));
+        assert_eq!(problem.session_id.as_deref(), Some("ses_4f"));
+        assert_eq!(problem.title, "my-app#42 already has the session ses_4f");
+        let Failure(ended) =
+            Refusal::Ended { session: SessionId(1), outcome: "stopped by you".into() }.into();
+        assert_eq!(ended.hints, ["`ao session restore ses_1` brings it back"]);
+    }
+
+    #[test]
+    fn who_is_to_come_again_is_told_when() {
+        let response = Failure::from(AskError::Stopped).into_response();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()["retry-after"], "1");
+        assert_eq!(response.headers()["content-type"], "application/problem+json");
+    }
+}

@@ -1,0 +1,162 @@
+//! What a session is told to do. All of it can be said twice: what is so already is no failure.
+
+use std::sync::Arc;
+
+use ao_api::{Resume, Session, Stop};
+use ao_core::budget::Limits;
+use ao_core::session::SessionInput;
+use ao_core::{Input, SessionId};
+use axum::Json;
+use axum::extract::State;
+
+use super::sessions::look;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Given, Named};
+use crate::problem::Failure;
+
+type Answer = Result<Json<Session>, Failure>;
+
+/// Ends a session. Its work is kept.
+#[utoipa::path(
+    delete, path = "/api/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn end(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
+    finish(&app, &caller, session.id, Stop::default()).await
+}
+
+/// Ends a session, with a reason. Its work is kept; with `cleanup`, its workspace goes if nothing would be lost by that.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/stop", tag = "sessions", request_body = Stop,
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn stop(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(session): Named,
+    Given(stop): Given<Stop>,
+) -> Answer {
+    if stop.cleanup && caller != Caller::Owner {
+        return Err(crate::problem::forbidden().into());
+    }
+    finish(&app, &caller, session.id, stop).await
+}
+
+/// Gives a session no further turn until it is resumed.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/pause", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(session): Named) -> Answer {
+    let by = name(&app, &caller);
+    tell(&app, session.id, SessionInput::Pause { by }).await
+}
+
+/// Lets a session go on, with higher limits if its budget is spent.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/resume", tag = "sessions", request_body = Resume,
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn resume(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+    Given(resume): Given<Resume>,
+) -> Answer {
+    let Resume { usd, tokens, turns, seconds } = resume;
+    if usd.is_some_and(|usd| !(0.0..=1e9).contains(&usd)) {
+        let title = "a limit in dollars is to lie between 0 and a billion";
+        return Err(ao_api::Problem::new(422, "invalid", title).into());
+    }
+    let named = usd.is_some() || tokens.is_some() || turns.is_some() || seconds.is_some();
+    let micros = usd.map(|usd| (usd * 1e6).round() as u64);
+    let limits = named.then_some(Limits { micros, tokens, turns, seconds });
+    tell(&app, session.id, SessionInput::Resume { limits }).await
+}
+
+/// Tries again what failed when the session was set up.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/retry", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
+    tell(&app, session.id, SessionInput::Retry).await
+}
+
+/// Brings back a session that has ended or exited, with its conversation and its workspace.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/restore", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn restore(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
+    tell(&app, session.id, SessionInput::Restore).await
+}
+
+async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop) -> Answer {
+    let input = SessionInput::Stop { by: name(app, caller), why: stop.why.unwrap_or_default() };
+    let answer = tell(app, session, input).await?;
+    if !stop.cleanup {
+        return Ok(answer);
+    }
+    match app.handle.ask(Input::Session { session, input: SessionInput::Cleanup }).await {
+        Ok(_) => {}
+        // Its process is still being ended. What waits for that is not this call.
+        Err(ao_engine::AskError::Refused(refusal)) => {
+            tracing::debug!(%session, %refusal, "the workspace stays for now");
+            clean_later(app, session);
+        }
+        Err(other) => return Err(other.into()),
+    }
+    Ok(Json(look(app, session).await?))
+}
+
+/// Asks for the workspace to be removed as soon as the session has ended, if the daemon lives to see it.
+fn clean_later(app: &Arc<App>, session: SessionId) {
+    let (handle, stop) = (app.handle.clone(), app.stop.clone());
+    let mut events = handle.subscribe(app.hub.last());
+    app.tasks.spawn(async move {
+        let ended = async {
+            loop {
+                let input = Input::Session { session, input: SessionInput::Cleanup };
+                let over =
+                    handle.view(move |state| state.sessions.get(&session).is_none_or(|it| !it.is_live()));
+                if over.await? {
+                    // The deletion gate decides, and tells of it in the log.
+                    return handle.ask(input).await.map(|_| ());
+                }
+                loop {
+                    match events.next().await {
+                        Ok(Some(event)) if event.event.session() == Some(session) => break,
+                        Ok(Some(_)) => {}
+                        Ok(None) | Err(_) => return Ok(()),
+                    }
+                }
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => {}
+            done = ended => if let Err(err) = done {
+                tracing::warn!(%session, %err, "the workspace could not be asked to go");
+            }
+        }
+    });
+}
+
+async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Answer {
+    app.handle.ask(Input::Session { session, input }).await?;
+    Ok(Json(look(app, session).await?))
+}
+
+/// Who is said to have done it.
+pub(super) fn name(app: &App, caller: &Caller) -> String {
+    match caller {
+        Caller::Session { id, .. } => id.to_string(),
+        Caller::Owner | Caller::Nobody => app.owner.clone(),
+    }
+}

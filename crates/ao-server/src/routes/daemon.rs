@@ -1,0 +1,110 @@
+//! The daemon itself.
+
+use std::sync::Arc;
+
+use ao_api::{ChannelTest, ConfigShown, Daemon, Health, NotifyTest, Problem, Reloaded, Stopping};
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+
+use crate::app::App;
+use crate::extract::Given;
+use crate::metrics::{Levels, is_queued};
+use crate::problem::Failure;
+
+/// Whether the daemon is there. Anybody may ask.
+#[utoipa::path(get, path = "/healthz", tag = "daemon", security(()), responses((status = 200, body = Health)))]
+pub(super) async fn healthz(State(app): State<Arc<App>>) -> Json<Health> {
+    let status = if app.stop.is_cancelled() { "stopping" } else { "ok" };
+    Json(Health { status: status.into(), version: app.host.about().version })
+}
+
+/// Numbers for whoever keeps watch, in the format of OpenMetrics.
+#[utoipa::path(
+    get, path = "/metrics", tag = "daemon",
+    responses((status = 200, body = String, content_type = "application/openmetrics-text")),
+)]
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> Result<Response, Failure> {
+    let now = app.clock.now();
+    let levels = app.handle.view_at(move |state, seq| Levels::of(state, seq, now)).await?;
+    let text = app.metrics.text(levels).map_err(|err| Problem::new(500, "bug", err.to_string()))?;
+    let kind = HeaderValue::from_static("application/openmetrics-text; version=1.0.0; charset=utf-8");
+    Ok(([(CONTENT_TYPE, kind)], text).into_response())
+}
+
+/// This description.
+#[utoipa::path(
+    get, path = "/api/openapi.json", tag = "daemon",
+    responses((status = 200, body = serde_json::Value, content_type = "application/json")),
+)]
+pub(super) async fn document() -> Response {
+    ([(CONTENT_TYPE, HeaderValue::from_static("application/json"))], super::document()).into_response()
+}
+
+/// Who answers.
+#[utoipa::path(get, path = "/api/daemon", tag = "daemon", responses((status = 200, body = Daemon)))]
+pub(super) async fn about(State(app): State<Arc<App>>) -> Result<Json<Daemon>, Failure> {
+    let about = app.host.about();
+    let (live, queued, most, seq) = app
+        .handle
+        .view_at(|state, seq| {
+            let queued = state.live().filter(|session| is_queued(session)).count();
+            (state.live().count(), queued, state.settings.max_live, seq)
+        })
+        .await?;
+    Ok(Json(Daemon {
+        live_sessions: u32::try_from(live).unwrap_or(u32::MAX),
+        queued_sessions: u32::try_from(queued).unwrap_or(u32::MAX),
+        max_parallel_agents: most,
+        seq,
+        ..about
+    }))
+}
+
+/// Ends the daemon. Agents go on, and the next daemon finds them.
+#[utoipa::path(post, path = "/api/daemon/stop", tag = "daemon", responses((status = 200, body = Stopping)))]
+pub(super) async fn stop(State(app): State<Arc<App>>) -> Result<Json<Stopping>, Failure> {
+    let pid = app.host.about().pid;
+    let (running, queued) = app
+        .handle
+        .view(|state| {
+            let names = |which: &dyn Fn(&ao_core::session::Session) -> bool| -> Vec<String> {
+                state
+                    .live()
+                    .filter(|session| which(session))
+                    .map(|session| session.spec.name.clone())
+                    .collect()
+            };
+            (names(&|session| session.running_attempt().is_some()), names(&is_queued))
+        })
+        .await?;
+    app.host.stop();
+    Ok(Json(Stopping { pid, running, queued }))
+}
+
+/// Reads the configuration again. If anything is wrong with it, the one before stays in force.
+#[utoipa::path(post, path = "/api/daemon/reload", tag = "daemon", responses((status = 200, body = Reloaded)))]
+pub(super) async fn reload(State(app): State<Arc<App>>) -> Result<Json<Reloaded>, Failure> {
+    let reading = app.clone();
+    app.to_the_end(async move { Ok(Json(reading.host.reload().await?)) }).await
+}
+
+/// The configuration in force.
+#[utoipa::path(get, path = "/api/config", tag = "daemon", responses((status = 200, body = ConfigShown)))]
+pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
+    Json(app.host.config())
+}
+
+/// Sends a test notice on each channel, and says what became of it.
+#[utoipa::path(
+    post, path = "/api/notify/test", tag = "daemon", request_body = NotifyTest,
+    responses((status = 200, body = Vec<ChannelTest>)),
+)]
+pub(super) async fn notify_test(
+    State(app): State<Arc<App>>,
+    Given(test): Given<NotifyTest>,
+) -> Result<Json<Vec<ChannelTest>>, Failure> {
+    Ok(Json(app.host.notify_test(&test.channels).await?))
+}

@@ -1,0 +1,186 @@
+//! What is said to agents, and what became of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::{Answer, Message, MessageSent, MessageState, Messages, NewMessage, Problem, Session};
+use ao_core::session::{MessageKind, Sender, SessionEvent, SessionInput};
+use ao_core::{Event, Input, SessionId};
+use ao_engine::Subscription;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use tokio::time::timeout;
+
+use super::sessions::{gone, look};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Given, Named};
+use crate::problem::Failure;
+use crate::tell;
+
+const WAIT_MOST: u32 = 300;
+
+/// The messages of a session that are not yet history.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/messages", tag = "messages",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Messages)),
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Json<Messages>, Failure> {
+    let now = app.clock.now();
+    let told = app.handle.view(move |state| {
+        state.sessions.get(&session.id).map(|session| tell::messages(state, session, now))
+    });
+    told.await?.map(Json).ok_or_else(|| gone().into())
+}
+
+/// Tells an agent something. With `waitSeconds`, the answer comes when the agent has taken it, or it was given up.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/message", tag = "messages", request_body = NewMessage,
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses(
+        (status = 200, description = "It was accepted, or given up: `message.state` says which", body = MessageSent),
+        (status = 202, description = "It is on its way", body = MessageSent),
+    ),
+)]
+pub(super) async fn send(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(session): Named,
+    Given(new): Given<NewMessage>,
+) -> Result<(StatusCode, Json<MessageSent>), Failure> {
+    let from = match &caller {
+        Caller::Session { id, .. } => Sender::Session(*id),
+        Caller::Owner | Caller::Nobody => Sender::Person(app.owner.clone()),
+    };
+    let (id, key) = (session.id, new.key.clone());
+    let message = ao_core::session::NewMessage {
+        from,
+        kind: MessageKind::Text,
+        body: new.content,
+        interrupt: new.interrupt,
+        key: new.key,
+    };
+    let receipt = app.handle.ask(Input::Session { session: id, input: SessionInput::Send(message) }).await?;
+    let queued = receipt.events.iter().find_map(|stamped| match &stamped.event {
+        Event::Session(of, SessionEvent::MessageQueued { message, .. }) if *of == id => Some(message.no),
+        _ => None,
+    });
+    let number = match (queued, key) {
+        (Some(number), _) => number,
+        (None, Some(key)) => sent_before(&app, id, key).await?,
+        (None, None) => return Err(Problem::new(500, "bug", "a message was taken and not told of").into()),
+    };
+    let wait = Duration::from_secs(new.wait_seconds.unwrap_or(0).min(WAIT_MOST).into());
+    let mut message = settle(&app, id, number, app.handle.subscribe(receipt.seq), wait).await?;
+    message.from = super::control::name(&app, &caller);
+    let settled = matches!(message.state, MessageState::Accepted | MessageState::Failed);
+    let status = if settled { StatusCode::OK } else { StatusCode::ACCEPTED };
+    let name = session.spec.name.clone();
+    Ok((status, Json(MessageSent { session_id: id.to_string(), session_name: name, message })))
+}
+
+/// Answers the dialog that a session has open.
+#[utoipa::path(
+    post, path = "/api/sessions/{id}/answer", tag = "messages", request_body = Answer,
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn answer(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Named(session): Named,
+    Given(answer): Given<Answer>,
+) -> Result<Json<Session>, Failure> {
+    let by = super::control::name(&app, &caller);
+    let input = SessionInput::Answer { by, text: answer.answer };
+    app.handle.ask(Input::Session { session: session.id, input }).await?;
+    Ok(Json(look(&app, session.id).await?))
+}
+
+async fn sent_before(app: &App, session: SessionId, key: String) -> Result<u32, Failure> {
+    let found = app.handle.view(move |state| state.sessions.get(&session)?.outbox.sent_with(&key));
+    found.await?.ok_or_else(|| gone().into())
+}
+
+/// Waits until a message has come to its end, and returns how far it has come by then.
+async fn settle(
+    app: &App,
+    session: SessionId,
+    number: u32,
+    mut events: Subscription,
+    wait: Duration,
+) -> Result<Message, Failure> {
+    let settled = async {
+        let mut dropped = None;
+        loop {
+            let mut message = how_far(app, session, number).await?;
+            // So many were given up at once that this one is no longer among those that are remembered.
+            if message.state == MessageState::Accepted && dropped.is_some() {
+                (message.state, message.reason) = (MessageState::Failed, dropped.take());
+            }
+            if matches!(message.state, MessageState::Accepted | MessageState::Failed) {
+                return Ok(message);
+            }
+            loop {
+                let next = events.next().await;
+                let next = next.map_err(|err| Problem::new(503, "not-watched", err.to_string()))?;
+                match next.as_ref().map(|published| &published.event) {
+                    None => return Err(crate::problem::stopping().into()),
+                    Some(Event::Session(of, event)) if *of == session && may_settle(event) => {
+                        if let SessionEvent::MessagesDropped { why } = event {
+                            dropped = Some(why.clone());
+                        }
+                        break;
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+    };
+    let stopped = async {
+        app.stop.cancelled().await;
+        Err(crate::problem::stopping().into())
+    };
+    let waited = async {
+        tokio::select! { done = settled => done, gone = stopped => gone }
+    };
+    match timeout(wait, waited).await {
+        Ok(done) => done,
+        Err(_) => how_far(app, session, number).await,
+    }
+}
+
+/// Whether a message may have come to its end by this.
+fn may_settle(event: &SessionEvent) -> bool {
+    matches!(
+        event,
+        SessionEvent::Accepted { .. }
+            | SessionEvent::TakenAfterAll { .. }
+            | SessionEvent::DeliveryFailed { .. }
+            | SessionEvent::MessagesDropped { .. }
+            | SessionEvent::MessageWithdrawn { .. }
+            | SessionEvent::Ended { .. }
+            | SessionEvent::Archived { .. }
+    )
+}
+
+async fn how_far(app: &App, session: SessionId, number: u32) -> Result<Message, Failure> {
+    let now = app.clock.now();
+    let found = app.handle.view(move |state| {
+        let session = state.sessions.get(&session)?;
+        Some(tell::find_message(state, session, number, now).unwrap_or_else(|| Message {
+            number,
+            from: String::new(),
+            state: MessageState::Accepted,
+            reason: None,
+            content: None,
+            queued_at: None,
+        }))
+    });
+    found.await?.ok_or_else(|| gone().into())
+}

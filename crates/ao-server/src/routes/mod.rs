@@ -1,0 +1,118 @@
+//! The calls. Each turns a request into one input or one look, and what comes of it into words.
+
+mod control;
+mod daemon;
+mod events;
+mod messages;
+mod output;
+mod projects;
+mod sessions;
+mod terminal;
+mod tokens;
+mod webhooks;
+mod workspaces;
+
+use std::sync::Arc;
+
+use ao_api::Problem;
+use utoipa::OpenApi;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{Content, Ref, RefOr, Response};
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::app::App;
+use crate::problem::Failure;
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "ao",
+        version = "1",
+        description = "The API of the ao daemon, over its socket and over TCP.\n\nOver the daemon's socket, and for a program \
+                       of the daemon's own user that calls from the same machine, no token is needed. Everybody else sends \
+                       `Authorization: Bearer …`; browsers sign in with a code.\n\nRefusals are problem details (RFC 9457). \
+                       Fields are only ever added."
+    ),
+    components(schemas(Problem))
+)]
+struct Document;
+
+/// All routes with their description.
+pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
+    OpenApiRouter::with_openapi(Document::openapi())
+        .routes(routes!(daemon::healthz))
+        .routes(routes!(daemon::metrics))
+        .routes(routes!(daemon::document))
+        .routes(routes!(sessions::list, sessions::spawn))
+        .routes(routes!(sessions::show, control::end))
+        .routes(routes!(sessions::status))
+        .routes(routes!(sessions::explain))
+        .routes(routes!(messages::list))
+        .routes(routes!(messages::send))
+        .routes(routes!(messages::answer))
+        .routes(routes!(control::stop))
+        .routes(routes!(control::pause))
+        .routes(routes!(control::resume))
+        .routes(routes!(control::retry))
+        .routes(routes!(control::restore))
+        .routes(routes!(output::output))
+        .routes(routes!(output::setup_log))
+        .routes(routes!(terminal::terminal))
+        .routes(routes!(events::events))
+        .routes(routes!(projects::list, projects::add))
+        .routes(routes!(projects::remove))
+        .routes(routes!(workspaces::list))
+        .routes(routes!(workspaces::cleanup))
+        .routes(routes!(daemon::about))
+        .routes(routes!(daemon::stop))
+        .routes(routes!(daemon::reload))
+        .routes(routes!(daemon::config))
+        .routes(routes!(daemon::notify_test))
+        .routes(routes!(tokens::make))
+        .routes(routes!(tokens::rotate))
+        .routes(routes!(tokens::sign_in))
+        .routes(routes!(webhooks::receive))
+}
+
+/// The description of all routes, the same every time.
+pub(crate) fn document() -> String {
+    let mut document = all().into_openapi();
+    if let Some(components) = &mut document.components {
+        let bearer = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        components.add_security_scheme("token", bearer);
+    }
+    // Said once, because it holds for every call: any of them can be refused.
+    let refused = Response::builder()
+        .description("A refusal or a failure")
+        .content("application/problem+json", Content::new(Some(RefOr::Ref(Ref::from_schema_name("Problem")))))
+        .build();
+    for path in document.paths.paths.values_mut() {
+        let calls = [&mut path.get, &mut path.post, &mut path.delete];
+        for call in calls.into_iter().flatten() {
+            call.responses.responses.insert("default".into(), RefOr::T(refused.clone()));
+            // By a token, or by the connection alone.
+            call.security.get_or_insert_with(|| {
+                vec![
+                    SecurityRequirement::new::<_, [&str; 0], &str>("token", []),
+                    SecurityRequirement::default(),
+                ]
+            });
+        }
+    }
+    let mut text = document.to_pretty_json().expect("the description is plain data");
+    text.push('\n');
+    text
+}
+
+pub(crate) async fn nothing_here() -> Failure {
+    Problem::new(404, "no-such-call", "there is no such call")
+        .hint("`GET /api/openapi.json` lists all of them")
+        .into()
+}
+
+pub(crate) async fn not_that_way() -> Failure {
+    Problem::new(405, "no-such-method", "this cannot be called by that method")
+        .hint("`GET /api/openapi.json` lists all calls")
+        .into()
+}

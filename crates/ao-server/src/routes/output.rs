@@ -1,0 +1,93 @@
+//! What a session's program has put out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::{Output, Problem};
+use axum::Json;
+use axum::extract::State;
+use axum::http::HeaderValue;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+use tokio::time::timeout;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::extract::{Asked, Named};
+use crate::problem::Failure;
+
+const PIECE: u32 = 64 * 1024;
+const PIECE_MOST: u32 = 1024 * 1024;
+/// How long somebody is kept waiting for output before being told that there is none.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// Which piece of the output.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Piece {
+    /// The offset of the first byte; the beginning, if left out.
+    from: Option<u64>,
+    /// The last so many bytes instead; at most 1 MiB.
+    tail: Option<u32>,
+    /// At most so many bytes; 64 KiB if left out, never more than 1 MiB.
+    limit: Option<u32>,
+    /// Wait for output if there is none yet, up to 25 seconds.
+    wait: Option<bool>,
+}
+
+/// A piece of what a session's program has put out, as text.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/output", tag = "output",
+    params(
+        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
+        Piece,
+    ),
+    responses((status = 200, body = Output)),
+)]
+pub(super) async fn output(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+    Asked(piece): Asked<Piece>,
+) -> Result<Json<Output>, Failure> {
+    let limit = piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST);
+    let (from, limit) = match (piece.from, piece.tail) {
+        (Some(_), Some(_)) => {
+            let title = "either `from` or `tail`: both cannot be had";
+            return Err(Problem::new(400, "invalid-query", title).into());
+        }
+        (from, None) => (from.unwrap_or(0), limit),
+        (None, Some(tail)) => {
+            let tail = tail.min(PIECE_MOST);
+            let end = app.host.output(&session, u64::MAX, 0, false).await?.next;
+            (end.saturating_sub(tail.into()), tail.max(1))
+        }
+    };
+    if piece.wait == Some(true) {
+        tokio::select! {
+            () = app.stop.cancelled() => {}
+            waited = timeout(WAIT, app.host.output(&session, from, limit, true)) => {
+                if let Ok(output) = waited {
+                    return Ok(Json(output?));
+                }
+            }
+        }
+    }
+    Ok(Json(app.host.output(&session, from, limit, false).await?))
+}
+
+/// What the set-up commands of a session have put out.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/setup-log", tag = "output",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = String, content_type = "text/plain")),
+)]
+pub(super) async fn setup_log(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Response, Failure> {
+    let log = app.host.setup_log(&session).await?;
+    let plain = HeaderValue::from_static("text/plain; charset=utf-8");
+    Ok(([(CONTENT_TYPE, plain)], log).into_response())
+}

@@ -1,0 +1,54 @@
+//! The repositories under our care.
+
+use std::sync::Arc;
+
+use ao_api::{NewProject, Project, Projects};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::sessions::live_in;
+use crate::app::App;
+use crate::extract::{Given, Part};
+use crate::problem::Failure;
+
+/// The projects that the configuration names.
+#[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Projects)))]
+pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Projects>, Failure> {
+    Ok(Json(Projects { projects: known(&app).await? }))
+}
+
+/// Takes the projects of a configuration file into care.
+#[utoipa::path(
+    post, path = "/api/projects", tag = "projects", request_body = NewProject,
+    responses((status = 200, description = "The projects of that file", body = Projects)),
+)]
+pub(super) async fn add(
+    State(app): State<Arc<App>>,
+    Given(project): Given<NewProject>,
+) -> Result<Json<Projects>, Failure> {
+    let adding = app.clone();
+    let added = app.to_the_end(async move { Ok(adding.host.add(&project).await?) }).await?;
+    let projects = known(&app).await?.into_iter().filter(|project| added.contains(&project.id)).collect();
+    Ok(Json(Projects { projects }))
+}
+
+/// Forgets a project. Nothing is deleted from disk.
+#[utoipa::path(
+    delete, path = "/api/projects/{id}", tag = "projects",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 204, description = "It is forgotten")),
+)]
+pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<StatusCode, Failure> {
+    let removing = app.clone();
+    app.to_the_end(async move { Ok(removing.host.remove(&id).await?) }).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+async fn known(app: &App) -> Result<Vec<Project>, Failure> {
+    let mut projects = app.host.projects();
+    for project in &mut projects {
+        project.live_sessions = live_in(app, &project.id).await?;
+    }
+    Ok(projects)
+}

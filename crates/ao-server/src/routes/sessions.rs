@@ -1,0 +1,190 @@
+//! What sessions there are, each of them, and new ones.
+
+use std::sync::Arc;
+
+use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
+use ao_core::session::{Role, StatusWord};
+use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
+use ao_engine::AskError;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Asked, Given, Named};
+use crate::problem::{Failure, forbidden};
+use crate::tell;
+
+/// Which sessions to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// Only those in this state, such as `working`.
+    state: Option<String>,
+    /// False leaves out those that have ended. Otherwise they are listed while they are in memory, which is a day.
+    all: Option<bool>,
+}
+
+/// Lists sessions, newest first.
+#[utoipa::path(get, path = "/api/sessions", tag = "sessions", params(Which), responses((status = 200, body = Sessions)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<Sessions>, Failure> {
+    if let Some(state) = &which.state {
+        known_state(state)?;
+    }
+    let now = app.clock.now();
+    let listed = app.handle.view_at(move |state, seq| {
+        let mut chosen: Vec<_> = state
+            .sessions
+            .values()
+            .filter(|session| caller.may_see(session))
+            .filter(|session| which.all != Some(false) || session.is_live())
+            .filter(|session| which.project.as_deref().is_none_or(|id| session.spec.project.as_str() == id))
+            .map(|session| tell::session(state, session, now))
+            .filter(|session| which.state.as_ref().is_none_or(|word| session.status.state == *word))
+            .collect();
+        chosen.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
+        Sessions { sessions: chosen, seq }
+    });
+    Ok(Json(listed.await?))
+}
+
+/// Starts a session. An issue that has one already gets no second, and neither does a project that has an orchestrator:
+/// the answer is the one that there is.
+#[utoipa::path(
+    post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
+    responses(
+        (status = 201, description = "A new session", body = Spawned),
+        (status = 200, description = "The session that the issue has already", body = Spawned),
+    ),
+)]
+pub(super) async fn spawn(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(mut wish): Given<NewSession>,
+) -> Result<(StatusCode, Json<Spawned>), Failure> {
+    if let Caller::Session { project, .. } = &caller {
+        wish.project_id.get_or_insert_with(|| project.to_string());
+    }
+    let order = app.host.order(&wish).await?;
+    if let Caller::Session { project, .. } = &caller
+        && (order.project != *project || order.role == Role::Orchestrator)
+    {
+        return Err(forbidden().into());
+    }
+    let (id, created) = match app.handle.ask(Input::Spawn(Box::new(order))).await {
+        Ok(receipt) => {
+            let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
+            let made = made.ok_or_else(|| Problem::new(500, "bug", "a session was made and not told of"))?;
+            (made, true)
+        }
+        Err(AskError::Refused(
+            Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. },
+        )) => (session, false),
+        Err(other) => return Err(other.into()),
+    };
+    let status = if created { StatusCode::CREATED } else { StatusCode::OK };
+    let session = look(&app, id).await?;
+    Ok((status, Json(Spawned { session, created })))
+}
+
+/// One session.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Session)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Json<Session>, Failure> {
+    Ok(Json(look(&app, session.id).await?))
+}
+
+/// Where a session stands, in few words.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/status", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = SessionStatus)),
+)]
+pub(super) async fn status(State(app): State<Arc<App>>, Named(session): Named) -> Json<SessionStatus> {
+    Json(tell::status(&session, app.clock.now()))
+}
+
+/// Why a session is said to be what it is said to be.
+#[utoipa::path(
+    get, path = "/api/sessions/{id}/explain", tag = "sessions",
+    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    responses((status = 200, body = Explanation)),
+)]
+pub(super) async fn explain(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Json<Explanation>, Failure> {
+    let now = app.clock.now();
+    let told = app.handle.view(move |state| {
+        state.sessions.get(&session.id).map(|session| tell::explanation(state, session, now))
+    });
+    told.await?.map(Json).ok_or_else(|| gone().into())
+}
+
+/// A session as it is now.
+pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
+    let now: Timestamp = app.clock.now();
+    let told = app
+        .handle
+        .view(move |state| state.sessions.get(&id).map(|session| tell::session(state, session, now)));
+    told.await?.ok_or_else(|| gone().into())
+}
+
+/// How many of a project, or of all, have not ended.
+pub(super) async fn live_in(app: &App, project: &str) -> Result<u32, Failure> {
+    let project = ProjectId::new(project);
+    let count = app.handle.view(move |state| state.live_in(&project).count()).await?;
+    Ok(u32::try_from(count).unwrap_or(u32::MAX))
+}
+
+pub(super) fn gone() -> Problem {
+    Problem::new(404, "unknown-session", "the session is no longer in memory")
+        .hint("`ao list` shows the sessions there are")
+}
+
+fn known_state(state: &str) -> Result<(), Failure> {
+    use StatusWord::*;
+    let words = [
+        Queued,
+        SettingUp,
+        SetupFailed,
+        Starting,
+        Working,
+        Idle,
+        NeedsInput,
+        Blocked,
+        RateLimited,
+        Unknown,
+        Capped,
+        Paused,
+        Retrying,
+        Exited,
+        Stopping,
+        Stopped,
+        Merged,
+    ]
+    .map(|known| tell::word(&known));
+    if words.iter().any(|known| known == state) {
+        return Ok(());
+    }
+    let shown: String = state.chars().take(100).collect();
+    let mut problem = Problem::new(400, "unknown-state", format!("there is no state `{shown}`"));
+    problem.candidates = words.to_vec();
+    Err(problem.into())
+}

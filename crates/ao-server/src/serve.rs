@@ -1,0 +1,268 @@
+//! The API on its socket and its port, from the first connection to the last.
+
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::Problem;
+use ao_engine::AskError;
+use axum::Router;
+use axum::body::Body;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::{TcpListener, UnixListener};
+use tokio::sync::Semaphore;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+use crate::app::{App, Parts, app};
+use crate::auth::Peer;
+use crate::limits::Limits;
+use crate::listen::{self, Socket};
+use crate::stall::Stalling;
+
+/// What a connection may take in before its request is understood.
+const HEAD_MOST: usize = 64 * 1024;
+/// How long nothing is accepted after that failed. It fails when all files are open, which passes.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long somebody for whom there is no room may take to hear it.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// Where and how the API is served.
+pub struct Options {
+    pub parts: Parts,
+    /// The path of the socket, if there is to be one.
+    pub socket: Option<PathBuf>,
+    pub tcp: Option<Bind>,
+}
+
+/// Where to listen for TCP.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bind {
+    pub addr: SocketAddr,
+    /// Other machines may call. They need a token in any case.
+    pub allow_remote: bool,
+}
+
+/// Why the API is not served.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    #[error("{addr} can be reached from other machines; allow that explicitly, or listen on 127.0.0.1")]
+    Remote { addr: SocketAddr },
+    #[error("the port {} is in use by another program; stop that, or choose another port (0 takes any)", .addr.port())]
+    PortInUse { addr: SocketAddr },
+    #[error("{addr} cannot be listened on")]
+    Bind {
+        addr: SocketAddr,
+        #[source]
+        err: io::Error,
+    },
+    #[error("a daemon answers at `{}` already; stop it first, or use that one", .path.display())]
+    SocketInUse { path: PathBuf },
+    #[error("`{}` is no socket; move it away, or choose another place for the socket", .path.display())]
+    NotASocket { path: PathBuf },
+    #[error("the path of the socket `{}` is too long; choose a shorter data directory", .path.display())]
+    PathTooLong { path: PathBuf },
+    #[error("the socket `{}` cannot be made", .path.display())]
+    Socket {
+        path: PathBuf,
+        #[source]
+        err: io::Error,
+    },
+    #[error(transparent)]
+    Engine(#[from] AskError),
+}
+
+/// The API at work.
+#[derive(Debug)]
+pub struct Running {
+    app: Arc<App>,
+    addr: Option<SocketAddr>,
+    socket: Option<PathBuf>,
+    stop: CancellationToken,
+}
+
+/// Takes up the socket and the port, and serves until `shutdown` is cancelled. On return both are there.
+pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Running, ServerError> {
+    let Options { parts, socket, tcp } = options;
+    let tcp = match tcp {
+        Some(bind) => Some(listen::tcp(bind).await?),
+        None => None,
+    };
+    let addr = tcp.as_ref().map(|(_, addr)| *addr);
+    let socket = match socket {
+        Some(path) => Some(listen::unix(path).await?),
+        None => None,
+    };
+    let path = socket.as_ref().map(|(_, socket)| socket.path().to_owned());
+    let limits = parts.limits.clone();
+    let state = App::start(parts, addr, shutdown.clone()).await?;
+    let door = Door {
+        router: app(state.clone()),
+        room: Arc::new(Semaphore::new(limits.connections)),
+        limits,
+        app: state.clone(),
+        stop: shutdown.clone(),
+    };
+    if let Some((listener, addr)) = tcp {
+        tracing::info!(%addr, "listening");
+        state.tasks.spawn(door.clone().accept_tcp(listener));
+    }
+    if let Some((listener, socket)) = socket {
+        tracing::info!(socket = %socket.path().display(), "listening");
+        state.tasks.spawn(door.accept_unix(listener, socket));
+    }
+    Ok(Running { app: state, addr, socket: path, stop: shutdown })
+}
+
+impl Running {
+    /// Where it listens for TCP, with the port that it was given.
+    pub fn addr(&self) -> Option<SocketAddr> {
+        self.addr
+    }
+
+    pub fn socket(&self) -> Option<&Path> {
+        self.socket.as_deref()
+    }
+
+    /// Waits until it is told to stop and has come to its end, or to the end of our patience.
+    pub async fn finished(self) {
+        self.stop.cancelled().await;
+        self.app.tasks.close();
+        let patience = self.app.limits.drain + Duration::from_secs(2);
+        if timeout(patience, self.app.tasks.wait()).await.is_err() {
+            tracing::warn!(left = self.app.tasks.len(), "requests were broken off");
+        }
+    }
+}
+
+impl std::fmt::Debug for Options {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Options")
+            .field("socket", &self.socket)
+            .field("tcp", &self.tcp)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What every connection is given.
+#[derive(Clone)]
+struct Door {
+    app: Arc<App>,
+    router: Router,
+    room: Arc<Semaphore>,
+    limits: Limits,
+    stop: CancellationToken,
+}
+
+impl Door {
+    async fn accept_tcp(self, listener: TcpListener) {
+        loop {
+            let accepted = tokio::select! {
+                () = self.stop.cancelled() => return,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, remote)) => {
+                    // A key press is one byte, and somebody waits for its echo.
+                    let _ = stream.set_nodelay(true);
+                    match stream.local_addr() {
+                        Ok(local) => self.admit(stream, Peer::tcp(remote, local)),
+                        Err(err) => tracing::debug!(%err, "a connection was gone at once"),
+                    }
+                }
+                Err(err) => self.pause(&err).await,
+            }
+        }
+    }
+
+    async fn accept_unix(self, listener: UnixListener, socket: Socket) {
+        loop {
+            let accepted = tokio::select! {
+                () = self.stop.cancelled() => break,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, _)) => match stream.peer_cred() {
+                    Ok(peer) => self.admit(stream, Peer::Unix { uid: peer.uid() }),
+                    Err(err) => tracing::warn!(%err, "a connection without credentials was refused"),
+                },
+                Err(err) => self.pause(&err).await,
+            }
+        }
+        drop(listener);
+        socket.remove();
+    }
+
+    async fn pause(&self, err: &io::Error) {
+        tracing::warn!(%err, "no connection could be accepted");
+        sleep(ACCEPT_PAUSE).await;
+    }
+
+    fn admit<S>(&self, mut stream: S, peer: Peer)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let Ok(room) = self.room.clone().try_acquire_owned() else {
+            tracing::warn!(most = self.limits.connections, "a connection was refused: there are too many");
+            self.app.tasks.spawn(async move {
+                // What has been sent is read before the end, because an end with something unread takes back what was said.
+                let farewell = async {
+                    stream.write_all(&busy()).await?;
+                    stream.shutdown().await?;
+                    tokio::io::copy(&mut stream.take(HEAD_MOST as u64), &mut tokio::io::sink()).await
+                };
+                let _ = timeout(FAREWELL, farewell).await;
+            });
+            return;
+        };
+        let io = TokioIo::new(Stalling::new(stream, self.limits.stall, room));
+        let router = self.router.clone();
+        let service = service_fn(move |request: hyper::Request<Incoming>| {
+            let mut request = request.map(Body::new);
+            request.extensions_mut().insert(peer.clone());
+            let router = router.clone();
+            async move {
+                Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {}))
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(self.limits.head)
+            .max_buf_size(HEAD_MOST)
+            .serve_connection(io, service)
+            .with_upgrades();
+        let (stop, drain) = (self.stop.clone(), self.limits.drain);
+        self.app.tasks.spawn(async move {
+            let mut connection = std::pin::pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = stop.cancelled() => {
+                    connection.as_mut().graceful_shutdown();
+                    match timeout(drain, connection).await {
+                        Ok(ended) => ended,
+                        Err(_) => Ok(()),
+                    }
+                }
+            };
+            if let Err(err) = ended {
+                tracing::debug!(%err, "a connection broke");
+            }
+        });
+    }
+}
+
+/// What somebody is told for whom there is no room, before anything has been read.
+fn busy() -> Vec<u8> {
+    let problem = Problem::new(503, "too-many-connections", "there are too many connections");
+    let body = serde_json::to_string(&problem).expect("a problem is plain data");
+    let head =
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 1\r\n";
+    format!("{head}connection: close\r\ncontent-length: {}\r\n\r\n{body}", body.len()).into_bytes()
+}

@@ -1,0 +1,211 @@
+//! Why a session is said to be what it is said to be: every rule, every signal, and which of them decided.
+
+use ao_api::{Explanation, Incident, Queue, Rule, Signal};
+use ao_core::evidence::{self, Activity, Confidence, Evidence, Judgement, Reading, judge};
+use ao_core::incident::{Rung, Subject};
+use ao_core::schedule::{Obstacle, obstacle};
+use ao_core::session::{Phase, Session, StatusWord};
+use ao_core::{State, Timestamp};
+
+use super::session::{holds, status_of};
+use super::{messages, time, word};
+
+/// The rules in the order in which they are tried.
+const RULES: [evidence::Rule; 12] = {
+    use evidence::Rule::*;
+    [
+        ExitSeen,
+        DialogOpen,
+        SaidBlocked,
+        LimitInForce,
+        ProbeFailed,
+        LimitOver,
+        TurnEnded,
+        TurnRunning,
+        BusyButQuiet,
+        WorkUnconfirmed,
+        JustStarted,
+        NoEvidence,
+    ]
+};
+
+pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> Explanation {
+    let judgement = judge(&session.evidence, now);
+    // In other phases, and while it is held, the evidence is not what decides.
+    let decides = matches!(session.phase, Phase::Running { .. }) && session.holds.is_empty();
+    Explanation {
+        id: session.id.to_string(),
+        name: session.spec.name.clone(),
+        status: status_of(session, now),
+        phase: phase(&session.phase).into(),
+        rules: RULES
+            .iter()
+            .map(|rule| Rule {
+                rule: word(rule),
+                meaning: rule.to_string(),
+                says: says(*rule).to_string(),
+                won: decides && *rule == judgement.rule,
+            })
+            .collect(),
+        signals: signals(&session.evidence, decides.then_some(&judgement), now),
+        queue: queue(state, session),
+        holds: holds(session),
+        incidents: incidents(state, session),
+        messages: messages(state, session, now).messages,
+        astray: session.astray.clone(),
+        next: next(session, now),
+    }
+}
+
+fn phase(phase: &Phase) -> &'static str {
+    match phase {
+        Phase::Queued { .. } => "queued",
+        Phase::Preparing { .. } => "preparing",
+        Phase::SetupFailed { .. } => "setup_failed",
+        Phase::Starting { .. } => "starting",
+        Phase::Running { .. } => "running",
+        Phase::Stopping { .. } => "stopping",
+        Phase::Retrying { .. } => "retrying",
+        Phase::Exited { .. } => "exited",
+        Phase::Ended { .. } => "ended",
+    }
+}
+
+/// What a rule says when it wins.
+fn says(rule: evidence::Rule) -> Activity {
+    use evidence::Rule::*;
+    match rule {
+        ExitSeen => Activity::Exited,
+        DialogOpen => Activity::NeedsInput,
+        SaidBlocked => Activity::Blocked,
+        LimitInForce => Activity::RateLimited,
+        LimitOver | TurnEnded => Activity::Idle,
+        TurnRunning | BusyButQuiet => Activity::Working,
+        JustStarted => Activity::Starting,
+        ProbeFailed | WorkUnconfirmed | NoEvidence => Activity::Unknown,
+    }
+}
+
+/// What was seen, newest first.
+fn signals(evidence: &Evidence, decided: Option<&Judgement>, now: Timestamp) -> Vec<Signal> {
+    let mut signals: Vec<(Timestamp, Signal)> = evidence
+        .latest()
+        .map(|signal| {
+            let (reading, detail) = read(&signal.reading, now);
+            let told = Signal {
+                source: word(&signal.source),
+                reading: reading.into(),
+                detail,
+                confidence: word(&signal.confidence),
+                at: time(signal.at),
+                age_seconds: now.since(signal.at).as_secs(),
+                decided: decided
+                    .is_some_and(|decided| decided.source == Some(signal.source) && decided.at == signal.at),
+            };
+            (signal.at, told)
+        })
+        .collect();
+    if let Some(typed) = evidence.human_typed {
+        let told = Signal {
+            source: "person".into(),
+            reading: "typed".into(),
+            detail: "somebody typed into the terminal".into(),
+            confidence: word(&Confidence::High),
+            at: time(typed),
+            age_seconds: now.since(typed).as_secs(),
+            // Typing says nothing about what the agent does.
+            decided: false,
+        };
+        signals.push((typed, told));
+    }
+    signals.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+    signals.into_iter().map(|(_, told)| told).collect()
+}
+
+fn read(reading: &Reading, now: Timestamp) -> (&'static str, String) {
+    match reading {
+        Reading::Started => ("started", "the agent has come up".into()),
+        Reading::Working { doing } => ("working", doing.clone()),
+        Reading::Idle => ("idle", "the agent is at its prompt".into()),
+        Reading::Asking { question } => ("asking", question.clone()),
+        Reading::Blocked { on } => ("blocked", on.clone()),
+        Reading::Limited { until: Some(until) } => {
+            ("limited", format!("for {} s more", until.since(now).as_secs()))
+        }
+        Reading::Limited { until: None } => ("limited", "no end was named".into()),
+        Reading::Alive { busy: true } => ("alive", "a process of the agent is busy".into()),
+        Reading::Alive { busy: false } => ("alive", "the process lives and is at rest".into()),
+        Reading::Exited { code: Some(code) } => ("exited", format!("exit code {code}")),
+        Reading::Exited { code: None } => ("exited", "ended by a signal".into()),
+        Reading::HumanTyped => ("typed", "somebody typed into the terminal".into()),
+        Reading::Unreadable { why } => ("unreadable", why.clone()),
+    }
+}
+
+fn queue(state: &State, session: &Session) -> Option<Queue> {
+    let Phase::Queued { since } = session.phase else { return None };
+    let before = state
+        .live_in(&session.spec.project)
+        .filter(|other| other.id != session.id)
+        .filter(|other| match other.phase {
+            Phase::Queued { since: theirs } => {
+                (std::cmp::Reverse(other.spec.priority), theirs)
+                    < (std::cmp::Reverse(session.spec.priority), since)
+            }
+            _ => false,
+        })
+        .count();
+    let obstacle = obstacle(state, session).map(|obstacle| match obstacle {
+        Obstacle::Cap { max } => format!("{max} agents run already, which is all that may"),
+        Obstacle::ProjectCap { max } => {
+            format!("{max} agents of this project run already, which is all that may")
+        }
+        Obstacle::ProjectBudget => "today's budget of its project is spent".into(),
+        Obstacle::Memory { free_mb } => format!("only {free_mb} MB of memory are free"),
+        Obstacle::BlockedBy(task) => format!("it is blocked by {task}, which is open"),
+        Obstacle::Held(why) => format!("it is held: {why}"),
+        Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
+        Obstacle::Ports => "all ports of its project are in use".into(),
+    });
+    Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
+}
+
+fn incidents(state: &State, session: &Session) -> Vec<Incident> {
+    let of_pulls = session.pulls.iter().map(|pull| Subject::Pull(pull.clone()));
+    std::iter::once(Subject::Session(session.id))
+        .chain(of_pulls)
+        .flat_map(|subject| {
+            let open = state.incidents_of(&subject).map(|incident| Incident {
+                kind: incident.key.kind.to_string(),
+                problem: incident.key.problem.clone(),
+                detail: incident.detail.clone(),
+                opened_at: time(incident.opened),
+                acted: incident.acted,
+                asked: match incident.rung {
+                    Rung::Agent => "agent",
+                    Rung::Orchestrator => "orchestrator",
+                    Rung::Person => "person",
+                    Rung::Nobody => "nobody",
+                }
+                .into(),
+            });
+            open.collect::<Vec<_>>()
+        })
+        .collect()
+}
+
+/// What one can do about it, as commands.
+fn next(session: &Session, now: Timestamp) -> Vec<String> {
+    let name = &session.spec.name;
+    let commands: &[&str] = match session.status(now).word {
+        StatusWord::NeedsInput => &["ao attach", "ao answer"],
+        StatusWord::SetupFailed => &["ao logs --setup", "ao session retry"],
+        StatusWord::Exited | StatusWord::Stopped => &["ao session restore", "ao logs"],
+        StatusWord::Paused | StatusWord::Capped => &["ao resume"],
+        StatusWord::Blocked | StatusWord::Unknown => &["ao attach", "ao send"],
+        StatusWord::Idle => &["ao send", "ao attach"],
+        StatusWord::Merged => &["ao session cleanup"],
+        _ => &[],
+    };
+    commands.iter().map(|command| format!("{command} {name}")).collect()
+}

@@ -1,0 +1,82 @@
+//! Messages: how far each has come, and why it waits.
+
+use ao_api::{Message, MessageState, Messages};
+use ao_core::session::{self, Sender, Session, Stage, Wait};
+use ao_core::{State, Timestamp};
+
+use super::time;
+
+/// The messages of a session that are not yet history.
+pub(crate) fn messages(state: &State, session: &Session, now: Timestamp) -> Messages {
+    let outbox = &session.outbox;
+    let mut all: Vec<Message> = outbox
+        .failed
+        .iter()
+        .map(|failed| tell(state, &failed.message, MessageState::Failed, Some(failed.why.clone())))
+        .collect();
+    for delivery in outbox.under_way() {
+        let (stage, why) = how_far(&delivery.stage);
+        all.extend(delivery.messages.iter().map(|message| tell(state, message, stage, why.clone())));
+    }
+    all.extend(outbox.waiting.iter().map(|message| {
+        let why = why_waits(state, session, message.interrupt, now);
+        tell(state, message, MessageState::Queued, Some(why))
+    }));
+    all.sort_by_key(|message| message.number);
+    Messages { messages: all, accepted: outbox.accepted }
+}
+
+/// Where one message stands, without its text; nothing if it is history, and so was accepted.
+pub(crate) fn find_message(state: &State, session: &Session, number: u32, now: Timestamp) -> Option<Message> {
+    let all = messages(state, session, now).messages;
+    let found = all.into_iter().find(|message| message.number == number)?;
+    Some(Message { content: None, ..found })
+}
+
+fn tell(state: &State, message: &session::Message, stage: MessageState, reason: Option<String>) -> Message {
+    let from = match &message.from {
+        Sender::Person(name) => name.clone(),
+        Sender::Session(id) => {
+            state.sessions.get(id).map_or_else(|| id.to_string(), |session| session.spec.name.clone())
+        }
+        Sender::Daemon => "ao".into(),
+    };
+    Message {
+        number: message.no,
+        from,
+        state: stage,
+        reason,
+        content: Some(message.body.clone()),
+        queued_at: Some(time(message.queued)),
+    }
+}
+
+fn how_far(stage: &Stage) -> (MessageState, Option<String>) {
+    match stage {
+        Stage::Writing => (MessageState::Written, Some("it is being typed".into())),
+        Stage::Written { .. } => {
+            (MessageState::Written, Some("it is not yet proven that the agent took it".into()))
+        }
+        Stage::Paused { counts: true, .. } => {
+            (MessageState::Written, Some("it is tried again shortly".into()))
+        }
+        Stage::Paused { counts: false, .. } => {
+            (MessageState::Queued, Some("something was in the way; it is tried again shortly".into()))
+        }
+    }
+}
+
+fn why_waits(state: &State, session: &Session, interrupt: bool, now: Timestamp) -> String {
+    match session.quiet(interrupt, now, &state.settings) {
+        Ok(()) => "it is next".into(),
+        Err(Wait::NotRunning) => format!("the agent does not run: {}", session.status(now).reason),
+        Err(Wait::Held) => format!("the session is held: {}", session.status(now).reason),
+        Err(Wait::Busy) => "the agent is in the middle of a turn".into(),
+        Err(Wait::DialogOpen) => "a dialog is open".into(),
+        Err(Wait::Limited) => "the provider's limit is in force".into(),
+        Err(Wait::Unknown) => "nothing is known of the agent".into(),
+        Err(Wait::PersonTyping { until }) => {
+            format!("somebody is typing; it waits for {} s more", until.since(now).as_secs().max(1))
+        }
+    }
+}

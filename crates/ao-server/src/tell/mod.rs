@@ -1,0 +1,24 @@
+//! What the core thinks, in the words of the wire. Looking changes nothing.
+
+mod explain;
+mod message;
+mod session;
+
+use ao_core::Timestamp;
+use serde::Serialize;
+
+pub(crate) use explain::explanation;
+pub(crate) use message::{find_message, messages};
+pub(crate) use session::{session, status};
+
+pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {
+    ao_api::Timestamp::from_millisecond(at.0).unwrap_or(ao_api::Timestamp::UNIX_EPOCH)
+}
+
+/// The word that a plain enum is stored as.
+pub(crate) fn word(it: &impl Serialize) -> String {
+    match serde_json::to_value(it) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,133 @@
+//! A session as a list shows it.
+
+use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree};
+use ao_core::evidence::{Rule, judge};
+use ao_core::incident::Subject;
+use ao_core::session::{Phase, Session, StatusWord};
+use ao_core::workspace::WorkspaceState;
+use ao_core::{State, Timestamp};
+
+use super::{time, word};
+
+pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_api::Session {
+    let spec = &session.spec;
+    let under_way: usize = session.outbox.under_way().map(|delivery| delivery.messages.len()).sum();
+    ao_api::Session {
+        id: session.id.to_string(),
+        name: spec.name.clone(),
+        project_id: spec.project.to_string(),
+        role: word(&spec.role),
+        title: title(session),
+        issue: spec.task.as_ref().map(|task| task.key.clone()),
+        status: status_of(session, now),
+        agent: Agent {
+            name: spec.agent.name.clone(),
+            model: spec.agent.model.clone(),
+            account: spec.agent.account.clone(),
+            conversation: session.conversation.as_ref().map(ToString::to_string),
+        },
+        runtime: spec.runtime.clone(),
+        branch: spec.branch.clone(),
+        workspace: tree(session),
+        created_at: time(session.created),
+        attempt: session.attempt.0,
+        ports: session.ports.clone(),
+        pulls: session.pulls.iter().map(ToString::to_string).collect(),
+        messages_waiting: count(session.outbox.waiting.len() + under_way),
+        messages_failed: count(session.outbox.failed.len()),
+        spend: spend(session, now),
+        holds: holds(session),
+        incidents: count(state.incidents_of(&Subject::Session(session.id)).count()),
+    }
+}
+
+pub(crate) fn status(session: &Session, now: Timestamp) -> SessionStatus {
+    let status = status_of(session, now);
+    SessionStatus {
+        id: session.id.to_string(),
+        name: session.spec.name.clone(),
+        project_id: session.spec.project.to_string(),
+        agent: session.spec.agent.name.clone(),
+        state: status.state,
+        reason: status.reason,
+        since: status.since,
+        current_task: title(session),
+        issue: session.spec.task.as_ref().map(|task| task.key.clone()),
+        branch: session.spec.branch.clone(),
+        workspace_path: session.workspace.path().map(str::to_owned),
+        runtime: session.spec.runtime.clone(),
+    }
+}
+
+pub(super) fn status_of(session: &Session, now: Timestamp) -> Status {
+    let status = session.status(now);
+    let judgement = matches!(status.word, StatusWord::Working | StatusWord::NeedsInput)
+        .then(|| judge(&session.evidence, now));
+    let quiet = judgement.as_ref().filter(|judgement| judgement.rule == Rule::BusyButQuiet);
+    let question = judgement.as_ref().filter(|judgement| judgement.rule == Rule::DialogOpen);
+    Status {
+        state: word(&status.word),
+        reason: status.reason,
+        since: time(status.since),
+        quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
+        question: question.map(|judgement| judgement.detail.clone()),
+    }
+}
+
+pub(super) fn holds(session: &Session) -> Vec<Hold> {
+    let hold = |(kind, hold): (_, &ao_core::session::Hold)| Hold {
+        kind: word(kind),
+        why: hold.why.clone(),
+        since: time(hold.since),
+    };
+    session.holds.iter().map(hold).collect()
+}
+
+/// What it works on, in one line.
+fn title(session: &Session) -> String {
+    let line = [&session.spec.title, &session.spec.prompt]
+        .into_iter()
+        .filter_map(|text| text.lines().map(str::trim).find(|line| !line.is_empty()))
+        .next();
+    line.unwrap_or_default().chars().take(200).collect()
+}
+
+fn tree(session: &Session) -> Option<Tree> {
+    let workspace = &session.workspace;
+    let (state, reasons) = match &workspace.state {
+        WorkspaceState::None => return None,
+        WorkspaceState::Doubtful => ("doubtful", vec![]),
+        WorkspaceState::Ready => ("ready", vec![]),
+        WorkspaceState::Removing => ("removing", vec![]),
+        WorkspaceState::Kept { reasons } => ("kept", reasons.iter().map(ToString::to_string).collect()),
+        WorkspaceState::Removed => ("removed", vec![]),
+    };
+    // What was never finished may be anywhere: there is nothing to show.
+    let tree = workspace.tree.as_ref()?;
+    Some(Tree {
+        kind: session.spec.workspace.clone(),
+        path: tree.path.clone(),
+        base: tree.base.clone(),
+        state: state.into(),
+        reasons,
+        rescue: workspace.rescue.clone(),
+    })
+}
+
+/// Turns and seconds are counted by ourselves, whatever the agent tells.
+fn spend(session: &Session, now: Timestamp) -> Spend {
+    let running = match session.phase {
+        Phase::Running { since, .. } => now.since(since).as_secs(),
+        _ => 0,
+    };
+    Spend {
+        usd: session.spend.micros.map(|micros| micros as f64 / 1e6),
+        tokens: session.spend.tokens,
+        turns: session.spend.turns.max(session.turns),
+        seconds: session.spend.seconds.max(session.ran.saturating_add(running)),
+    }
+}
+
+fn count(many: usize) -> u32 {
+    u32::try_from(many).unwrap_or(u32::MAX)
+}

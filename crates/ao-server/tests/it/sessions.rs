@@ -1,0 +1,243 @@
+//! Sessions over the API: made, listed, found, explained, ended.
+
+use ao_core::evidence::Reading;
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{House, call, get, post};
+
+#[tokio::test]
+async fn a_session_is_made_listed_shown_and_ended() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let wish = json!({"projectId": "my-app", "issue": "GH-789", "title": "Add user export feature"});
+    let made = post("/api/sessions", wish).owner().to(&app).await;
+    assert_eq!(made.told(), "201");
+    assert_eq!(made.json["created"], true);
+    let session = &made.json["session"];
+    assert_eq!(session["name"], "my-app-789");
+    assert_eq!(session["issue"], "789");
+
+    let listed = get("/api/sessions").owner().to(&app).await;
+    assert_eq!(listed.json["sessions"][0]["id"], session["id"]);
+    assert_eq!(listed.json["seq"], house.seq().await);
+
+    let status = get("/api/sessions/my-app-7/status").owner().to(&app).await;
+    assert_eq!(status.told(), "200");
+    for (field, expected) in [
+        ("agent", json!("fake")),
+        ("state", json!("setting_up")),
+        ("currentTask", json!("Add user export feature")),
+        ("branch", json!("agent/my-app-789")),
+        ("workspacePath", Value::Null),
+    ] {
+        assert_eq!(status.json[field], expected, "{field}");
+    }
+
+    let id = session["id"].as_str().unwrap();
+    let ended = call(Method::DELETE, &format!("/api/sessions/{id}")).owner().to(&app).await;
+    assert_eq!(ended.told(), "200", "{}", ended.text);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn an_ended_session_can_be_ended_again_and_is_left_out_if_only_the_living_are_wanted() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    let path = format!("/api/sessions/{id}/stop");
+    let stopping = post(&path, json!({"why": "enough"})).owner().to(&app).await;
+    assert_eq!(stopping.json["status"]["state"], "stopping");
+    assert_eq!(stopping.json["status"]["reason"], "stopped by anna: enough");
+    house.tell(id, ao_core::session::SessionInput::ProcessEnded { attempt: ao_core::Attempt(1) }).await;
+    for _ in 0..2 {
+        let again = call(Method::DELETE, "/api/sessions/my-app-one").owner().to(&app).await;
+        assert_eq!((again.told().as_str(), &again.json["status"]["state"]), ("200", &json!("stopped")));
+    }
+    let all = get("/api/sessions").owner().to(&app).await;
+    assert_eq!(all.json["sessions"].as_array().unwrap().len(), 1);
+    let living = get("/api/sessions?all=false").owner().to(&app).await;
+    assert_eq!(living.json["sessions"].as_array().unwrap().len(), 0);
+    let stopped = get("/api/sessions?state=stopped&project=my-app").owner().to(&app).await;
+    assert_eq!(stopped.json["sessions"].as_array().unwrap().len(), 1);
+    let nonsense = get("/api/sessions?state=happy").owner().to(&app).await;
+    assert_eq!(nonsense.told(), "400 unknown-state");
+    let message = post(&format!("/api/sessions/{id}/message"), json!({"content": "go on"}));
+    let message = message.owner().to(&app).await;
+    assert_eq!(message.told(), "409 session-ended");
+    assert_eq!(message.json["hints"][0], format!("`ao session restore {id}` brings it back"));
+    house.end().await;
+}
+
+/// acceptance: L3
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_hundred_spawns_of_one_issue_at_once_make_one_session() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for _ in 0..100 {
+        let app = app.clone();
+        calls.spawn(async move {
+            let wish = json!({"projectId": "my-app", "issue": "42"});
+            post("/api/sessions", wish).owner().to(&app).await
+        });
+    }
+    let answers = calls.join_all().await;
+    let created = answers.iter().filter(|answer| answer.json["created"] == true).count();
+    assert_eq!(created, 1);
+    let first = &answers[0].json["session"]["id"];
+    assert!(answers.iter().all(|answer| answer.json["session"]["id"] == *first), "the others are told which");
+    let statuses: std::collections::BTreeSet<_> = answers.iter().map(|answer| answer.told()).collect();
+    assert_eq!(statuses.into_iter().collect::<Vec<_>>(), ["200", "201"]);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_session_is_refused_with_what_to_do_next() {
+    let house = House::new().await;
+    let app = house.app().await;
+    house.spawn("fix login").await;
+    house.spawn("fix logout").await;
+    let unknown = get("/api/sessions/my-app-fix-lagin").owner().to(&app).await;
+    assert_eq!(unknown.told(), "404 unknown-session");
+    assert_eq!(unknown.json["candidates"][0], "my-app-fix-login");
+    assert_eq!(unknown.headers["content-type"], "application/problem+json");
+    let ambiguous = get("/api/sessions/my-app-fix-log").owner().to(&app).await;
+    assert_eq!(ambiguous.told(), "409 ambiguous-session");
+    for (body, expected) in [
+        (json!({}), "422 nothing-to-do"),
+        (json!({"title": "x", "projectId": "nowhere"}), "404 unknown-project"),
+        (json!({"tilte": "x"}), "422 invalid-body"),
+        (json!({"title": 7}), "422 invalid-body"),
+    ] {
+        assert_eq!(post("/api/sessions", body.clone()).owner().to(&app).await.told(), expected, "{body}");
+    }
+    let call = get("/api/nowhere").owner().to(&app).await;
+    assert_eq!(call.told(), "404 no-such-call");
+    let put = crate::support::call(Method::PUT, "/api/sessions").owner().to(&app).await;
+    assert_eq!(put.told(), "405 no-such-method");
+    house.end().await;
+}
+
+/// acceptance: S7 S9
+#[tokio::test]
+async fn an_explanation_has_every_signal_and_the_rule_that_won_and_looking_changes_nothing() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    house.agent_shows(id, Reading::Asking { question: "Allow `rm`?".into() }).await;
+    let before = house.seq().await;
+    let told = get(&format!("/api/sessions/{id}/explain")).owner().to(&app).await;
+    assert_eq!(told.told(), "200");
+    assert_eq!(told.json["status"]["state"], "needs_input");
+    assert_eq!(told.json["status"]["question"], "Allow `rm`?");
+    let rules = told.json["rules"].as_array().unwrap();
+    let won: Vec<_> = rules.iter().filter(|rule| rule["won"] == true).collect();
+    assert_eq!(won.len(), 1);
+    assert_eq!((&won[0]["rule"], &won[0]["says"]), (&json!("dialog_open"), &json!("needs_input")));
+    let hook =
+        told.json["signals"].as_array().unwrap().iter().find(|signal| signal["source"] == "hook").unwrap();
+    assert_eq!((&hook["reading"], &hook["detail"]), (&json!("asking"), &json!("Allow `rm`?")));
+    assert_eq!((&hook["confidence"], &hook["decided"]), (&json!("high"), &json!(true)));
+    assert!(hook["ageSeconds"].as_u64().unwrap() < 20);
+    for path in ["", "/status", "/messages", "/explain"] {
+        get(&format!("/api/sessions/{id}{path}")).owner().to(&app).await;
+    }
+    assert_eq!(house.seq().await, before);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn a_session_is_held_resumed_and_answered() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    let paused = post(&format!("/api/sessions/{id}/pause"), json!({})).owner().to(&app).await;
+    assert_eq!(paused.json["status"]["state"], "paused");
+    assert_eq!(paused.json["holds"][0]["why"], "paused by anna");
+    let resumed = call(Method::POST, &format!("/api/sessions/{id}/resume")).owner().to(&app).await;
+    assert_eq!((resumed.told().as_str(), &resumed.json["status"]["state"]), ("200", &json!("idle")));
+    let odd = post(&format!("/api/sessions/{id}/resume"), json!({"usd": -1})).owner().to(&app).await;
+    assert_eq!(odd.told(), "422 invalid");
+    let none = post(&format!("/api/sessions/{id}/answer"), json!({"answer": "yes"})).owner().to(&app).await;
+    assert_eq!(none.told(), "409 not-now", "{}", none.text);
+    house.agent_shows(id, Reading::Asking { question: "Allow `rm`?".into() }).await;
+    let answered =
+        post(&format!("/api/sessions/{id}/answer"), json!({"answer": "yes"})).owner().to(&app).await;
+    assert_eq!(answered.told(), "200");
+    assert_eq!(house.session(id, |session| session.answer.clone().unwrap().text).await, "yes");
+    house.end().await;
+}
+
+#[tokio::test]
+async fn output_comes_in_pieces_from_the_end_and_when_it_comes() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    *house.host.output.lock().unwrap() = "first line\nsecond line\n".into();
+    let piece = get(&format!("/api/sessions/{id}/output?from=6&limit=4")).owner().to(&app).await;
+    assert_eq!((&piece.json["text"], &piece.json["next"]), (&json!("line"), &json!(10)));
+    let tail = get(&format!("/api/sessions/{id}/output?tail=12")).owner().to(&app).await;
+    assert_eq!(tail.json["text"], "second line\n");
+    let both = get(&format!("/api/sessions/{id}/output?tail=12&from=1")).owner().to(&app).await;
+    assert_eq!(both.told(), "400 invalid-query");
+    let waiting = tokio::spawn({
+        let app = app.clone();
+        async move { get(&format!("/api/sessions/{id}/output?from=23&wait=true")).owner().to(&app).await }
+    });
+    house.host.output.lock().unwrap().push_str("third\n");
+    assert_eq!(waiting.await.unwrap().json["text"], "third\n");
+    let log = get(&format!("/api/sessions/{id}/setup-log")).owner().to(&app).await;
+    assert_eq!(log.text, "npm ci\n");
+    house.end().await;
+}
+
+#[tokio::test]
+async fn the_daemon_tells_of_itself_and_is_told() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    let about = get("/api/daemon").owner().to(&app).await;
+    assert_eq!((&about.json["liveSessions"], &about.json["version"]), (&json!(1), &json!("1.2.3")));
+    let projects = get("/api/projects").owner().to(&app).await;
+    assert_eq!(projects.json["projects"][0]["liveSessions"], 1);
+    let added = post("/api/projects", json!({"config": "/x/ao.yaml"})).owner().to(&app).await;
+    assert_eq!(added.json["projects"][0]["id"], "docs");
+    assert_eq!(call(Method::DELETE, "/api/projects/docs").owner().to(&app).await.told(), "204");
+    get("/api/workspaces").owner().to(&app).await;
+    post("/api/workspaces/cleanup", json!({"session": "my-app-o"})).owner().to(&app).await;
+    let stopping = call(Method::POST, "/api/daemon/stop").owner().to(&app).await;
+    assert_eq!(stopping.json["running"], json!(["my-app-one"]));
+    let called = house.host.called.lock().unwrap().clone();
+    let cleaned = format!("cleanup Some(\"{id}\") dry false");
+    assert_eq!(called, ["add /x/ao.yaml", "remove docs", "cleanup None dry true", &cleaned, "stop"]);
+    let hook = post("/api/webhooks/github", json!({})).to(&app).await;
+    assert_eq!(hook.told(), "404 no-such-scm");
+    house.end().await;
+}
+
+#[tokio::test]
+async fn the_numbers_are_there_for_whoever_keeps_watch() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    get("/api/sessions").owner().to(&app).await;
+    let numbers = get("/metrics").owner().to(&app).await.text;
+    for line in [
+        "ao_sessions{state=\"idle\"} 1",
+        "ao_live_sessions 1",
+        "ao_messages{state=\"accepted\"} 1",
+        "ao_http_requests_total{method=\"GET\",route=\"/api/sessions\",status=\"200\"} 1",
+        "ao_event_viewers 0",
+    ] {
+        assert!(numbers.contains(line), "{line} is not in\n{numbers}");
+    }
+    let health = get("/healthz").to(&app).await;
+    assert_eq!(health.json, json!({"status": "ok", "version": "1.2.3"}));
+    house.end().await;
+}

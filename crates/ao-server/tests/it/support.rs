@@ -1,0 +1,504 @@
+//! An engine whose effects nobody carries out, so that a test alone says what happens; a host that remembers; and words to
+//! call the API with.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use ao_api::{
+    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon, NewProject, NewSession, Output, Problem,
+    Project, Reloaded,
+};
+use ao_core::budget::Limits as Budget;
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::input::SpawnRequest;
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, SessionInput};
+use ao_core::setup::Origin;
+use ao_core::{
+    Attempt, Effect, Input, Moment, ProjectId, Refusal, Scope, SessionId, Stamped, State, TaskId, Timestamp,
+};
+use ao_engine::{Core, Engine, Handle, Rules, Slots};
+use ao_ports::Clock;
+use ao_server::{
+    App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, serve,
+};
+use async_trait::async_trait;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Method, Request, StatusCode};
+use camino::Utf8Path;
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tower::ServiceExt;
+
+/// What ships, except that nothing is done about what the state wants.
+struct Still;
+
+impl Rules for Still {
+    fn step(&self, state: &mut State, moment: &Moment, input: Input) -> Result<Vec<Stamped>, Refusal> {
+        Core.step(state, moment, input)
+    }
+
+    fn wants(&self, _: &State, _: &Scope) -> Vec<Effect> {
+        vec![]
+    }
+}
+
+/// Real time, and numbers in a row.
+#[derive(Default)]
+pub(crate) struct TestClock(AtomicU64);
+
+impl Clock for TestClock {
+    fn now(&self) -> Timestamp {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        Timestamp(i64::try_from(since.as_millis()).unwrap())
+    }
+
+    fn fresh(&self) -> u64 {
+        // Well apart, so that no id is the beginning of another.
+        0x1000_0000 + self.0.fetch_add(0x0100_0001, Ordering::Relaxed)
+    }
+}
+
+/// A daemon with nothing in it but an engine and the API.
+pub(crate) struct House {
+    pub(crate) folder: tempfile::TempDir,
+    pub(crate) handle: Handle,
+    pub(crate) store: Arc<ao_store::Store>,
+    pub(crate) clock: Arc<TestClock>,
+    pub(crate) host: Arc<TestHost>,
+    pub(crate) auth: Arc<Auth>,
+    pub(crate) limits: Limits,
+    pub(crate) stop: CancellationToken,
+    engine: JoinHandle<()>,
+}
+
+impl House {
+    pub(crate) async fn new() -> House {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8Path::from_path(folder.path()).unwrap();
+        let store = Arc::new(ao_store::Store::open(path, ao_store::Options::default()).unwrap());
+        let clock = Arc::new(TestClock::default());
+        let stop = CancellationToken::new();
+        let options = ao_engine::Options::default();
+        let opened = Engine::open(
+            options,
+            Arc::new(Still),
+            Slots::default(),
+            store.clone(),
+            clock.clone(),
+            stop.clone(),
+        )
+        .await;
+        let (engine, handle) = opened.unwrap();
+        let engine = tokio::spawn(async move { engine.run().await.unwrap() });
+        for project in ["my-app", "docs"] {
+            let config =
+                ProjectConfig { path: "/src".into(), default_branch: "main".into(), ..Default::default() };
+            let input = ProjectInput::Configure(Box::new(config));
+            handle.ask(Input::Project { project: ProjectId::new(project), input }).await.unwrap();
+        }
+        let auth = Arc::new(Auth::open(folder.path()).unwrap());
+        let host = Arc::new(TestHost::default());
+        House { folder, handle, store, clock, host, auth, limits: Limits::default(), stop, engine }
+    }
+
+    pub(crate) fn parts(&self) -> Parts {
+        Parts {
+            handle: self.handle.clone(),
+            clock: self.clock.clone(),
+            host: self.host.clone(),
+            auth: self.auth.clone(),
+            limits: self.limits.clone(),
+            owner: "anna".into(),
+            names: vec![],
+        }
+    }
+
+    /// The API without sockets, as if it listened on port 3000.
+    pub(crate) async fn app(&self) -> Router {
+        let bound = "127.0.0.1:3000".parse().unwrap();
+        app(App::start(self.parts(), Some(bound), self.stop.clone()).await.unwrap())
+    }
+
+    pub(crate) fn socket(&self) -> PathBuf {
+        self.folder.path().join("run").join("ao.sock")
+    }
+
+    /// The API on a socket and a port of its own.
+    pub(crate) async fn serve(&self) -> Running {
+        let tcp = Bind { addr: "127.0.0.1:0".parse().unwrap(), allow_remote: false };
+        let options = Options { parts: self.parts(), socket: Some(self.socket()), tcp: Some(tcp) };
+        serve(options, self.stop.clone()).await.unwrap()
+    }
+
+    pub(crate) fn client(&self) -> ao_api::client::Client {
+        ao_api::client::Client::socket(self.socket())
+    }
+
+    // ── what happens ──
+
+    pub(crate) async fn spawn(&self, title: &str) -> SessionId {
+        self.spawn_as(title, "my-app", Role::Worker).await
+    }
+
+    pub(crate) async fn spawn_as(&self, title: &str, project: &str, role: Role) -> SessionId {
+        let mut order = order(&NewSession { title: Some(title.into()), ..Default::default() });
+        order.project = ProjectId::new(project);
+        order.role = role;
+        let receipt = self.handle.ask(Input::Spawn(Box::new(order))).await.unwrap();
+        receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap()
+    }
+
+    pub(crate) async fn tell(&self, session: SessionId, input: SessionInput) {
+        self.handle.ask(Input::Session { session, input }).await.unwrap();
+    }
+
+    /// Its agent runs and is at its prompt, and has taken its task.
+    pub(crate) async fn run(&self, session: SessionId) {
+        let attempt = Attempt(1);
+        let path = format!("/trees/{session}");
+        self.tell(session, SessionInput::WorkspaceReady { attempt, path, base: "b0".into(), as_found: true })
+            .await;
+        let process = ProcessRef("p".into());
+        self.tell(session, SessionInput::Launched { attempt, process, conversation: None }).await;
+        self.agent_shows(session, Reading::Idle).await;
+        self.tell(session, SessionInput::Written { attempt, delivery: 1, tries: 1 }).await;
+        self.taken(session, "turn-0", "fix it").await;
+        self.agent_shows(session, Reading::Idle).await;
+    }
+
+    pub(crate) async fn agent_shows(&self, session: SessionId, reading: Reading) {
+        let signal = Signal {
+            attempt: Attempt(1),
+            source: Source::Hook,
+            at: self.clock.now(),
+            confidence: Confidence::High,
+            reading,
+        };
+        self.tell(session, SessionInput::Signal(signal)).await;
+    }
+
+    /// The agent took a text as a user's turn.
+    pub(crate) async fn taken(&self, session: SessionId, turn: &str, text: &str) {
+        let proof =
+            SessionInput::Proof { attempt: Attempt(1), delivery: None, turn: turn.into(), text: text.into() };
+        self.tell(session, proof).await;
+    }
+
+    pub(crate) async fn session<T: Send + 'static>(
+        &self,
+        id: SessionId,
+        look: impl FnOnce(&Session) -> T + Send + 'static,
+    ) -> T {
+        self.handle.view(move |state| look(&state.sessions[&id])).await.unwrap()
+    }
+
+    pub(crate) async fn seq(&self) -> u64 {
+        self.handle.view_at(|_, seq| seq).await.unwrap()
+    }
+
+    /// Something happens, so many times: one event each.
+    pub(crate) async fn happen(&self, session: SessionId, times: usize) {
+        for _ in 0..times {
+            let paused = self.session(session, |session| !session.holds.is_empty()).await;
+            let input = if paused {
+                SessionInput::Resume { limits: None }
+            } else {
+                SessionInput::Pause { by: "anna".into() }
+            };
+            self.tell(session, input).await;
+        }
+    }
+
+    pub(crate) async fn end(self) {
+        self.stop.cancel();
+        self.engine.await.unwrap();
+    }
+}
+
+// ── the host ──
+
+/// A view that a test has made ready, as the host gives it out.
+pub(crate) type Scene = Box<dyn FnOnce(Look) -> Box<dyn View> + Send>;
+
+#[derive(Default)]
+pub(crate) struct TestHost {
+    pub(crate) tokens: Mutex<BTreeMap<String, SessionId>>,
+    pub(crate) output: Mutex<String>,
+    pub(crate) scene: Mutex<Option<Scene>>,
+    pub(crate) called: Mutex<Vec<String>>,
+}
+
+impl TestHost {
+    pub(crate) fn give_token(&self, token: &str, session: SessionId) {
+        self.tokens.lock().unwrap().insert(token.into(), session);
+    }
+
+    fn note(&self, call: impl Into<String>) {
+        self.called.lock().unwrap().push(call.into());
+    }
+}
+
+/// What the configuration would make of a wish.
+pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
+    let project = ProjectId::new(wish.project_id.as_deref().unwrap_or("my-app"));
+    SpawnRequest {
+        task: wish.issue.as_ref().map(|issue| TaskId {
+            project: project.clone(),
+            key: issue.trim_start_matches(['#', 'G', 'H', '-']).to_owned(),
+        }),
+        project,
+        role: if wish.role.as_deref() == Some("orchestrator") { Role::Orchestrator } else { Role::Worker },
+        title: wish.title.clone().unwrap_or_default(),
+        prompt: wish.prompt.clone().unwrap_or_else(|| "fix it".into()),
+        name: wish.name.clone(),
+        branch: wish.branch.clone(),
+        origin: Origin::default(),
+        agent: AgentChoice {
+            name: "fake".into(),
+            account: None,
+            model: None,
+            abilities: AgentAbilities::default(),
+        },
+        runtime: "process".into(),
+        workspace: "worktree".into(),
+        priority: 0,
+        limits: Budget::default(),
+    }
+}
+
+#[async_trait]
+impl Host for TestHost {
+    fn about(&self) -> Daemon {
+        Daemon {
+            version: "1.2.3".into(),
+            api: ao_api::VERSION,
+            pid: std::process::id(),
+            started_at: ao_api::Timestamp::UNIX_EPOCH,
+            data_dir: "/data".into(),
+            socket: "/data/ao.sock".into(),
+            url: None,
+            log: "/data/ao.log".into(),
+            configs: vec![],
+            config_problem: None,
+            live_sessions: 0,
+            queued_sessions: 0,
+            max_parallel_agents: 0,
+            seq: 0,
+        }
+    }
+
+    async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
+        Ok(order(wish))
+    }
+
+    fn projects(&self) -> Vec<Project> {
+        let project = |id: &str| Project {
+            id: id.into(),
+            path: "/src".into(),
+            default_branch: "main".into(),
+            repo: None,
+            config: None,
+            agent: "fake".into(),
+            runtime: "process".into(),
+            workspace: "worktree".into(),
+            live_sessions: 0,
+            max_parallel_agents: None,
+        };
+        vec![project("my-app"), project("docs")]
+    }
+
+    async fn add(&self, project: &NewProject) -> Result<Vec<String>, Problem> {
+        self.note(format!("add {}", project.config));
+        Ok(vec!["docs".into()])
+    }
+
+    async fn remove(&self, project: &str) -> Result<(), Problem> {
+        self.note(format!("remove {project}"));
+        Ok(())
+    }
+
+    async fn reload(&self) -> Result<Reloaded, Problem> {
+        Ok(Reloaded { configs: vec![], changes: vec![], needs_restart: vec![] })
+    }
+
+    fn config(&self) -> ConfigShown {
+        ConfigShown { files: vec![], yaml: "port: 3000\n".into() }
+    }
+
+    async fn output(&self, _: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem> {
+        loop {
+            let output = {
+                let all = self.output.lock().unwrap();
+                let from = usize::try_from(from).unwrap_or(usize::MAX).min(all.len());
+                let end = all.len().min(from + limit as usize);
+                let text = all[from..end].to_owned();
+                Output { from: from as u64, next: end as u64, text, ended: false }
+            };
+            if !wait || !output.text.is_empty() {
+                return Ok(output);
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+
+    async fn setup_log(&self, _: &Session) -> Result<String, Problem> {
+        Ok("npm ci\n".into())
+    }
+
+    async fn attach(&self, _: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
+        match self.scene.lock().unwrap().take() {
+            Some(scene) => Ok(scene(look)),
+            None => Err(Problem::new(409, "not-running", "there is no terminal to look at")),
+        }
+    }
+
+    async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
+        self.note(format!("cleanup {:?} dry {}", order.session, order.dry_run));
+        Ok(Cleanup { dry_run: order.dry_run, trees: vec![], freed_bytes: 0 })
+    }
+
+    async fn notify_test(&self, _: &[String]) -> Result<Vec<ChannelTest>, Problem> {
+        Ok(vec![])
+    }
+
+    fn session_of(&self, token: &str) -> Option<SessionId> {
+        self.tokens.lock().unwrap().get(token).copied()
+    }
+
+    fn token_for(&self, session: &Session) -> Option<String> {
+        let tokens = self.tokens.lock().unwrap();
+        tokens.iter().find(|(_, id)| **id == session.id).map(|(token, _)| token.clone())
+    }
+
+    fn stop(&self) {
+        self.note("stop");
+    }
+}
+
+/// A view of frames that a function makes, one after another.
+pub(crate) struct Frames<F>(pub(crate) F);
+
+#[async_trait]
+impl<F: FnMut() -> Option<Frame> + Send> View for Frames<F> {
+    async fn next(&mut self) -> Result<Option<Frame>, Problem> {
+        match (self.0)() {
+            Some(frame) => Ok(Some(frame)),
+            None => std::future::pending().await,
+        }
+    }
+
+    async fn type_bytes(&mut self, _: &[u8]) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    async fn resize(&mut self, _: (u16, u16)) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    async fn control(&mut self, _: bool) -> Result<(), Problem> {
+        Ok(())
+    }
+}
+
+// ── calling ──
+
+/// A request with what a caller over TCP sends.
+pub(crate) struct Call(axum::http::request::Builder, Vec<u8>);
+
+pub(crate) fn call(method: Method, path: &str) -> Call {
+    Call(Request::builder().method(method).uri(path).header("host", "localhost:3000"), vec![])
+}
+
+pub(crate) fn get(path: &str) -> Call {
+    call(Method::GET, path)
+}
+
+pub(crate) fn post(path: &str, body: Value) -> Call {
+    let Call(builder, _) = call(Method::POST, path);
+    let body = body.to_string().into_bytes();
+    Call(builder.header("content-type", "application/json").header("content-length", body.len()), body)
+}
+
+impl Call {
+    pub(crate) fn with(self, name: &str, value: &str) -> Call {
+        Call(self.0.header(name, value), self.1)
+    }
+
+    pub(crate) fn token(self, token: &str) -> Call {
+        self.with("authorization", &format!("Bearer {token}"))
+    }
+
+    pub(crate) fn from(self, peer: Peer) -> Call {
+        Call(self.0.extension(peer), self.1)
+    }
+
+    /// As the owner, over the socket.
+    pub(crate) fn owner(self) -> Call {
+        let uid = rustix::process::geteuid().as_raw();
+        self.from(Peer::Unix { uid })
+    }
+
+    pub(crate) fn request(self) -> Request<Body> {
+        self.0.body(self.1.into()).unwrap()
+    }
+
+    pub(crate) async fn to(self, app: &Router) -> Answer {
+        let response = app.clone().oneshot(self.request()).await.unwrap();
+        let (parts, body) = response.into_parts();
+        // A stream has no end to wait for.
+        let streams = parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let body = if streams { Body::empty() } else { body };
+        let bytes = to_bytes(body, 64 << 20).await.unwrap();
+        let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
+        Answer {
+            status: parts.status,
+            headers: parts.headers,
+            json,
+            text: String::from_utf8_lossy(&bytes).into(),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: axum::http::HeaderMap,
+    pub(crate) json: Value,
+    pub(crate) text: String,
+}
+
+impl Answer {
+    /// The status, with the word of the problem if there is one.
+    pub(crate) fn told(&self) -> String {
+        match self.json["type"].as_str() {
+            Some(kind) => format!("{} {}", self.status.as_u16(), kind.trim_start_matches("urn:ao:")),
+            None => self.status.as_u16().to_string(),
+        }
+    }
+}
+
+/// Waits until something is so.
+pub(crate) async fn until(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let patience = tokio::time::Instant::now() + Duration::from_secs(20);
+    while !is_so().await {
+        assert!(tokio::time::Instant::now() < patience, "not within 20 s: {what}");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+}
+
+/// The memory of this process in bytes.
+pub(crate) fn memory() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = status.split_ascii_whitespace().nth(1).unwrap().parse().unwrap();
+    pages * 4096
+}
+
+pub(crate) fn exists(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok()
+}

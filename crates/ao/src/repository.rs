@@ -1,0 +1,212 @@
+//! What a folder is to git: which repository it belongs to, where that comes from, and what its work starts from.
+//!
+//! Nothing is changed and no hook runs. The workspaces' own look at a repository is another one; this one answers people who
+//! stand in a folder and want to begin.
+
+use std::ffi::OsStr;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::try_join;
+
+use crate::git_url::GitUrl;
+use crate::program::{self, ProgramError};
+
+/// Git answers these questions at once, unless the disk is far away and asleep.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// A repository with a checkout and at least one commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    /// The main checkout, also if the folder was in a linked worktree.
+    pub root: Utf8PathBuf,
+    /// What it may be called as a project: letters, digits, `-`, `_` and `.` only.
+    pub name: String,
+    /// The branch that work starts from.
+    pub default_branch: String,
+    /// Where `origin` is, if there is one that can be told without telling a secret.
+    pub remote: Option<GitUrl>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RepositoryError {
+    #[error("`{0}` is not there")]
+    NoFolder(Utf8PathBuf),
+    #[error("`{0}` is not in a git repository")]
+    None(Utf8PathBuf),
+    #[error("`{0}` is a bare repository, which has no files to work on")]
+    Bare(Utf8PathBuf),
+    #[error("the repository `{0}` has no commit yet, and so there is nothing to start from")]
+    Unborn(Utf8PathBuf),
+    #[error("git refuses to read `{0}`, because it belongs to another user")]
+    NotYours(Utf8PathBuf),
+    #[error("the program `git` was not found")]
+    NoGit,
+    #[error("git failed in `{folder}`: {said}")]
+    Failed { folder: Utf8PathBuf, said: String },
+    #[error("git could not be asked about `{folder}`")]
+    NotAsked {
+        folder: Utf8PathBuf,
+        #[source]
+        err: ProgramError,
+    },
+}
+
+impl Repository {
+    /// Finds the repository that a folder is in.
+    pub async fn at(folder: &Utf8Path) -> Result<Repository, RepositoryError> {
+        let root = root(folder).await?;
+        let (branches, head, origin) = try_join!(
+            git(
+                &root,
+                &["for-each-ref", "--format=%(refname) %(symref)", "refs/heads", "refs/remotes/origin/HEAD"]
+            ),
+            git(&root, &["symbolic-ref", "--quiet", "HEAD"]),
+            // As it is written, and not as `insteadOf` makes it: that is where people put their tokens.
+            git(&root, &["config", "--get", "remote.origin.url"]),
+        )?;
+        let branches = branches.done(&root)?;
+        let default_branch =
+            default_branch(&branches, &head.said).ok_or_else(|| RepositoryError::Unborn(root.clone()))?;
+        let remote = GitUrl::parse(&origin.said).ok().flatten();
+        Ok(Repository {
+            name: project_name(root.file_name().unwrap_or_default()),
+            root,
+            default_branch,
+            remote,
+        })
+    }
+
+    /// `owner/name` at its forge, if it has one.
+    pub fn repo(&self) -> Option<&str> {
+        self.remote.as_ref()?.repo()
+    }
+}
+
+/// The main checkout of the repository that a folder is in.
+async fn root(folder: &Utf8Path) -> Result<Utf8PathBuf, RepositoryError> {
+    if !folder.exists() {
+        return Err(RepositoryError::NoFolder(folder.to_owned()));
+    }
+    // The last question fails where there is no work tree; what stands before it is answered anyway.
+    let asked = [
+        "rev-parse",
+        "--path-format=absolute",
+        "--is-bare-repository",
+        "--git-dir",
+        "--git-common-dir",
+        "--show-toplevel",
+    ];
+    let answer = git(folder, &asked).await?;
+    let lines: Vec<&str> = answer.said.lines().collect();
+    match lines[..] {
+        ["false", git_dir, common, top] if git_dir == common => Ok(top.into()),
+        ["false", _, common, ..] => main_checkout(folder, common.into()).await,
+        ["true", _, common, ..] => Err(RepositoryError::Bare(common.into())),
+        _ if answer.complaint.contains("dubious ownership") => {
+            Err(RepositoryError::NotYours(folder.to_owned()))
+        }
+        _ if answer.complaint.contains("not a git repository") => {
+            Err(RepositoryError::None(folder.to_owned()))
+        }
+        _ => Err(RepositoryError::Failed { folder: folder.to_owned(), said: answer.complaint }),
+    }
+}
+
+/// The main checkout, for whoever stands in a linked worktree or in `.git` itself.
+async fn main_checkout(folder: &Utf8Path, common: Utf8PathBuf) -> Result<Utf8PathBuf, RepositoryError> {
+    let list = git(folder, &["worktree", "list", "--porcelain"]).await?.done(folder)?;
+    let first: Vec<&str> = list.lines().take_while(|line| !line.is_empty()).collect();
+    if first.contains(&"bare") {
+        return Err(RepositoryError::Bare(common));
+    }
+    match first.iter().find_map(|line| line.strip_prefix("worktree ")) {
+        // Git names the folder of the repository's own files if it cannot know the checkout's.
+        Some(path) if path != common => Ok(path.into()),
+        _ => Err(RepositoryError::None(folder.to_owned())),
+    }
+}
+
+/// The remote's own choice, then the branch one is on, then the usual names, then the only one.
+fn default_branch(branches: &str, head: &str) -> Option<String> {
+    let lines = || branches.lines().map(|line| line.split_once(' ').unwrap_or((line, "")));
+    let remote = lines().find_map(|(_, symref)| symref.strip_prefix("refs/remotes/origin/"));
+    let local = |name: &str| lines().any(|(branch, _)| branch.strip_prefix("refs/heads/") == Some(name));
+    let current = head.strip_prefix("refs/heads/").filter(|name| local(name));
+    let usual = ["main", "master"].into_iter().find(|name| local(name));
+    let any = || lines().find_map(|(branch, _)| branch.strip_prefix("refs/heads/"));
+    remote.or(current).or(usual).or_else(any).map(str::to_owned)
+}
+
+/// A name for a project, made of a folder's name.
+pub fn project_name(folder: &str) -> String {
+    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = folder.chars().map(|c| if known(c) { c } else { '-' }).collect();
+    let name = name.trim_matches(|c| c == '-' || c == '.');
+    if name.is_empty() { "project".into() } else { name.into() }
+}
+
+/// What git answered: with nothing, if there is no such thing.
+struct Answer {
+    said: String,
+    complaint: String,
+    succeeded: bool,
+}
+
+impl Answer {
+    fn done(self, folder: &Utf8Path) -> Result<String, RepositoryError> {
+        match self.succeeded {
+            true => Ok(self.said),
+            false => Err(RepositoryError::Failed { folder: folder.to_owned(), said: self.complaint }),
+        }
+    }
+}
+
+async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
+    let mut command = program::git();
+    command.arg("--no-optional-locks").args(args).current_dir(folder);
+    let output = program::ask(command, LIMIT).await.map_err(|err| match err {
+        ProgramError::Missing(_) => RepositoryError::NoGit,
+        err => RepositoryError::NotAsked { folder: folder.to_owned(), err },
+    })?;
+    let complaint = program::text(&output.stderr);
+    let complaint = match complaint.strip_prefix("fatal: ").unwrap_or(&complaint) {
+        "" => output.status.to_string(),
+        said => said.to_owned(),
+    };
+    Ok(Answer { said: program::text(&output.stdout), complaint, succeeded: output.status.success() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_starts_from_the_branch_that_the_remote_names() {
+        let branches =
+            "refs/heads/fix \nrefs/heads/main \nrefs/remotes/origin/HEAD refs/remotes/origin/trunk";
+        assert_eq!(default_branch(branches, "refs/heads/fix").as_deref(), Some("trunk"));
+    }
+
+    #[test]
+    fn without_a_remote_work_starts_from_the_branch_one_is_on() {
+        let branches = "refs/heads/fix \nrefs/heads/main ";
+        assert_eq!(default_branch(branches, "refs/heads/fix").as_deref(), Some("fix"));
+        assert_eq!(default_branch(branches, "").as_deref(), Some("main"));
+        assert_eq!(default_branch("refs/heads/fix ", "refs/heads/new").as_deref(), Some("fix"));
+        assert_eq!(default_branch("", "refs/heads/main"), None);
+    }
+
+    #[test]
+    fn a_project_is_called_as_its_folder_in_plain_letters() {
+        for (folder, name) in [
+            ("my-app", "my-app"),
+            ("My App", "My-App"),
+            (".dotfiles", "dotfiles"),
+            ("日本", "project"),
+            ("", "project"),
+        ] {
+            assert_eq!(project_name(folder), name);
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! `cargo xtask generate`: files that are checked in and made from the code, such as the reference of the configuration.
+//!
+//! Each crate that makes some has an example called `generate`, which prints them as one JSON object of path and text.
+//! A test of that crate compares them with what is checked in, so that `cargo xtask test` needs no step for it.
+
+use std::collections::BTreeMap;
+use std::process::{ExitCode, Stdio};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{cargo, root, shown, success_if};
+use crate::say;
+
+/// Write the files that are made from the code.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only say which of them are not as the code makes them.
+    #[arg(long)]
+    check: bool,
+}
+
+/// The crates that make files.
+const MAKERS: &[&str] = &["ao-config"];
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let mut stale = 0;
+    for maker in MAKERS {
+        for (path, text) in made_by(maker)? {
+            let file = root().join(&path);
+            if std::fs::read_to_string(&file).is_ok_and(|known| known == text) {
+                continue;
+            }
+            stale += 1;
+            if args.check {
+                say!("{path} is not what {maker} makes: run `cargo xtask generate`");
+            } else {
+                std::fs::write(&file, text).with_context(|| format!("failed to write `{path}`"))?;
+                say!("wrote {path}");
+            }
+        }
+    }
+    if stale == 0 {
+        say!("all as the code makes it");
+    }
+    Ok(success_if(!args.check || stale == 0))
+}
+
+fn made_by(maker: &str) -> Result<BTreeMap<String, String>> {
+    let mut command = cargo(&format!("run --quiet --package {maker} --example generate"));
+    say::aside(format_args!("$ {}", shown(&command)));
+    let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
+    ensure!(output.status.success(), "`{}` failed", shown(&command));
+    serde_json::from_slice(&output.stdout).with_context(|| format!("failed to read what {maker} makes"))
+}
