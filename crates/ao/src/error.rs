@@ -280,6 +280,13 @@ impl From<AskError> for CommandError {
     }
 }
 
+/// It says itself where it stands and what to do about it.
+impl From<ao_config::ConfigError> for CommandError {
+    fn from(err: ao_config::ConfigError) -> CommandError {
+        CommandError::new(Kind::Config, err)
+    }
+}
+
 /// Each thing that a folder can be instead of a repository has its own exit code, and its own way out.
 impl From<RepositoryError> for CommandError {
     fn from(err: RepositoryError) -> CommandError {

@@ -4,6 +4,7 @@
 
 mod background;
 mod calls;
+mod change;
 mod chores;
 mod cli;
 pub mod clock;
@@ -15,16 +16,20 @@ pub mod daemon;
 pub mod desktop;
 pub mod error;
 mod follow;
+pub mod git_url;
 mod help;
 pub mod host;
+mod initial;
+mod known_agents;
 mod logs;
 mod paths;
 pub mod power;
-pub mod show;
-mod span;
-pub mod git_url;
 mod program;
 pub mod repository;
+pub mod service;
+mod settings;
+pub mod show;
+mod span;
 mod ui;
 
 use std::io::IsTerminal;

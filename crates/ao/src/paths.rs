@@ -31,6 +31,18 @@ pub(crate) fn data_dir(given: Option<&Utf8Path>) -> Result<Utf8PathBuf, CommandE
     }
 }
 
+/// The folder that one stands in.
+pub(crate) fn here() -> Result<Utf8PathBuf, CommandError> {
+    let here = std::env::current_dir().map_err(|err| {
+        CommandError::environment(format!("the current folder cannot be used: {err}"))
+            .hint("go to one that exists")
+    })?;
+    Utf8PathBuf::from_path_buf(here).map_err(|here| {
+        CommandError::environment(format!("the name of the folder `{}` is not UTF-8 text", here.display()))
+            .hint("give it another name")
+    })
+}
+
 /// The most bytes that the path of a socket can have, with the one that ends it left out, on every system we know.
 const SOCKET_PATH: usize = 103;
 

@@ -1,12 +1,56 @@
-//! `ao dashboard`.
+//! `ao dashboard`: the page in the browser, signed in.
+
+use ao_api::{Daemon, NewToken, Token};
+use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{desktop, ui};
 
 /// Open the dashboard in a browser
+///
+/// The address carries a code that is good for one sign-in within a minute. It stands behind `#`, which browsers never send
+/// anywhere. Without a desktop the address is printed, to be opened elsewhere: over ssh, forward the port first.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao dashboard
+  ao dashboard --no-open                    only print the address
+  ssh -L 3000:127.0.0.1:3000 my-server      then open what `ao dashboard` prints there")]
+pub(crate) struct Args {
+    /// Print the address, and open nothing
+    #[arg(long)]
+    no_open: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let daemon: Daemon = client.get("/api/daemon").await?;
+        let url = daemon.url.ok_or_else(|| {
+            CommandError::new(Kind::Config, "the daemon that runs has no address for browsers").hint(
+                "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
+            )
+        })?;
+        let wish = NewToken { sign_in: true, ..NewToken::default() };
+        let code: Token = client.post("/api/tokens", &wish).await?;
+        let address = format!("{}/#code={}", url.trim_end_matches('/'), code.token);
+        let opened =
+            if args.no_open || !desktop::is_there() { None } else { Some(desktop::open(&address).await) };
+        let is_open = matches!(opened, Some(Ok(())));
+        if cx.json() {
+            ui::json(&json!({ "url": address, "opened": is_open }))?;
+            return Ok(());
+        }
+        if is_open {
+            // Without the code: what stands in a terminal is copied, logged and shown around.
+            ui::line(format_args!("Opened {url}"))?;
+            return Ok(());
+        }
+        if let Some(Err(err)) = opened {
+            ui::note(format_args!("no browser was opened: {err}"));
+        }
+        ui::line(address)?;
+        ui::note("it signs one browser in, within a minute");
+        Ok(())
+    })
 }

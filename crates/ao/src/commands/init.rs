@@ -1,12 +1,80 @@
-//! `ao init`.
+//! `ao init`: a configuration file for the repository one is in.
+
+use serde_json::json;
 
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
+use crate::initial::{Initial, Wishes};
+use crate::repository::Repository;
+use crate::{paths, ui};
 
 /// Write a configuration file for this repository
+///
+/// The file is `agent-orchestrator.yaml` at the repository's root, and can be committed. What you do not say is found out:
+/// tmux if it is installed, the first agent that is, GitHub if `origin` is there.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao init
+  ao init --tracker github --agent claude-code --runtime tmux
+  ao init --agent codex --runtime process --force   writes over the file that is there")]
+pub(crate) struct Args {
+    /// Where issues live: github, gitlab, linear, jira or local
+    #[arg(long, value_name = "NAME")]
+    tracker: Option<String>,
+    /// Which agent does the work: claude-code, codex, aider, opencode, …
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Where agents run: process, tmux, docker or kubernetes
+    #[arg(long, value_name = "NAME")]
+    runtime: Option<String>,
+    /// How each session gets a checkout of its own: worktree or clone
+    #[arg(long, value_name = "NAME")]
+    workspace: Option<String>,
+    /// What the project is called [default: the name of its folder]
+    #[arg(long, value_name = "NAME")]
+    project: Option<String>,
+    /// Write over the file that is there
+    #[arg(long)]
+    force: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let here = paths::here()?;
+    let repository = cx.wait_for(async { Ok(Repository::at(&here).await?) })?;
+    let wishes = Wishes {
+        tracker: args.tracker.clone(),
+        agent: args.agent.clone(),
+        runtime: args.runtime.clone(),
+        workspace: args.workspace.clone(),
+        project: args.project.clone(),
+    };
+    let initial = Initial::choose(&repository, &wishes)?;
+    let file = initial.write(&repository.root, args.force)?;
+    if cx.json() {
+        ui::json(&json!({
+            "config": file,
+            "project": initial.project,
+            "repo": initial.repo,
+            "path": repository.root,
+            "defaultBranch": initial.default_branch,
+            "agent": initial.agent,
+            "runtime": initial.runtime,
+            "workspace": initial.workspace,
+            "tracker": initial.tracker,
+            "notes": initial.notes,
+        }))?;
+        return Ok(());
+    }
+    let repo = initial.repo.as_ref().map(|repo| format!(" ({repo})")).unwrap_or_default();
+    ui::line(format_args!("Wrote {file}"))?;
+    ui::line(format_args!("  project    {}{repo}, from branch {}", initial.project, initial.default_branch))?;
+    ui::line(format_args!("  agent      {}", initial.agent))?;
+    ui::line(format_args!("  runtime    {}", initial.runtime))?;
+    ui::line(format_args!("  workspace  {}", initial.workspace))?;
+    ui::line(format_args!("  tracker    {}", initial.tracker))?;
+    for note in &initial.notes {
+        ui::note(note);
+    }
+    ui::line("Next: `ao start`")?;
+    Ok(())
 }

@@ -5,9 +5,10 @@ use std::io::Write;
 
 use ao_api::client::Client;
 
+use crate::calls::{self, From};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete, follow, ui};
+use crate::{complete, follow, ui};
 
 /// Show what the agent of a session has put out
 ///
@@ -52,7 +53,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), CommandError> {
     let mut kept = VecDeque::new();
-    let (mut from, mut wait) = (0, false);
+    let mut from = if args.tail.is_some() { From::Latest } else { From::Offset(0) };
+    let mut wait = false;
     loop {
         let piece = match calls::output(client, &args.session, from, wait).await {
             Ok(piece) => piece,
@@ -64,8 +66,8 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
             }
             Err(err) => return Err(err.into()),
         };
-        let dry = piece.next == from || piece.text.is_empty() && piece.next <= piece.from;
-        from = piece.next;
+        let dry = piece.next <= piece.from;
+        from = From::Offset(piece.next);
         let ended = piece.ended && dry;
         match (cx.json(), args.tail) {
             (true, _) if dry => {}

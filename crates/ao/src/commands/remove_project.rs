@@ -1,12 +1,132 @@
-//! `ao remove-project`.
+//! `ao remove-project`: a repository that is no longer looked after. Nothing of it is deleted.
 
+use ao_api::client::ClientError;
+use ao_api::{Project, Projects};
+use ao_config::edit::{self, EditError};
+use ao_config::{LayerKind, names};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::json;
+
+use crate::change::{Change, is_absence, tell_daemon};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{settings, ui};
 
-/// No longer take care of a repository
+/// Stop looking after a repository; nothing of it is deleted
+///
+/// It is taken out of the configuration, and the daemon forgets it. The repository, its branches and its workspaces stay where
+/// they are. Refused while sessions of it are live.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao remove-project my-app
+  ao stop --project my-app --all && ao remove-project my-app")]
+pub(crate) struct Args {
+    /// The project's name
+    project: String,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let name = args.project.as_str();
+    let known = known_to_daemon(cx)?;
+    let running = known.as_ref().and_then(|projects| projects.iter().find(|project| project.id == name));
+    if let Some(project) = running {
+        if project.live_sessions > 0 {
+            let sessions = ui::count(project.live_sessions.into(), "session");
+            return Err(CommandError::new(
+                Kind::User,
+                format!("`{name}` has {sessions} that did not end yet"),
+            )
+            .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
+        }
+        // A file of its own is simply forgotten: it belongs to the repository, which stays as it is.
+        if forget(name, cx)? {
+            return told(name, None, cx);
+        }
+    }
+    let file = match running.and_then(|project| project.config.as_ref()) {
+        Some(file) => Utf8PathBuf::from(file),
+        None => file_with(name, known.as_deref().unwrap_or_default(), cx)?,
+    };
+    let change = Change::of_file(&file, cx)?;
+    change.make(|text| edit::remove_project(text, name))?;
+    told(name, Some(&file), cx)
+}
+
+/// The projects of the daemon, if one runs.
+fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        match client.get::<Projects>("/api/projects").await {
+            Ok(known) => Ok(Some(known.projects)),
+            Err(err) if is_absence(&err) => Ok(None),
+            Err(err) => Err(err.into()),
+        }
+    })
+}
+
+/// Whether the daemon could forget it with the file that names it. It cannot if that file names others too.
+fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        match client.delete::<()>(&format!("/api/projects/{name}")).await {
+            Ok(()) => Ok(true),
+            Err(ClientError::Refused(problem)) if problem.word() == "configured" => Ok(false),
+            Err(err) => Err(err.into()),
+        }
+    })
+}
+
+/// The file that names the project, of those that count here.
+fn file_with(name: &str, known: &[Project], cx: &Context) -> Result<Utf8PathBuf, CommandError> {
+    let places = settings::places(cx)?;
+    for layer in ao_config::find(&places)?.into_iter().rev() {
+        let text = ao_config::read_file(&layer.path)?;
+        match edit::remove_project(&text, name) {
+            Ok(_) => return Ok(layer.path),
+            Err(EditError::Absent(_)) => {}
+            // It is told when the change is made.
+            Err(_) if layer.kind != LayerKind::User => return Ok(layer.path),
+            Err(_) => {}
+        }
+    }
+    let loaded = ao_config::load(&places)?;
+    let names: Vec<&str> = loaded
+        .config
+        .projects
+        .keys()
+        .map(String::as_str)
+        .chain(known.iter().map(|project| project.id.as_str()))
+        .collect();
+    let meant = names::nearest(name, names.iter().copied()).map(|meant| format!("; did you mean `{meant}`?"));
+    let error = CommandError::new(
+        Kind::Unknown,
+        format!("there is no project `{name}`{}", meant.unwrap_or_default()),
+    );
+    Err(match names.is_empty() {
+        true => error.hint("no projects are configured here"),
+        false => error.hint(format!("there are {}", names.join(", "))),
+    })
+}
+
+fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), CommandError> {
+    if !cx.json() {
+        match file {
+            Some(file) => ui::line(format_args!("Took {name} out of {file}"))?,
+            None => ui::line(format_args!(
+                "The daemon no longer looks after {name}; its configuration file stays"
+            ))?,
+        }
+        ui::note("the repository, its branches and its workspaces stay where they are");
+    }
+    let daemon = match file {
+        Some(file) => Some(tell_daemon(file, cx)?),
+        None => None,
+    };
+    if cx.json() {
+        let daemon = daemon.and_then(|told| told.reloaded);
+        ui::json(&json!({ "project": name, "file": file, "daemon": daemon }))?;
+    } else if let Some(daemon) = daemon {
+        daemon.show()?;
+    }
+    Ok(())
 }

@@ -1,12 +1,264 @@
-//! `ao service`.
+//! `ao service`: the daemon starts with the login, and is started again if it falls.
 
+use std::io;
+use std::time::Duration;
+
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::json;
+use tokio::process::Command as Program;
+
+use crate::change::is_absence;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::initial::write_whole;
+use crate::program::{self, ProgramError};
+use crate::service::{MARK, Service, launchd, systemd};
+use crate::ui;
 
 /// Let the daemon start with your login
+///
+/// Writes a unit for systemd's user manager, or a launch agent on a Mac. Agents outlive the service: whether it is stopped,
+/// restarted or removed, they go on. Needs no root.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao service install
+  ao service status
+  ao service uninstall")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    /// Write the service, enable it and start it
+    Install {
+        /// Write over a file that was not written by this command
+        #[arg(long)]
+        force: bool,
+    },
+    /// Stop the service and remove it; agents go on
+    Uninstall,
+    /// Say whether it is installed, enabled and running
+    Status,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let manager = Manager::here()?;
+    cx.wait_for(async {
+        match args.command {
+            Command::Install { force } => install(&manager, force, cx).await,
+            Command::Uninstall => uninstall(&manager, cx).await,
+            Command::Status => status(&manager, cx).await,
+        }
+    })
+}
+
+/// The program that services are asked of, and the file that it reads.
+struct Manager {
+    mac: bool,
+    file: Utf8PathBuf,
+}
+
+/// A service manager answers at once; starting a daemon takes it some seconds at most.
+const LIMIT: Duration = Duration::from_secs(60);
+
+impl Manager {
+    fn here() -> Result<Manager, CommandError> {
+        let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty()).map(Utf8PathBuf::from);
+        let home = set("HOME").ok_or_else(|| {
+            CommandError::new(Kind::Config, "it is not known where services are kept: HOME is not set")
+        })?;
+        if cfg!(target_os = "macos") {
+            let file = home.join(format!("Library/LaunchAgents/{}.plist", launchd::LABEL));
+            return Ok(Manager { mac: true, file });
+        }
+        let config = set("XDG_CONFIG_HOME").filter(|path| path.is_absolute());
+        let config = config.unwrap_or_else(|| home.join(".config"));
+        Ok(Manager { mac: false, file: config.join("systemd/user").join(systemd::UNIT) })
+    }
+
+    fn text(&self, service: &Service) -> String {
+        if self.mac { launchd::property_list(service) } else { systemd::unit(service) }
+    }
+
+    /// What has to be run after the file was written.
+    fn start(&self, now: bool) -> Vec<Vec<&str>> {
+        if self.mac {
+            return vec![vec!["launchctl", "load", "-w", self.file.as_str()]];
+        }
+        let reload = vec!["systemctl", "--user", "daemon-reload"];
+        let enable = if now { vec!["enable", "--now"] } else { vec!["enable"] };
+        vec![reload, [vec!["systemctl", "--user"], enable, vec![systemd::UNIT]].concat()]
+    }
+
+    fn stop(&self) -> Vec<&str> {
+        match self.mac {
+            true => vec!["launchctl", "unload", "-w", self.file.as_str()],
+            false => vec!["systemctl", "--user", "disable", "--now", systemd::UNIT],
+        }
+    }
+
+    /// Whether there is a manager to ask. In a container or over `su` there is none.
+    async fn answers(&self) -> bool {
+        let asked = if self.mac {
+            ["launchctl", "version"].as_slice()
+        } else {
+            &["systemctl", "--user", "show-environment"]
+        };
+        call(asked).await.is_ok()
+    }
+}
+
+async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), CommandError> {
+    let program = std::env::current_exe().ok().and_then(|program| Utf8PathBuf::from_path_buf(program).ok());
+    let program =
+        program.ok_or_else(|| CommandError::environment("it is not known where this program is"))?;
+    let path = std::env::var("PATH").unwrap_or_else(|_| "/usr/local/bin:/usr/bin:/bin".into());
+    let service = Service { program, data_dir: cx.data_dir()?, path };
+    let text = manager.text(&service);
+    let there = std::fs::read_to_string(&manager.file).ok();
+    if !force && there.as_ref().is_some_and(|there| !there.contains(MARK)) {
+        return Err(CommandError::new(
+            Kind::User,
+            format!("`{}` was written by somebody else", manager.file),
+        )
+        .hint("look at it, and write over it with `ao service install --force`"));
+    }
+    let changed = there.as_ref() != Some(&text);
+    if changed {
+        write(&manager.file, &text)?;
+    }
+    // A second daemon would end at once, and be started again and again.
+    let running = match cx.client()?.get::<ao_api::Daemon>("/api/daemon").await {
+        Ok(_) => true,
+        Err(err) => !is_absence(&err),
+    };
+    let commands = manager.start(!running);
+    let asked = manager.answers().await;
+    if asked {
+        for command in &commands {
+            let failed = |err: CommandError| err.hint(format!("`{}` was written all the same", manager.file));
+            call(command).await.map_err(failed)?;
+        }
+    }
+    if cx.json() {
+        ui::json(
+            &json!({ "file": manager.file, "changed": changed, "enabled": asked, "started": asked && !running }),
+        )?;
+        return Ok(());
+    }
+    let wrote = if changed { "Wrote" } else { "Kept" };
+    ui::line(format_args!("{wrote} {}", manager.file))?;
+    if !asked {
+        ui::note("there is no service manager to talk to from here; once you are logged in, run");
+        for command in &commands {
+            ui::line(format_args!("  {}", command.join(" ")))?;
+        }
+    } else if running {
+        ui::line("The service starts the daemon with your next login")?;
+        ui::note(
+            "a daemon runs already; to hand over to the service now: `ao stop && systemctl --user start ao`",
+        );
+    } else {
+        ui::line("The daemon runs, and starts with your login")?;
+    }
+    if !manager.mac {
+        ui::note("to let it run while you are logged out: `loginctl enable-linger`");
+        ui::note(
+            "tokens that the daemon needs go to ~/.config/ao/environment, one NAME=value a line, with mode 600",
+        );
+    }
+    Ok(())
+}
+
+async fn uninstall(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+    let there = manager.file.symlink_metadata().is_ok();
+    if there && std::fs::read_to_string(&manager.file).is_ok_and(|text| !text.contains(MARK)) {
+        return Err(CommandError::new(
+            Kind::User,
+            format!("`{}` was written by somebody else", manager.file),
+        )
+        .hint("look at it, and remove it by hand"));
+    }
+    if there && manager.answers().await {
+        // It may have been stopped or disabled by hand, which is what is wanted.
+        call(&manager.stop()).await.ok();
+    }
+    match std::fs::remove_file(&manager.file) {
+        Err(err) if err.kind() != io::ErrorKind::NotFound => {
+            return Err(CommandError::environment(format!("`{}` could not be removed: {err}", manager.file)));
+        }
+        _ => {}
+    }
+    if there && !manager.mac && manager.answers().await {
+        call(&["systemctl", "--user", "daemon-reload"]).await?;
+    }
+    if cx.json() {
+        ui::json(&json!({ "file": manager.file, "changed": there }))?;
+    } else if there {
+        ui::line(format_args!("Removed {}", manager.file))?;
+        ui::note("agents that run go on; `ao start` finds them again");
+    } else {
+        ui::line("The service is not installed")?;
+    }
+    Ok(())
+}
+
+async fn status(manager: &Manager, cx: &Context) -> Result<(), CommandError> {
+    let installed = manager.file.is_file();
+    let (enabled, running) = match (installed, manager.mac) {
+        (false, _) => (false, false),
+        (true, true) => {
+            let loaded = call(&["launchctl", "list", launchd::LABEL]).await;
+            (loaded.is_ok(), loaded.is_ok_and(|said| said.contains("\"PID\"")))
+        }
+        (true, false) => (
+            call(&["systemctl", "--user", "is-enabled", systemd::UNIT]).await.is_ok(),
+            call(&["systemctl", "--user", "is-active", systemd::UNIT]).await.is_ok(),
+        ),
+    };
+    if cx.json() {
+        let file = &manager.file;
+        ui::json(&json!({ "file": file, "installed": installed, "enabled": enabled, "running": running }))?;
+        return Ok(());
+    }
+    if !installed {
+        ui::line("The service is not installed; install it with `ao service install`")?;
+        return Ok(());
+    }
+    let word = |yes| if yes { "yes" } else { "no" };
+    ui::line(format_args!("file     {}", manager.file))?;
+    ui::line(format_args!("enabled  {}", word(enabled)))?;
+    ui::line(format_args!("running  {}", word(running)))?;
+    if !running && !manager.mac {
+        ui::note("`journalctl --user -u ao` tells what it said last");
+    }
+    Ok(())
+}
+
+fn write(file: &Utf8Path, text: &str) -> Result<(), CommandError> {
+    let folder = file.parent().unwrap_or(Utf8Path::new("/"));
+    std::fs::create_dir_all(folder)
+        .and_then(|()| write_whole(file, text, true))
+        .map_err(|err| CommandError::environment(format!("`{file}` could not be written: {err}")))
+}
+
+/// Runs a command and returns what it said.
+async fn call(words: &[&str]) -> Result<String, CommandError> {
+    let mut command = Program::new(words[0]);
+    command.args(&words[1..]);
+    let output = program::ask(command, LIMIT).await.map_err(|err| {
+        let kind =
+            if matches!(err, ProgramError::Missing(_)) { Kind::MissingProgram } else { Kind::Environment };
+        CommandError::new(kind, err)
+    })?;
+    if output.status.success() {
+        return Ok(program::text(&output.stdout));
+    }
+    let said = match program::text(&output.stderr) {
+        said if said.is_empty() => output.status.to_string(),
+        said => said,
+    };
+    Err(CommandError::environment(format!("`{}` failed: {said}", words.join(" "))))
 }

@@ -1,9 +1,10 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
-mod clone;
+mod attach;
 mod clean_machine;
 mod cli;
-mod attach;
+mod clone;
+mod config;
 mod demo;
 mod disk;
 mod door;
@@ -12,16 +13,19 @@ mod fleet;
 mod help;
 mod hook;
 mod house;
+mod init;
 mod killed;
 mod life;
 mod limits;
 mod logind;
 mod messages;
+mod place;
 mod power;
+mod service;
 mod start;
 mod states;
 mod support;
-mod views;
 mod surface;
 mod talk;
+mod views;
 mod workspaces;

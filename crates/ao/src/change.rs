@@ -1,0 +1,174 @@
+//! A change of a configuration file: made only if everything is right afterwards, and told to the daemon that runs.
+
+use std::io;
+
+use ao_api::Reloaded;
+use ao_api::client::ClientError;
+use ao_config::edit::{self, EditError};
+use ao_config::{Layer, LayerKind, Places};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::{settings, ui};
+
+/// A file that is to be changed, and all those that it is read with.
+#[derive(Debug)]
+pub(crate) struct Change {
+    places: Places,
+    layers: Vec<Layer>,
+    file: Utf8PathBuf,
+}
+
+impl Change {
+    /// The project's own file, or else the user's.
+    pub(crate) fn of_main_file(cx: &Context) -> Result<Change, CommandError> {
+        Change::of_found_file(cx)?.ok_or_else(|| {
+            CommandError::new(Kind::Config, "there is no configuration file here to change")
+                .hint("write one with `ao init`, name one with `--config`, or use your own with `--user`")
+        })
+    }
+
+    /// The same, if there is one.
+    pub(crate) fn of_found_file(cx: &Context) -> Result<Option<Change>, CommandError> {
+        let places = settings::places(cx)?;
+        let layers = ao_config::find(&places)?;
+        let project = layers.iter().find(|layer| layer.kind == LayerKind::Project);
+        let file = project.or(layers.first()).map(|layer| layer.path.clone());
+        Ok(file.map(|file| Change { places, layers, file }))
+    }
+
+    /// The user's own file, which is made if it is not there.
+    pub(crate) fn of_user_file(cx: &Context) -> Result<Change, CommandError> {
+        let places = settings::places(cx)?;
+        let mut layers = ao_config::find(&places)?;
+        let file = places.user_file().ok_or_else(|| {
+            CommandError::new(
+                Kind::Config,
+                "it is not known where your own configuration is: HOME is not set",
+            )
+        })?;
+        if !layers.iter().any(|layer| layer.path == file) {
+            layers.insert(0, Layer { kind: LayerKind::User, path: file.clone() });
+        }
+        Ok(Change { places, layers, file })
+    }
+
+    /// A certain one of the files that count here.
+    pub(crate) fn of_file(file: &Utf8Path, cx: &Context) -> Result<Change, CommandError> {
+        let mut places = settings::places(cx)?;
+        let mut layers = ao_config::find(&places)?;
+        if !layers.iter().any(|layer| layer.path == file) {
+            places.cwd = file.parent().unwrap_or(file).to_owned();
+            layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
+        }
+        Ok(Change { places, layers, file: file.to_owned() })
+    }
+
+    pub(crate) fn file(&self) -> &Utf8Path {
+        &self.file
+    }
+
+    pub(crate) fn places(&self) -> &Places {
+        &self.places
+    }
+
+    /// Makes the change, and returns whether it was one. Nothing is written if anything would be wrong afterwards.
+    pub(crate) fn make(
+        &self,
+        edit: impl FnOnce(&str) -> Result<String, EditError>,
+    ) -> Result<bool, CommandError> {
+        let before = match self.file.exists() {
+            true => ao_config::read_file(&self.file)?,
+            false => String::new(),
+        };
+        let after = edit(&before).map_err(|err| match err {
+            // What reads the whole file says it better, with the line itself.
+            EditError::Malformed { .. } => {
+                self.check(&before).err().unwrap_or_else(|| CommandError::new(Kind::Config, err))
+            }
+            EditError::UnknownKey { .. } | EditError::BadPath(_) => {
+                CommandError::new(Kind::UnknownKey, err).hint("`ao config-help` lists all keys")
+            }
+            err => CommandError::new(Kind::User, format!("`{}`: {err}", self.file)),
+        })?;
+        if after == before {
+            return Ok(false);
+        }
+        self.check(&after).map_err(|err| err.hint("the file was not changed"))?;
+        match edit::write(&self.file, &after) {
+            Ok(()) => Ok(true),
+            Err(err) => {
+                Err(CommandError::environment(format!("`{}` could not be written: {err}", self.file))
+                    .hint("look at who owns it, and whether the disk is full; the file was not changed"))
+            }
+        }
+    }
+
+    /// Reads all files as they would be with this text in the one that changes.
+    fn check(&self, text: &str) -> Result<(), CommandError> {
+        let mut texts = Vec::new();
+        for layer in &self.layers {
+            let text =
+                if layer.path == self.file { text.to_owned() } else { ao_config::read_file(&layer.path)? };
+            texts.push((layer.kind, layer.path.as_path(), text));
+        }
+        let texts: Vec<(LayerKind, &Utf8Path, &str)> =
+            texts.iter().map(|(kind, path, text)| (*kind, *path, text.as_str())).collect();
+        ao_config::parse_layers(&texts, &self.places)?;
+        Ok(())
+    }
+}
+
+/// What the daemon made of a change; nothing, if none runs.
+#[derive(Debug)]
+pub(crate) struct Told {
+    pub(crate) reloaded: Option<Reloaded>,
+    /// Whether the daemon reads that file at all.
+    used: bool,
+}
+
+/// Tells the daemon that runs, if one does, to read its configuration again.
+pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, CommandError> {
+    let client = cx.client()?;
+    let answer = cx.wait_for(async {
+        match client.post::<Reloaded>("/api/daemon/reload", &serde_json::json!({})).await {
+            Ok(reloaded) => Ok(Some(reloaded)),
+            Err(err) if is_absence(&err) => Ok(None),
+            Err(err) => Err(CommandError::from(err).hint("the file was changed all the same")),
+        }
+    })?;
+    let user_file = settings::places(cx)?.user_file();
+    let used = answer.as_ref().is_none_or(|reloaded| {
+        user_file.as_deref() == Some(file) || reloaded.configs.iter().any(|config| config == file.as_str())
+    });
+    Ok(Told { reloaded: answer, used })
+}
+
+/// Whether this only means that no daemon runs.
+pub(crate) fn is_absence(err: &ClientError) -> bool {
+    let ClientError::Unreachable { err, .. } = err else { return false };
+    matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+}
+
+impl Told {
+    /// Says it to people.
+    pub(crate) fn show(&self) -> io::Result<()> {
+        match &self.reloaded {
+            None => ui::note("no daemon runs; it counts from the next `ao start`"),
+            Some(_) if !self.used => {
+                ui::note("the daemon that runs does not read this file; `ao start` in its folder adds it");
+            }
+            Some(reloaded) => {
+                ui::line("The daemon has taken it up")?;
+                for change in &reloaded.changes {
+                    ui::line(format_args!("  {change}"))?;
+                }
+                for setting in &reloaded.needs_restart {
+                    ui::note(format_args!("{setting} counts from its next start: `ao stop && ao start`"));
+                }
+            }
+        }
+        Ok(())
+    }
+}

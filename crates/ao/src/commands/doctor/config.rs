@@ -1,0 +1,68 @@
+//! The configuration, and whether the repositories that it names are there.
+
+use ao_config::Loaded;
+use camino::Utf8PathBuf;
+
+use super::finding::Finding;
+use crate::error::CommandError;
+use crate::initial::{Initial, Wishes};
+use crate::paths;
+use crate::repository::Repository;
+
+pub(super) async fn file(loaded: &Result<Loaded, CommandError>) -> Vec<Finding> {
+    match loaded {
+        Err(err) => vec![
+            Finding::problem("config", "the configuration is wrong")
+                .means(err.to_plain().replace('\n', "\n                    "))
+                .fix("mend the line, then `ao config check`"),
+        ],
+        Ok(loaded) if loaded.layers.is_empty() => vec![absent().await],
+        Ok(loaded) => {
+            let files: Vec<&str> = loaded.layers.iter().map(|layer| layer.path.as_str()).collect();
+            let warnings = loaded.warnings.iter().map(|warning| {
+                let warning = &warning.0;
+                let place = warning.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
+                let found = Finding::warning("config", format!("{}{place}: {}", warning.file, warning.what));
+                match &warning.hint {
+                    Some(hint) => found.fix(hint),
+                    None => found,
+                }
+            });
+            let mut findings = vec![Finding::ok("config", files.join(", "))];
+            findings.extend(warnings);
+            findings
+        }
+    }
+}
+
+async fn absent() -> Finding {
+    let here = match paths::here() {
+        Ok(here) => Repository::at(&here).await.ok(),
+        Err(_) => None,
+    };
+    let Some(repository) = here else {
+        return Finding::warning("config", "there is no configuration file here, and this is no repository")
+            .fix("go to a repository, then `ao init`; or `ao start <path or address>`");
+    };
+    Finding::warning("config", format!("{} has no configuration file", repository.root))
+        .means("`ao start` writes one")
+        .fix("ao init")
+        .mended_by(move || {
+            let initial = Initial::choose(&repository, &Wishes::default()).map_err(|err| err.to_plain())?;
+            let file: Utf8PathBuf = initial.write(&repository.root, false).map_err(|err| err.to_plain())?;
+            Ok(format!("wrote {file}"))
+        })
+}
+
+/// Every project is a repository that can be worked in.
+pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, project) in loaded.into_iter().flat_map(|loaded| &loaded.config.projects) {
+        findings.push(match Repository::at(&project.path).await {
+            Ok(repository) => Finding::ok("project", format!("{name} is {}", repository.root)),
+            Err(err) => Finding::problem("project", format!("{name}: {err}"))
+                .fix(format!("ao config set projects.{name}.path <folder>; or `ao remove-project {name}`")),
+        });
+    }
+    findings
+}

@@ -1,0 +1,154 @@
+//! The daemon: whether one runs, of which version, and what stands in the way of one.
+
+use std::net::{IpAddr, Ipv4Addr, TcpListener};
+use std::os::unix::fs::FileTypeExt;
+use std::time::Duration;
+
+use ao_api::Daemon;
+use ao_api::client::ClientError;
+use ao_config::Loaded;
+use camino::Utf8Path;
+
+use super::finding::Finding;
+use crate::change::is_absence;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::paths;
+
+/// A daemon that lives answers at once.
+const LIMIT: Duration = Duration::from_secs(5);
+
+pub(super) async fn running(
+    data_dir: &Utf8Path,
+    loaded: Option<&Loaded>,
+    cx: &Context,
+) -> Result<Vec<Finding>, CommandError> {
+    let client = cx.client()?;
+    let socket = paths::socket(data_dir);
+    let mut findings = match tokio::time::timeout(LIMIT, client.get::<Daemon>("/api/daemon")).await {
+        Ok(Ok(daemon)) => return Ok(described(&daemon, loaded)),
+        Ok(Err(err)) if is_absence(&err) => nobody(&socket),
+        Ok(Err(ClientError::Refused(problem))) => vec![
+            Finding::problem("daemon", format!("the daemon refuses to answer: {}", problem.title))
+                .means("an agent has only its own rights; outside of one, the daemon does not know you"),
+        ],
+        Ok(Err(err)) => vec![
+            Finding::problem(
+                "daemon",
+                format!("something answers at {socket}, but not as a daemon does: {err}"),
+            )
+            .fix("ao stop && ao start"),
+        ],
+        Err(_) => vec![
+            Finding::problem(
+                "daemon",
+                format!("a daemon listens at {socket}, and does not answer within 5 seconds"),
+            )
+            .fix(format!("look at {data_dir}/logs, then: ao stop && ao start")),
+        ],
+    };
+    findings.extend(left_alone(data_dir));
+    findings.push(port(loaded));
+    Ok(findings)
+}
+
+fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
+    let ours = env!("CARGO_PKG_VERSION");
+    let mut findings = Vec::new();
+    findings.push(match daemon.version == ours {
+        true => Finding::ok(
+            "daemon",
+            format!(
+                "{} runs as process {}, with {} live sessions",
+                daemon.version, daemon.pid, daemon.live_sessions
+            ),
+        ),
+        false => Finding::problem(
+            "daemon",
+            format!("the daemon that runs is of version {}, this is {ours}", daemon.version),
+        )
+        .means("they may not understand each other; agents go on while the daemon is replaced")
+        .fix("ao stop && ao start"),
+    });
+    if let Some(problem) = &daemon.config_problem {
+        findings.push(
+            Finding::problem("config", "the daemon could not take up the last change of its configuration")
+                .means(problem.replace('\n', "\n                    "))
+                .fix("mend it, then `ao config check`; what was in force before stays so meanwhile"),
+        );
+    }
+    let wanted = loaded.map(|loaded| loaded.config.port);
+    match (&daemon.url, wanted) {
+        (Some(url), Some(port)) if !url.ends_with(&format!(":{port}")) => findings.push(
+            Finding::warning("port", format!("the daemon is at {url}, and port {port} is configured here"))
+                .fix("ao stop && ao start"),
+        ),
+        (Some(url), _) => findings.push(Finding::ok("port", format!("the dashboard is at {url}"))),
+        (None, _) => {}
+    }
+    findings
+}
+
+/// No daemon runs. That is no fault; a socket that leads nowhere is a leftover.
+fn nobody(socket: &Utf8Path) -> Vec<Finding> {
+    let is_socket = socket.symlink_metadata().is_ok_and(|found| found.file_type().is_socket());
+    if !is_socket {
+        return vec![Finding::ok("daemon", "none runs; `ao start` starts one")];
+    }
+    let stale = socket.to_owned();
+    vec![
+        Finding::warning("daemon", format!("none runs, but an earlier one left its socket: {socket}"))
+            .means("it ended without clearing up; `ao start` takes the socket over")
+            .fix(format!("rm {socket}"))
+            .mended_by(move || {
+                // Somebody may have begun to listen there meanwhile.
+                if std::os::unix::net::UnixStream::connect(&stale).is_ok() {
+                    return Ok("a daemon listens there now; it was left".into());
+                }
+                std::fs::remove_file(&stale)
+                    .map(|()| format!("removed {stale}"))
+                    .map_err(|err| err.to_string())
+            }),
+    ]
+}
+
+/// Agents that go on without a daemon. They are meant to; somebody should look after them all the same.
+fn left_alone(data_dir: &Utf8Path) -> Option<Finding> {
+    let children = |folder: &Utf8Path| -> Vec<_> {
+        folder.read_dir_utf8().into_iter().flatten().flatten().map(|entry| entry.path().to_owned()).collect()
+    };
+    let attempts = children(&data_dir.join("processes")).into_iter().flat_map(|session| children(&session));
+    let alone = attempts.filter(|attempt| holds(attempt)).count();
+    (alone > 0).then(|| {
+        let agents = crate::ui::count(alone as u64, "agent");
+        Finding::warning("agents", format!("{agents} of an earlier daemon still run"))
+            .means("they go on by themselves, but nobody sees what they ask or how they end")
+            .fix("ao start")
+    })
+}
+
+/// Whether the shim that wrote itself down here still lives.
+fn holds(attempt: &Utf8Path) -> bool {
+    let record = std::fs::read(attempt.join("holder")).ok();
+    let record: Option<serde_json::Value> = record.and_then(|text| serde_json::from_slice(&text).ok());
+    let Some(pid) = record.and_then(|record| record.get("pid")?.as_u64()) else { return false };
+    let words = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    words.split(|byte| *byte == 0).nth(1) == Some(crate::daemon::SHIM.as_bytes())
+}
+
+/// Whether the dashboard's port is free.
+fn port(loaded: Option<&Loaded>) -> Finding {
+    let (address, port) = match loaded {
+        Some(loaded) => (loaded.config.server.listen, loaded.config.port),
+        None => (IpAddr::V4(Ipv4Addr::LOCALHOST), 3000),
+    };
+    match TcpListener::bind((address, port)) {
+        Ok(_) => Finding::ok("port", format!("{port} is free for the dashboard")),
+        Err(err) => Finding::problem("port", format!("port {port} cannot be used for the dashboard: {err}"))
+            .means("the daemon does not start while somebody else listens there")
+            .fix(format!(
+                "ao config set port {}; or end who listens: `ss -ltnp 'sport = :{port}'`",
+                port.wrapping_add(1).max(1024)
+            )),
+    }
+}

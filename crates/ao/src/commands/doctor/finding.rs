@@ -1,0 +1,118 @@
+//! One thing that was looked at.
+
+use std::fmt;
+
+use anstyle::Style;
+use serde_json::{Value, json};
+
+use crate::ui;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Level {
+    Ok,
+    /// Something may not work, or not as well as it could.
+    Warning,
+    /// Something that is wanted does not work.
+    Problem,
+}
+
+/// What was found, what it means, and how it is mended.
+pub(super) struct Finding {
+    id: &'static str,
+    level: Level,
+    what: String,
+    means: Option<String>,
+    fix: Option<String>,
+    /// What mends it without harm, and says what was done.
+    mend: Option<Mend>,
+    mended: Option<Result<String, String>>,
+}
+
+type Mend = Box<dyn FnOnce() -> Result<String, String>>;
+
+impl Finding {
+    pub(super) fn ok(id: &'static str, what: impl Into<String>) -> Finding {
+        Finding::new(id, Level::Ok, what)
+    }
+
+    pub(super) fn warning(id: &'static str, what: impl Into<String>) -> Finding {
+        Finding::new(id, Level::Warning, what)
+    }
+
+    pub(super) fn problem(id: &'static str, what: impl Into<String>) -> Finding {
+        Finding::new(id, Level::Problem, what)
+    }
+
+    fn new(id: &'static str, level: Level, what: impl Into<String>) -> Finding {
+        Finding { id, level, what: what.into(), means: None, fix: None, mend: None, mended: None }
+    }
+
+    pub(super) fn means(mut self, means: impl Into<String>) -> Finding {
+        self.means = Some(means.into());
+        self
+    }
+
+    pub(super) fn fix(mut self, fix: impl Into<String>) -> Finding {
+        self.fix = Some(fix.into());
+        self
+    }
+
+    /// What `--fix` does about it.
+    pub(super) fn mended_by(mut self, mend: impl FnOnce() -> Result<String, String> + 'static) -> Finding {
+        self.mend = Some(Box::new(mend));
+        self
+    }
+
+    pub(super) fn level(&self) -> Level {
+        match self.mended {
+            Some(Ok(_)) => Level::Ok,
+            _ => self.level,
+        }
+    }
+
+    pub(super) fn can_be_mended(&self) -> bool {
+        self.mend.is_some()
+    }
+
+    pub(super) fn mend(&mut self) {
+        if let Some(mend) = self.mend.take() {
+            self.mended = Some(mend());
+        }
+    }
+
+    pub(super) fn json(&self) -> Value {
+        let level = match self.level() {
+            Level::Ok => "ok",
+            Level::Warning => "warning",
+            Level::Problem => "problem",
+        };
+        let fixed = self.mended.as_ref().and_then(|mended| mended.as_ref().ok());
+        json!({
+            "id": self.id, "level": level, "what": self.what, "means": self.means, "fix": self.fix, "fixed": fixed,
+        })
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (style, word): (Style, &str) = match (&self.mended, self.level) {
+            (Some(Ok(_)), _) => (ui::GOOD, "fixed"),
+            (_, Level::Ok) => (ui::GOOD, "ok"),
+            (_, Level::Warning) => (ui::BUSY, "warning"),
+            (_, Level::Problem) => (ui::ERROR, "problem"),
+        };
+        write!(f, "{style}{word:<8}{style:#} {:<10} {}", self.id, self.what)?;
+        let margin = " ".repeat(20);
+        if let Some(means) = &self.means {
+            write!(f, "\n{margin}{means}")?;
+        }
+        match (&self.mended, &self.fix) {
+            (Some(Ok(done)), _) => write!(f, "\n{margin}done: {done}"),
+            (Some(Err(err)), Some(fix)) => {
+                write!(f, "\n{margin}could not be done: {err}\n{margin}fix: {fix}")
+            }
+            (_, Some(fix)) => write!(f, "\n{margin}fix: {fix}"),
+            _ => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! `ao doctor`: what is missing or wrong on this machine, what that means, and the command that mends it.
+//!
+//! It looks and does not touch, unless `--fix` is given; then it does what cannot do harm, and says so.
+
+mod config;
+mod daemon;
+mod finding;
+mod limits;
+mod place;
+mod programs;
+
+use ao_config::Loaded;
+use serde_json::json;
+
+use self::finding::{Finding, Level};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::{settings, ui};
+
+/// Look for what is missing or wrong on this machine
+///
+/// Each line says what was looked at; below what is not right stands what it means and the command that mends it. Ends with 3
+/// if there is a problem; a warning is none.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao doctor
+  ao doctor --fix                                            make folders, set permissions, remove a stale socket
+  ao doctor --json | jq '.checks[] | select(.level != \"ok\")'")]
+pub(crate) struct Args {
+    /// Do what cannot do harm, and say what was done
+    #[arg(long)]
+    fix: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let mut findings = cx.wait_for(look(cx))?;
+    if args.fix {
+        findings.iter_mut().for_each(Finding::mend);
+    }
+    let problems = findings.iter().filter(|finding| finding.level() == Level::Problem).count();
+    if cx.json() {
+        let checks: Vec<_> = findings.iter().map(Finding::json).collect();
+        ui::json(&json!({ "ok": problems == 0, "checks": checks }))?;
+    } else {
+        for finding in &findings {
+            ui::line(finding)?;
+        }
+    }
+    let warnings = findings.iter().filter(|finding| finding.level() == Level::Warning).count();
+    if problems == 0 {
+        if !cx.json() && warnings == 0 {
+            ui::line("Nothing is wrong")?;
+        }
+        return Ok(());
+    }
+    let error =
+        CommandError::new(Kind::Environment, format!("{} found", ui::count(problems as u64, "problem")));
+    let mendable = findings.iter().any(Finding::can_be_mended);
+    Err(match mendable && !args.fix {
+        true => error.hint("`ao doctor --fix` mends what it can without harm"),
+        false => error,
+    })
+}
+
+/// Everything that is looked at, in the order in which it is told.
+async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
+    let data_dir = cx.data_dir()?;
+    let places = settings::places(cx);
+    let loaded = places.and_then(|places| Ok(ao_config::load(&places)?));
+    // Without one that can be read, what would hold without any is what is looked for.
+    let known: Option<&Loaded> = loaded.as_ref().ok().filter(|loaded| !loaded.layers.is_empty());
+
+    let mut findings = programs::git().await;
+    findings.extend(config::file(&loaded).await);
+    findings.extend(config::projects(known).await);
+    findings.extend(programs::runtimes(known).await);
+    findings.extend(programs::agents(known));
+    findings.extend(programs::trackers(known).await);
+    findings.extend(place::data_dir(&data_dir));
+    findings.extend(daemon::running(&data_dir, known, cx).await?);
+    findings.extend(limits::all());
+    Ok(findings)
+}

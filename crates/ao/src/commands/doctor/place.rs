@@ -1,0 +1,159 @@
+//! Where ao keeps what it remembers: whether it is there, private, writable, on a disk of this machine, and with room.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
+use std::time::{Duration, SystemTime};
+
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::statvfs;
+use rustix::process::geteuid;
+
+use super::finding::Finding;
+
+const MEGABYTE: u64 = 1 << 20;
+/// Less than this, and a day of agents fills the disk.
+const ROOM: u64 = 1024 * MEGABYTE;
+/// Less than this, and the event log itself cannot be written.
+const LAST_ROOM: u64 = 64 * MEGABYTE;
+/// More logs than anybody reads.
+const LOGS: u64 = 1024 * MEGABYTE;
+/// More files than this are not counted.
+const FILES: usize = 100_000;
+
+pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
+    let Ok(found) = fs::metadata(folder) else { return vec![absent(folder)] };
+    if !found.is_dir() {
+        return vec![
+            Finding::problem("data", format!("{folder} is not a folder"))
+                .fix("move it away, or name another folder with `--data-dir` or AO_DATA_DIR"),
+        ];
+    }
+    let mut findings = vec![access(folder, &found)];
+    findings.extend(far_away(folder));
+    findings.extend(room(folder));
+    findings.extend(logs(&folder.join("logs")));
+    findings.extend(clock(folder));
+    findings
+}
+
+fn absent(folder: &Utf8Path) -> Finding {
+    let make = folder.to_owned();
+    Finding::warning("data", format!("{folder} is not there yet"))
+        .means("`ao start` makes it")
+        .fix(format!("mkdir -p -m 700 {folder}"))
+        .mended_by(move || {
+            let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&make);
+            made.map(|()| format!("made {make}")).map_err(|err| err.to_string())
+        })
+}
+
+fn access(folder: &Utf8Path, found: &fs::Metadata) -> Finding {
+    if found.uid() != geteuid().as_raw() {
+        return Finding::problem("data", format!("{folder} belongs to another user"))
+            .fix(format!("sudo chown -R \"$USER\" {folder}; or name another folder with AO_DATA_DIR"));
+    }
+    if tempfile::tempfile_in(folder).is_err() {
+        return Finding::problem("data", format!("{folder} cannot be written to"))
+            .means("nothing can be remembered, so nothing starts")
+            .fix(format!("chmod 700 {folder}; look whether the disk is full or read-only: df {folder}"));
+    }
+    if found.permissions().mode() & 0o077 != 0 {
+        let close: Utf8PathBuf = folder.to_owned();
+        return Finding::problem("data", format!("{folder} is open to other users of this machine"))
+            .means("what agents say and do is kept there, and the daemon's socket")
+            .fix(format!("chmod 700 {folder}"))
+            .mended_by(move || {
+                let closed = fs::set_permissions(&close, Permissions::from_mode(0o700));
+                closed.map(|()| format!("chmod 700 {close}")).map_err(|err| err.to_string())
+            });
+    }
+    Finding::ok("data", format!("{folder} is there, and yours alone"))
+}
+
+/// A disk on another machine keeps no promises about locks and order, which the event log lives by.
+#[cfg(target_os = "linux")]
+fn far_away(folder: &Utf8Path) -> Option<Finding> {
+    let kind = rustix::fs::statfs(folder.as_std_path()).ok()?.f_type;
+    // From `linux/magic.h`; the width of the field differs between machines.
+    let name = match kind as u32 {
+        0x6969 => "NFS",
+        0xff53_4d42 | 0xfe53_4d42 | 0x517b => "SMB",
+        0x0102_1997 => "9P",
+        0x00c3_6400 => "Ceph",
+        0x5346_414f | 0x6b41_4653 => "AFS",
+        _ => return None,
+    };
+    Some(
+        Finding::warning("disk", format!("{folder} is on another machine ({name})"))
+            .means("the event log needs a disk of this machine: locks over the network cannot be trusted")
+            .fix("set AO_DATA_DIR to a folder on a local disk"),
+    )
+}
+
+#[cfg(not(target_os = "linux"))]
+fn far_away(_: &Utf8Path) -> Option<Finding> {
+    None
+}
+
+fn room(folder: &Utf8Path) -> Option<Finding> {
+    let disk = statvfs(folder.as_std_path()).ok()?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    let said = format!("{} MB are free on the disk of {folder}", free / MEGABYTE);
+    Some(match free {
+        free if free >= ROOM => Finding::ok("disk", said),
+        free if free >= LAST_ROOM => Finding::warning("disk", said)
+            .means("each session has a checkout of its own, which takes room")
+            .fix("`ao session cleanup` removes workspaces that hold nothing of value"),
+        _ => Finding::problem("disk", said)
+            .means("nothing can be remembered on a full disk, so sessions stop starting")
+            .fix("free some room: `ao session cleanup` removes workspaces that hold nothing of value"),
+    })
+}
+
+fn logs(folder: &Utf8Path) -> Option<Finding> {
+    let (size, whole) = size(folder);
+    if size < LOGS && whole {
+        return None;
+    }
+    let at_least = if whole { "" } else { "at least " };
+    Some(
+        Finding::warning("logs", format!("{folder} holds {at_least}{} MB", size / MEGABYTE))
+            .fix(format!("find {folder} -type f -mtime +30 -delete")),
+    )
+}
+
+/// How many bytes are in a folder, and whether all of it was seen.
+fn size(folder: &Utf8Path) -> (u64, bool) {
+    let (mut bytes, mut seen) = (0, 0);
+    let mut folders = vec![folder.to_owned()];
+    while let Some(folder) = folders.pop() {
+        let Ok(entries) = folder.read_dir_utf8() else { continue };
+        for entry in entries.flatten() {
+            seen += 1;
+            if seen > FILES {
+                return (bytes, false);
+            }
+            let Ok(found) = entry.path().symlink_metadata() else { continue };
+            if found.is_dir() {
+                folders.push(entry.path().to_owned());
+            } else {
+                bytes += found.len();
+            }
+        }
+    }
+    (bytes, true)
+}
+
+/// A clock that went back: the event log was written later than it is now.
+fn clock(folder: &Utf8Path) -> Option<Finding> {
+    let written = fs::metadata(folder.join("ao.db")).ok()?.modified().ok()?;
+    let ahead = written.duration_since(SystemTime::now()).ok()?;
+    (ahead > Duration::from_secs(60)).then(|| {
+        Finding::warning(
+            "clock",
+            format!("the event log was written {} minutes from now", ahead.as_secs() / 60),
+        )
+        .means("the clock of this machine went back; waits and limits by time will be wrong")
+        .fix("timedatectl set-ntp true")
+    })
+}

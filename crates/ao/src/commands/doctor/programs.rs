@@ -1,0 +1,247 @@
+//! The programs that are needed: git, what agents run in, the agents themselves, and who may talk to the forge.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use ao_config::Loaded;
+use tokio::process::Command;
+
+use super::finding::Finding;
+use crate::known_agents::{self, KNOWN_AGENTS};
+use crate::program;
+
+/// The oldest git that does what is asked of it.
+const GIT: (u32, u32) = (2, 36);
+/// How long a program has to say what it is.
+const LIMIT: Duration = Duration::from_secs(10);
+
+pub(super) async fn git() -> Vec<Finding> {
+    let install = install("git");
+    let Ok(output) = program::ask(
+        {
+            let mut git = program::git();
+            git.arg("version");
+            git
+        },
+        LIMIT,
+    )
+    .await
+    else {
+        return vec![
+            Finding::problem("git", "git is not installed")
+                .means("every session works on a branch of a git repository; nothing can start without it")
+                .fix(install),
+        ];
+    };
+    let said = program::text(&output.stdout);
+    let found = match version(&said) {
+        Some(version) if version >= GIT => Finding::ok("git", said),
+        Some(_) => {
+            Finding::problem("git", format!("{said} is too old; 2.36 or newer is needed")).fix(install)
+        }
+        None => {
+            Finding::warning("git", format!("git does not say which version it is: `{said}`")).fix(install)
+        }
+    };
+    vec![found, identity().await]
+}
+
+/// Agents commit in a name of their own; what their user commits has his.
+async fn identity() -> Finding {
+    let mut missing = Vec::new();
+    for key in ["user.name", "user.email"] {
+        let mut git = program::git();
+        git.args(["config", "--get", key]);
+        let set = program::ask(git, LIMIT).await.is_ok_and(|output| output.status.success());
+        if !set {
+            missing.push(key);
+        }
+    }
+    match missing.is_empty() {
+        true => Finding::ok("identity", "git knows your name and your address"),
+        false => Finding::warning("identity", format!("git does not know your {}", missing.join(" and ")))
+            .means("agents commit in their own name, but your own commits and merges need yours")
+            .fix(
+                "git config --global user.name 'Your Name' && git config --global user.email you@example.com",
+            ),
+    }
+}
+
+/// `git version 2.47.3 (…)`.
+fn version(said: &str) -> Option<(u32, u32)> {
+    let number = said.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut parts = number.split('.').map(|part| part.parse().ok());
+    Some((parts.next()??, parts.next()??))
+}
+
+/// What agents run in.
+pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
+    let wanted = match loaded {
+        Some(loaded) => {
+            names(loaded, |project| project.runtime.plugin.clone(), &loaded.config.defaults.runtime.plugin)
+        }
+        None => BTreeSet::new(),
+    };
+    let mut findings = Vec::new();
+    let instead = "or run agents without it: `ao config set defaults.runtime process`";
+    for (name, program, package) in
+        [("tmux", "tmux", "tmux"), ("docker", "docker", "docker.io"), ("kubernetes", "kubectl", "kubectl")]
+    {
+        let is_there = program::find(program).is_some();
+        match (wanted.contains(name), is_there) {
+            (true, true) => findings.push(Finding::ok("runtime", format!("{program} is installed"))),
+            (true, false) => findings.push(
+                Finding::problem("runtime", format!("agents are to run in {name}, and `{program}` is not installed"))
+                    .fix(format!("{}; {instead}", install(package))),
+            ),
+            // The usual one is missed, though nobody has said yet that it is wanted.
+            (false, false) if name == "tmux" && loaded.is_none() => findings.push(
+                Finding::warning("runtime", "tmux is not installed")
+                    .means("it is not needed: agents run in terminals of ao's own, and outlive the daemon there too")
+                    .fix(install(package)),
+            ),
+            (false, _) => {}
+        }
+    }
+    if wanted.contains("process") || wanted.is_empty() {
+        findings.push(Finding::ok("runtime", "agents can run in terminals of ao's own"));
+    }
+    findings
+}
+
+/// The agents that are configured; or, before anything is, those that are there.
+pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
+    let Some(loaded) = loaded else { return vec![any_agent()] };
+    let config = &loaded.config;
+    let mut wanted = names(loaded, |project| project.agent.to_owned(), &config.defaults.agent);
+    wanted.extend(names(loaded, |project| project.orchestrator.to_owned(), &config.defaults.agent));
+    // A specialist stands for the agent that it is.
+    let specialists: BTreeSet<String> =
+        config.agents.iter().map(|specialist| specialist.id.clone()).collect();
+    wanted.extend(config.agents.iter().map(|specialist| specialist.tool.clone()));
+    wanted.iter().filter(|name| !specialists.contains(*name)).filter_map(|name| agent(name)).collect()
+}
+
+fn agent(name: &str) -> Option<Finding> {
+    // One from `tools` says itself what it runs, and is tried when it starts.
+    let known = known_agents::by_name(name)?;
+    Some(match program::find(known.program) {
+        Some(path) => Finding::ok("agent", format!("{name} is {}", path.display())),
+        None => Finding::problem(
+            "agent",
+            format!("{name} is configured, and its program `{}` is not installed", known.program),
+        )
+        .means("sessions with it cannot start")
+        .fix(get(known.install)),
+    })
+}
+
+fn any_agent() -> Finding {
+    let there: Vec<&str> = KNOWN_AGENTS
+        .iter()
+        .filter(|agent| program::find(agent.program).is_some())
+        .map(|agent| agent.name)
+        .collect();
+    if !there.is_empty() {
+        return Finding::ok("agent", format!("installed: {}", there.join(", ")));
+    }
+    Finding::problem("agent", "no agent is installed")
+        .means("`ao demo` shows what happens without one; real work needs one")
+        .fix(get(KNOWN_AGENTS[0].install))
+}
+
+/// How to get something, and what that needs in turn.
+fn get(command: &str) -> String {
+    let tool = command.split_whitespace().next().unwrap_or_default();
+    let package = match tool {
+        "npm" => "npm",
+        "pipx" => "pipx",
+        _ => return command.to_owned(),
+    };
+    match program::find(tool) {
+        Some(_) => command.to_owned(),
+        None => format!("{} && {command}", install(package)),
+    }
+}
+
+/// Who may talk to the forge. Only whether there is a token is looked at.
+pub(super) async fn trackers(loaded: Option<&Loaded>) -> Vec<Finding> {
+    let Some(loaded) = loaded else { return vec![] };
+    let wanted =
+        names(loaded, |project| project.tracker.plugin.clone(), &loaded.config.defaults.tracker.plugin);
+    let mut findings = Vec::new();
+    for (name, variables) in [
+        ("github", &["GITHUB_TOKEN", "GH_TOKEN"][..]),
+        ("gitlab", &["GITLAB_TOKEN"]),
+        ("linear", &["LINEAR_API_KEY"]),
+        ("jira", &["JIRA_API_TOKEN"]),
+    ] {
+        if !wanted.contains(name) {
+            continue;
+        }
+        let set = |variable: &&&str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+        if let Some(variable) = variables.iter().find(set) {
+            findings.push(Finding::ok("tracker", format!("{variable} is set, for {name}")));
+        } else if name == "github" && signed_in_by_gh().await {
+            findings.push(Finding::ok("tracker", "gh is signed in to GitHub"));
+        } else {
+            let variable = variables[0];
+            let more = if name == "github" { "gh auth login; or " } else { "" };
+            findings.push(
+                Finding::problem("tracker", format!("issues are at {name}, and {variable} is not set"))
+                    .means("issues and pull requests there cannot be read; sessions by title work all the same")
+                    .fix(format!("{more}set {variable} before `ao start`; with `issues` here: `ao config set defaults.tracker local`")),
+            );
+        }
+    }
+    findings
+}
+
+async fn signed_in_by_gh() -> bool {
+    let mut gh = Command::new("gh");
+    gh.args(["auth", "status"]);
+    program::ask(gh, LIMIT).await.is_ok_and(|output| output.status.success())
+}
+
+/// What all projects want of something, or the default if there are none yet.
+fn names(
+    loaded: &Loaded,
+    of: impl Fn(&ao_config::Effective<'_>) -> String,
+    default: &str,
+) -> BTreeSet<String> {
+    let config = &loaded.config;
+    if config.projects.is_empty() {
+        return BTreeSet::from([default.to_owned()]);
+    }
+    config.projects.keys().filter_map(|name| config.effective(name)).map(|project| of(&project)).collect()
+}
+
+/// The command that installs a package on this system.
+pub(super) fn install(package: &str) -> String {
+    for (manager, command) in [
+        ("apt-get", "sudo apt-get install"),
+        ("dnf", "sudo dnf install"),
+        ("pacman", "sudo pacman -S"),
+        ("zypper", "sudo zypper install"),
+        ("apk", "sudo apk add"),
+        ("brew", "brew install"),
+    ] {
+        if program::find(manager).is_some() {
+            return format!("{command} {package}");
+        }
+    }
+    format!("install {package} with your system's package manager")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_read_as_git_says_them() {
+        assert_eq!(version("git version 2.47.3"), Some((2, 47)));
+        assert_eq!(version("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert_eq!(version("git version 3.0.rc1"), Some((3, 0)));
+        assert_eq!(version("something else"), None);
+    }
+}

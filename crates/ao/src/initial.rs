@@ -1,0 +1,162 @@
+//! The first configuration of a repository: what to put into it if nobody says otherwise, and how it is written.
+//!
+//! It names no place of this machine, so that it can be committed.
+
+use std::fs::Permissions;
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+
+use ao_config::init::Init;
+use ao_config::{PROJECT_FILES, names};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::error::{CommandError, Kind};
+use crate::repository::Repository;
+use crate::{known_agents, program};
+
+/// What somebody wants; what is absent is found out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Wishes {
+    pub(crate) tracker: Option<String>,
+    pub(crate) agent: Option<String>,
+    pub(crate) runtime: Option<String>,
+    pub(crate) workspace: Option<String>,
+    pub(crate) project: Option<String>,
+}
+
+/// A configuration that can be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Initial {
+    pub(crate) project: String,
+    pub(crate) repo: Option<String>,
+    pub(crate) default_branch: String,
+    pub(crate) runtime: String,
+    pub(crate) agent: String,
+    pub(crate) workspace: String,
+    pub(crate) tracker: String,
+    /// What was chosen for want of something better.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Initial {
+    /// Chooses what fits the repository and the machine.
+    pub(crate) fn choose(repository: &Repository, wishes: &Wishes) -> Result<Initial, CommandError> {
+        let mut notes = Vec::new();
+        let runtime = match &wishes.runtime {
+            Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
+            None if program::find("tmux").is_some() => "tmux".to_owned(),
+            None => {
+                notes.push(
+                    "tmux is not installed, so agents run in terminals of ao's own; that needs nothing else"
+                        .into(),
+                );
+                "process".to_owned()
+            }
+        };
+        let agent = match &wishes.agent {
+            Some(wanted) => known("agent", wanted, names::AGENTS)?,
+            None => match known_agents::installed() {
+                Some(agent) => agent.name.to_owned(),
+                None => {
+                    let usual = known_agents::KNOWN_AGENTS[0];
+                    notes.push(format!("no agent is installed; to get {}: `{}`", usual.name, usual.install));
+                    usual.name.to_owned()
+                }
+            },
+        };
+        let at_github = repository.remote.as_ref().is_some_and(|url| url.host() == Some("github.com"));
+        let tracker = match &wishes.tracker {
+            Some(wanted) => known("tracker", wanted, names::TRACKERS)?,
+            None => if at_github { "github" } else { "local" }.to_owned(),
+        };
+        let workspace = match &wishes.workspace {
+            Some(wanted) => known("workspace", wanted, names::WORKSPACES)?,
+            None => "worktree".to_owned(),
+        };
+        let project = wishes.project.clone().unwrap_or_else(|| repository.name.clone());
+        if crate::repository::project_name(&project) != project {
+            return Err(CommandError::new(
+                Kind::Config,
+                format!("`{project}` cannot be the name of a project"),
+            )
+            .hint("a name has letters, digits, `-`, `_` and `.` only, and begins with a letter or digit"));
+        }
+        Ok(Initial {
+            project,
+            repo: repository.repo().map(str::to_owned),
+            default_branch: repository.default_branch.clone(),
+            runtime,
+            agent,
+            workspace,
+            tracker,
+            notes,
+        })
+    }
+
+    /// The file as it is written.
+    pub(crate) fn text(&self) -> String {
+        ao_config::init::template(&Init {
+            project: self.project.clone(),
+            repo: self.repo.clone(),
+            path: ".".into(),
+            default_branch: self.default_branch.clone(),
+            tracker: self.tracker.clone(),
+            agent: self.agent.clone(),
+            runtime: self.runtime.clone(),
+            workspace: self.workspace.clone(),
+            schema: None,
+        })
+    }
+
+    /// Writes it to the repository's root, whole or not at all. What is there already is kept unless `force` is set.
+    pub(crate) fn write(&self, root: &Utf8Path, force: bool) -> Result<Utf8PathBuf, CommandError> {
+        let file = root.join(PROJECT_FILES[0]);
+        if !force && let Some(there) = existing(root) {
+            return Err(already(&there));
+        }
+        match write_whole(&file, &self.text(), force) {
+            Ok(()) => Ok(file),
+            // Somebody was faster.
+            Err(err) if err.kind() == io::ErrorKind::AlreadyExists => Err(already(&file)),
+            Err(err) => Err(CommandError::environment(format!("`{file}` could not be written: {err}"))
+                .hint("look at who owns the folder, and whether the disk is full; nothing was changed")),
+        }
+    }
+}
+
+/// The configuration file that a repository has already.
+pub(crate) fn existing(root: &Utf8Path) -> Option<Utf8PathBuf> {
+    PROJECT_FILES.iter().map(|name| root.join(name)).find(|file| file.symlink_metadata().is_ok())
+}
+
+/// Writes a file beside its place and moves it there, so that nobody ever sees half of it.
+pub(crate) fn write_whole(file: &Utf8Path, text: &str, replace: bool) -> io::Result<()> {
+    let folder = file.parent().unwrap_or(Utf8Path::new("."));
+    let mut beside = tempfile::Builder::new()
+        .prefix(".ao-")
+        .permissions(Permissions::from_mode(0o644))
+        .tempfile_in(folder)?;
+    beside.write_all(text.as_bytes())?;
+    beside.as_file().sync_all()?;
+    match replace {
+        true => beside.persist(file).map_err(|err| err.error)?,
+        false => beside.persist_noclobber(file).map_err(|err| err.error)?,
+    };
+    Ok(())
+}
+
+fn already(file: &Utf8Path) -> CommandError {
+    CommandError::new(Kind::User, format!("there is a configuration already: `{file}`"))
+        .hint("change it with `ao config set`, or write a new one over it with `ao init --force`")
+}
+
+/// One of the names that are known, or what was probably meant.
+fn known(what: &str, wanted: &str, names: &[&str]) -> Result<String, CommandError> {
+    if names.contains(&wanted) {
+        return Ok(wanted.to_owned());
+    }
+    let meant = names::nearest(wanted, names.iter().copied());
+    let meant = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
+    Err(CommandError::new(Kind::Config, format!("there is no {what} `{wanted}`{meant}"))
+        .hint(format!("there are {}", names.join(", "))))
+}

@@ -1,0 +1,108 @@
+//! A unit for systemd's user manager.
+
+use super::{MARK, Service};
+
+/// What the unit is called.
+pub const UNIT: &str = "ao.service";
+
+/// The unit's text.
+///
+/// Agents are children of the daemon and must outlive it, so only the daemon itself is ended (`KillMode=process`), and one
+/// agent that takes too much memory does not end all others (`OOMPolicy=continue`). Starting again does not help against a
+/// wrong setting, a missing program, or a port that somebody else has.
+pub fn unit(service: &Service) -> String {
+    let Service { program, data_dir, path } = service;
+    format!(
+        "\
+# {MARK}; `ao service uninstall` removes it.
+[Unit]
+Description=ao, which runs AI coding agents and keeps track of them
+
+[Service]
+Type=exec
+ExecStart={program} daemon --data-dir {data_dir}
+Environment={path}
+# Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+EnvironmentFile=-%E/ao/environment
+Restart=on-failure
+RestartSec=2
+RestartPreventExitStatus=2 13 14
+KillMode=process
+OOMPolicy=continue
+TimeoutStopSec=30
+UMask=0077
+
+[Install]
+WantedBy=default.target
+",
+        program = word(program.as_str()).replace('$', "$$"),
+        data_dir = word(data_dir.as_str()).replace('$', "$$"),
+        path = word(&format!("PATH={path}")),
+    )
+}
+
+/// A word as systemd reads it: `%` stands for itself only when doubled, and quotes keep spaces.
+fn word(text: &str) -> String {
+    let mut word = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '%' => word.push_str("%%"),
+            '"' | '\\' => {
+                word.push('\\');
+                word.push(c);
+            }
+            '\n' => word.push_str("\\n"),
+            c => word.push(c),
+        }
+    }
+    word.push('"');
+    word
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+
+    #[test]
+    fn the_unit_lets_agents_outlive_the_daemon() {
+        let service = Service {
+            program: "/home/me/.cargo/bin/ao".into(),
+            data_dir: "/home/me/.local/share/ao".into(),
+            path: "/home/me/.npm/bin:/usr/bin:/bin".into(),
+        };
+        assert_snapshot!(unit(&service), @r#"
+        # Written by `ao service install`; `ao service uninstall` removes it.
+        [Unit]
+        Description=ao, which runs AI coding agents and keeps track of them
+
+        [Service]
+        Type=exec
+        ExecStart="/home/me/.cargo/bin/ao" daemon --data-dir "/home/me/.local/share/ao"
+        Environment="PATH=/home/me/.npm/bin:/usr/bin:/bin"
+        # Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
+        EnvironmentFile=-%E/ao/environment
+        Restart=on-failure
+        RestartSec=2
+        RestartPreventExitStatus=2 13 14
+        KillMode=process
+        OOMPolicy=continue
+        TimeoutStopSec=30
+        UMask=0077
+
+        [Install]
+        WantedBy=default.target
+        "#);
+    }
+
+    #[test]
+    fn odd_characters_stay_what_they_are() {
+        assert_eq!(word(r#"/a b/100%/"x"\y"#), r#""/a b/100%%/\"x\"\\y""#);
+        let service =
+            Service { program: "/a $b/ao".into(), data_dir: "/d".into(), path: "/usr/bin:/$HOME/bin".into() };
+        let unit = unit(&service);
+        assert!(unit.contains("ExecStart=\"/a $$b/ao\" daemon"), "{unit}");
+        assert!(unit.contains("Environment=\"PATH=/usr/bin:/$HOME/bin\""), "{unit}");
+    }
+}

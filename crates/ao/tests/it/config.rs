@@ -1,0 +1,373 @@
+//! The configuration, looked at and changed.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use insta::assert_snapshot;
+
+use crate::place::Place;
+
+const CONFIG: &str = "\
+# Mine.
+defaults:
+  runtime: tmux   # for now
+projects:
+  my-app:
+    path: .
+";
+
+/// A repository with a configuration.
+fn app(place: &Place) -> PathBuf {
+    let app = place.repository("my-app");
+    std::fs::write(app.join("agent-orchestrator.yaml"), CONFIG).unwrap();
+    app
+}
+
+fn text(app: &Path) -> String {
+    std::fs::read_to_string(app.join("agent-orchestrator.yaml")).unwrap()
+}
+
+#[test]
+fn one_key_is_set_and_everything_else_stays() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtime", "process"]), @r"
+    exit 0
+    -- stdout --
+    Set defaults.runtime to process in [home]/my-app/agent-orchestrator.yaml
+    -- stderr --
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    assert_eq!(text(&app), CONFIG.replace("tmux ", "process "));
+    assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtime", "process", "--json"]), @r#"
+    exit 0
+    -- stdout --
+    {"changed":false,"daemon":null,"file":"[home]/my-app/agent-orchestrator.yaml"}
+    "#);
+    assert_snapshot!(place.run(&app, &["config", "unset", "defaults.runtime"]), @r"
+    exit 0
+    -- stdout --
+    Took defaults.runtime out of [home]/my-app/agent-orchestrator.yaml
+    -- stderr --
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    assert!(!text(&app).contains("runtime:"), "{}", text(&app));
+    assert!(text(&app).starts_with("# Mine.\n"));
+}
+
+#[test]
+fn your_own_file_is_made_when_it_is_first_set() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["config", "set", "--user", "lifecycle.maxParallelAgents", "8"]), @r"
+    exit 0
+    -- stdout --
+    Set lifecycle.maxParallelAgents to 8 in [home]/.config/ao/config.yaml
+    -- stderr --
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    let own = std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap();
+    assert_snapshot!(own, @r"
+    lifecycle:
+      maxParallelAgents: 8
+    ");
+    assert_eq!(text(&app), CONFIG);
+    assert_snapshot!(place.run(&app, &["config", "path"]), @r"
+    exit 0
+    -- stdout --
+    [home]/.config/ao/config.yaml
+    [home]/my-app/agent-orchestrator.yaml
+    ");
+}
+
+#[test]
+fn what_would_be_wrong_is_not_written() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtme", "process"]), @r"
+    exit 16
+    -- stderr --
+    error: there is no key `runtme` in `defaults`: did you mean `runtime`?
+    hint: `ao config-help` lists all keys
+    ");
+    assert_snapshot!(place.run(&app, &["config", "set", "defaults.runtime", "spaceship"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:3:12: there is no runtime called `spaceship`
+       |
+     3 |   runtime: spaceship   # for now
+       |            ^
+     hint: known are: tmux, process, docker, kubernetes
+    hint: the file was not changed
+    ");
+    assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
+    exit 1
+    -- stderr --
+    error: `[home]/my-app/agent-orchestrator.yaml`: `port` has to be a whole number, and is `many`
+    ");
+    assert_snapshot!(place.run(&app, &["config", "set", "projects.my-app.tracker", "githib"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:7:14: there is no tracker called `githib`
+       |
+     7 |     tracker: githib
+       |              ^
+     hint: did you mean `github`?
+    hint: the file was not changed
+    ");
+    assert_snapshot!(place.run(&app, &["config", "unset", "defaults.agent"]), @r"
+    exit 1
+    -- stderr --
+    error: `[home]/my-app/agent-orchestrator.yaml`: `defaults.agent` is not in the file
+    ");
+    assert_eq!(text(&app), CONFIG);
+    assert_eq!(place.entries(&app), ["agent-orchestrator.yaml"]);
+}
+
+#[test]
+fn everything_that_is_wrong_is_told_at_its_place() {
+    let place = Place::new();
+    let app = app(&place);
+    let file = app.join("agent-orchestrator.yaml");
+    std::fs::write(&file, "defaults:\n  runtme: tmux\n  agent: 7\nprojects: []\n").unwrap();
+    assert_snapshot!(place.run(&app, &["config", "check"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:2:3: unknown key `runtme` in `defaults`
+       |
+     2 |   runtme: tmux
+       |   ^
+     hint: did you mean `runtime`?
+
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+       |
+     3 |   agent: 7
+       |          ^
+
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+       |
+     4 | projects: []
+       |           ^
+    ");
+    assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
+    exit 2
+    -- stdout --
+    {"ok":false,"problems":[{"column":3,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"did you mean `runtime`?","line":2,"what":"unknown key `runtme` in `defaults`"},{"column":10,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":3,"what":"`agent` has to be a text, and is `7`"},{"column":11,"file":"[home]/my-app/agent-orchestrator.yaml","hint":null,"line":4,"what":"`projects` has to be a mapping, and is a list"}]}
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:2:3: unknown key `runtme` in `defaults`
+       |
+     2 |   runtme: tmux
+       |   ^
+     hint: did you mean `runtime`?
+
+    [home]/my-app/agent-orchestrator.yaml:3:10: `agent` has to be a text, and is `7`
+       |
+     3 |   agent: 7
+       |          ^
+
+    [home]/my-app/agent-orchestrator.yaml:4:11: `projects` has to be a mapping, and is a list
+       |
+     4 | projects: []
+       |           ^
+    "#);
+    std::fs::write(&file, "defaults: [\n").unwrap();
+    assert_snapshot!(place.run(&app, &["config", "check"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:1:11: unclosed bracket '['
+       |
+     1 | defaults: [
+       |           ^
+    ");
+    assert_snapshot!(place.run(&app, &["config", "set", "port", "3001"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:1:11: unclosed bracket '['
+       |
+     1 | defaults: [
+       |           ^
+    ");
+    assert_snapshot!(place.run(&app, &["config", "show"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/agent-orchestrator.yaml:1:11: unclosed bracket '['
+       |
+     1 | defaults: [
+       |           ^
+    ");
+    assert_eq!(text(&app), "defaults: [\n");
+}
+
+#[test]
+fn every_dialect_is_shown_in_one_form() {
+    let place = Place::new();
+    let app = place.repository("my-app");
+    std::fs::write(
+        app.join("ao.config.yaml"),
+        "tracker: { plugin: github, owner: me, repo: my-app }\nagent: { plugin: codex }\n",
+    )
+    .unwrap();
+    assert_snapshot!(place.run(&app, &["config", "show"]), @r"
+    exit 0
+    -- stdout --
+    defaults:
+      agent: codex
+      tracker: github
+    projects:
+      my-app:
+        repo: me/my-app
+        path: [home]/my-app
+    ");
+    assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
+    exit 0
+    -- stdout --
+    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[]}
+    "#);
+}
+
+#[test]
+fn a_secret_is_shown_as_the_reference_that_it_is() {
+    let place = Place::new();
+    let app = app(&place);
+    std::fs::write(
+        app.join("agent-orchestrator.yaml"),
+        format!("{CONFIG}notifiers:\n  team:\n    plugin: slack\n    webhookUrl: ${{SLACK_WEBHOOK_URL}}\n"),
+    )
+    .unwrap();
+    let mut show = place.ao(&app, &["config", "show"]);
+    show.env("SLACK_WEBHOOK_URL", "https://hooks.example.invalid/s3cret");
+    let told = place.home.told(&show.output().unwrap());
+    assert!(told.contains("${SLACK_WEBHOOK_URL}") && !told.contains("s3cret"), "{told}");
+}
+
+#[test]
+fn without_a_file_the_way_to_one_is_told() {
+    let place = Place::new();
+    let app = place.repository("my-app");
+    for command in [&["config", "check"][..], &["config", "show"], &["config", "path"]] {
+        let told = place.run(&app, command);
+        assert!(told.starts_with("exit 2") && told.contains("`ao init`"), "{told}");
+    }
+    assert_snapshot!(place.run(&app, &["config", "set", "port", "3001"]), @r"
+    exit 2
+    -- stderr --
+    error: there is no configuration file here to change
+    hint: write one with `ao init`, name one with `--config`, or use your own with `--user`
+    ");
+    assert_snapshot!(place.run(&app, &["config", "check", "--config", "nowhere.yaml"]), @r"
+    exit 2
+    -- stderr --
+    error: the configuration file `nowhere.yaml` is not there
+    hint: name one that exists with `--config` or AO_CONFIG, or write one with `ao init`
+    ");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_stays_as_it_is() {
+    let place = Place::new();
+    let app = app(&place);
+    place.give_away(&app);
+    std::fs::set_permissions(&app, std::fs::Permissions::from_mode(0o555)).unwrap();
+    let mut command = place.ao_of_somebody(&app, &["config", "set", "port", "3001"]);
+    let told = place.home.told(&command.output().unwrap());
+    std::fs::set_permissions(&app, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(told.starts_with("exit 3"), "{told}");
+    assert_eq!(text(&app), CONFIG);
+}
+
+#[test]
+fn a_project_is_added_once_and_taken_out_again() {
+    let place = Place::new();
+    let app = app(&place);
+    let docs = place.repository("docs");
+    place.git(&docs, &["remote", "add", "origin", "https://github.com/org/documentation.git"]);
+    assert_snapshot!(place.run(&app, &["add-project", "../docs"]), @r"
+    exit 0
+    -- stdout --
+    Added docs to [home]/my-app/agent-orchestrator.yaml
+    -- stderr --
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    assert_snapshot!(text(&app), @r"
+    # Mine.
+    defaults:
+      runtime: tmux   # for now
+    projects:
+      my-app:
+        path: .
+      docs:
+        path: ~/docs
+        defaultBranch: main
+        repo: org/documentation
+    ");
+    assert_snapshot!(place.run(&app, &["add-project", "../docs"]), @r"
+    exit 0
+    -- stdout --
+    [home]/docs is the project docs already
+    ");
+    assert_snapshot!(place.run(&app, &["remove-project", "doc"]), @r"
+    exit 5
+    -- stderr --
+    error: there is no project `doc`; did you mean `docs`?
+    hint: there are docs, my-app
+    ");
+    assert_snapshot!(place.run(&app, &["remove-project", "docs"]), @r"
+    exit 0
+    -- stdout --
+    Took docs out of [home]/my-app/agent-orchestrator.yaml
+    -- stderr --
+    note: the repository, its branches and its workspaces stay where they are
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    assert_eq!(text(&app), CONFIG);
+    assert!(docs.join(".git").is_dir());
+}
+
+#[test]
+fn without_any_file_a_project_is_added_to_your_own() {
+    let place = Place::new();
+    let docs = place.repository("docs");
+    assert_snapshot!(place.run(&docs, &["add-project", "."]), @r"
+    exit 0
+    -- stdout --
+    Added docs to [home]/.config/ao/config.yaml
+    -- stderr --
+    note: no daemon runs; it counts from the next `ao start`
+    ");
+    assert_snapshot!(std::fs::read_to_string(place.home.path().join(".config/ao/config.yaml")).unwrap(), @r"
+    projects:
+      docs:
+        path: ~/docs
+        defaultBranch: main
+    ");
+}
+
+#[test]
+fn a_project_that_cannot_be_added_changes_nothing() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["add-project", "../nowhere"]), @r"
+    exit 10
+    -- stderr --
+    error: `../nowhere` is not there
+    hint: name a folder that exists, or the address of a repository
+    ");
+    let other = place.repository("other");
+    std::fs::create_dir(place.home.path().join("twice")).unwrap();
+    place.git(&place.home.path().join("twice"), &["clone", "--quiet", "../my-app"]);
+    assert_snapshot!(place.run(&app, &["add-project", "../twice/my-app"]), @r"
+    exit 1
+    -- stderr --
+    error: there is a project `my-app` already, in `[home]/my-app`
+    hint: call this one otherwise: `ao add-project ../twice/my-app --project my-app-2`
+    ");
+    std::fs::write(other.join("agent-orchestrator.yaml"), "projects: { other: { path: . } }\n").unwrap();
+    assert_snapshot!(place.run(&app, &["add-project", "../other"]), @r"
+    exit 6
+    -- stderr --
+    error: no daemon answers at [home]/.local/share/ao/ao.sock
+      because: No such file or directory (os error 2)
+    hint: the repository has a configuration of its own, `[home]/other/agent-orchestrator.yaml`; start with `ao start ../other`
+    ");
+    assert_eq!(text(&app), CONFIG);
+}
