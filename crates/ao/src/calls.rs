@@ -81,21 +81,11 @@ pub(crate) async fn restore(client: &Client, session: &str) -> Called<()> {
     done(client.post(&session_path(session, "/restore"), &json!({})).await)
 }
 
-/// From where on output is wanted.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum From {
-    Offset(u64),
-    /// The latest, as much of it as one piece can have.
-    Latest,
-}
-
-/// A piece of output. With `wait`, not before there is more or the program has ended, or it has taken too long.
-pub(crate) async fn output(client: &Client, session: &str, from: From, wait: bool) -> Called<Output> {
+/// A piece of output from an offset on. With `wait`, not before there is more or the program has ended, or it has taken too
+/// long.
+pub(crate) async fn output(client: &Client, session: &str, from: u64, wait: bool) -> Called<Output> {
     const PIECE: u32 = 1024 * 1024;
-    let query = match from {
-        From::Offset(from) => format!("from={from}&limit={PIECE}&wait={wait}"),
-        From::Latest => format!("tail={PIECE}"),
-    };
+    let query = format!("from={from}&limit={PIECE}&wait={wait}");
     client.get(&session_path(session, &format!("/output?{query}"))).await
 }
 

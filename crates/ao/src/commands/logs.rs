@@ -5,10 +5,9 @@ use std::io::Write;
 
 use ao_api::client::Client;
 
-use crate::calls::{self, From};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{complete, follow, ui};
+use crate::{calls, complete, follow, ui};
 
 /// Show what the agent of a session has put out
 ///
@@ -53,8 +52,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), CommandError> {
     let mut kept = VecDeque::new();
-    let mut from = if args.tail.is_some() { From::Latest } else { From::Offset(0) };
-    let mut wait = false;
+    let (mut from, mut wait) = (0, false);
     loop {
         let piece = match calls::output(client, &args.session, from, wait).await {
             Ok(piece) => piece,
@@ -67,7 +65,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
             Err(err) => return Err(err.into()),
         };
         let dry = piece.next <= piece.from;
-        from = From::Offset(piece.next);
+        from = piece.next;
         let ended = piece.ended && dry;
         match (cx.json(), args.tail) {
             (true, _) if dry => {}
