@@ -26,6 +26,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao-workspace", "create"),
     ("ao-runtime", "shim"),
     ("ao", "sessions"),
+    ("ao", "surface"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

@@ -56,10 +56,15 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(success_if(failed == 0))
 }
 
-/// Puts the stored events of every released version where the fuzzer begins to look: from valid JSON it gets further
-/// than from nothing.
+/// Puts the stored events of every released version, and the examples of configurations, where the fuzzer begins to
+/// look: from something valid it gets further than from nothing.
 fn plant_seeds() -> Result<()> {
     let corpus = root().join("fuzz/corpus");
+    fs::create_dir_all(corpus.join("config"))?;
+    for entry in fs::read_dir(root().join("crates/ao-config/tests/fixtures"))? {
+        let entry = entry?;
+        fs::copy(entry.path(), corpus.join("config").join(entry.file_name()))?;
+    }
     let fixtures = root().join("crates/ao-core/tests/fixtures");
     for dir in ["replay", "event_decode"] {
         fs::create_dir_all(corpus.join(dir))?;

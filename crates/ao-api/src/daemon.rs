@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 pub struct Daemon {
     /// The version of the program.
     pub version: String,
+    /// Which build of the program it is, to tell whether it is the same as another.
+    pub build: String,
     /// The version of this interface.
     pub api: u32,
     pub pid: u32,

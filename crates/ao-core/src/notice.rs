@@ -1,5 +1,7 @@
 //! What people are told: once, with a reason, and with a record of whether it got through.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::incident::Subject;
@@ -33,8 +35,15 @@ pub enum Level {
 /// What can come in for a notice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NoticeInput {
-    Sent { tries: u32 },
-    Failed { tries: u32, why: String },
+    Sent {
+        tries: u32,
+    },
+    /// `wait` is how long a channel wants to be left alone, if one said so.
+    Failed {
+        tries: u32,
+        why: String,
+        wait: Option<Duration>,
+    },
     Due,
 }
 
@@ -57,11 +66,12 @@ pub(crate) fn decide(
 ) -> Vec<NoticeEvent> {
     match input {
         NoticeInput::Sent { tries } if tries == notice.tries => vec![NoticeEvent::Sent {}],
-        NoticeInput::Failed { tries, why } if tries == notice.tries => {
+        NoticeInput::Failed { tries, why, wait } if tries == notice.tries => {
             if notice.tries + 1 >= settings.notice_tries {
                 vec![NoticeEvent::GivenUp { why }]
             } else {
-                vec![NoticeEvent::Delayed { why, again_at: moment.at + session::backoff(notice.tries) }]
+                let pause = session::backoff(notice.tries).max(wait.unwrap_or_default());
+                vec![NoticeEvent::Delayed { why, again_at: moment.at + pause }]
             }
         }
         NoticeInput::Due if notice.again_at.is_some_and(|at| at <= moment.at) => {
@@ -81,5 +91,35 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) {
             notice.tries = notice.tries.saturating_add(1);
         }
         NoticeEvent::Raised { .. } | NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pause(tries: u32, wait: Option<u64>) -> Duration {
+        let notice = Notice {
+            id: NoticeId(1),
+            level: Level::Info,
+            subject: Subject::Host,
+            text: String::new(),
+            key: String::new(),
+            tries,
+            again_at: None,
+        };
+        let moment = Moment { at: Timestamp(1000), seed: 0 };
+        let input = NoticeInput::Failed { tries, why: String::new(), wait: wait.map(Duration::from_secs) };
+        match &decide(&notice, &Settings::default(), &moment, input)[..] {
+            [NoticeEvent::Delayed { again_at, .. }] => again_at.since(moment.at),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_channel_that_wants_to_be_left_alone_is() {
+        assert_eq!(pause(2, None), Duration::from_secs(4));
+        assert_eq!(pause(2, Some(1)), Duration::from_secs(4));
+        assert_eq!(pause(2, Some(90)), Duration::from_secs(90));
     }
 }

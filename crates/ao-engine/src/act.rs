@@ -13,15 +13,12 @@ use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Made, MergeOrder,
-    MergeOutcome, NotifyError, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    Strategy, TestOrder, TestOutcome, WorkspaceError,
+    MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec, Strategy,
+    TestOrder, TestOutcome, WorkspaceError,
 };
-use futures::future::join_all;
 
+use crate::notify::notify;
 use crate::slots::Slots;
-
-/// How long one notifier may take.
-const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What went wrong, in words; the key says with what.
 type Failure = String;
@@ -48,7 +45,7 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
     }
     match key {
         EffectKey::Notify { notice, tries } => {
-            vec![Input::Notice { notice, input: NoticeInput::Failed { tries, why } }]
+            vec![Input::Notice { notice, input: NoticeInput::Failed { tries, why, wait: None } }]
         }
         EffectKey::TestMerge { pull, head, base, tries } | EffectKey::Merge { pull, head, base, tries } => {
             vec![Input::Queue {
@@ -225,20 +222,8 @@ async fn perform(
             ))
         }
         Effect::Notify { notice } => {
-            // Each has its own time, so that one that hangs costs the others nothing.
-            let told = join_all(slots.notifiers.values().map(|notifier| async {
-                let told = tokio::time::timeout(NOTIFIER_TIMEOUT, notifier.notify(&notice)).await;
-                told.unwrap_or_else(|_| Err(NotifyError::Failed("it did not answer in time".into())))
-            }))
-            .await;
-            let (id, tries) = (notice.id, notice.tries);
-            // One channel that works is enough for a person to know.
-            let failures: Vec<String> =
-                told.iter().filter_map(|told| told.as_ref().err()).map(text).collect();
-            if failures.len() == told.len() && !told.is_empty() {
-                return Err(failures.join("; "));
-            }
-            Ok(vec![Input::Notice { notice: id, input: NoticeInput::Sent { tries } }])
+            let input = notify(&notice, slots).await;
+            Ok(vec![Input::Notice { notice: notice.id, input }])
         }
         Effect::TestMerge { project, pull, head, base, .. } => {
             let order = TestOrder { pull: pull.clone(), head: head.clone(), base: base.clone() };

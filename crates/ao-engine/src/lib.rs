@@ -16,6 +16,7 @@ mod error;
 mod feed;
 mod handle;
 mod load;
+mod notify;
 mod rules;
 mod running;
 mod slots;

@@ -30,7 +30,7 @@ pub enum ChannelError {
 pub(crate) struct Settings<'a> {
     pub(crate) name: &'a str,
     written: &'a BTreeMap<String, String>,
-    env: Environment<'a>,
+    pub(crate) env: Environment<'a>,
 }
 
 /// A setting, and where it was found, for those who have to mend it.
@@ -90,10 +90,6 @@ impl<'a> Settings<'a> {
         self.written
             .iter()
             .filter_map(move |(key, value)| Some((key.strip_prefix(beginning)?, value.as_str())))
-    }
-
-    pub(crate) fn variable(&self, name: &str) -> Option<String> {
-        (self.env)(name).filter(|value| !value.is_empty())
     }
 
     pub(crate) fn place(&self, key: &str) -> String {

@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub struct NotifierAbilities {
     /// Can show buttons whose answer comes back.
     pub buttons: bool,
-    /// Drops a second notice with the same key by itself.
+    /// Drops a second notice with the same key by itself. Where all that have a notice do so, it is tried again for those
+    /// that have failed; where not, one that has it must be enough.
     pub dedupes: bool,
 }
 
@@ -21,7 +22,7 @@ pub trait Notifier: Send + Sync {
     fn abilities(&self) -> NotifierAbilities;
 
     /// Hands the notice to the channel. May be called again with the same notice after a crash, and then sends it
-    /// again unless it can tell: better twice than never.
+    /// again unless it can tell: better twice than never. A channel for which the notice is not meant is content with it.
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError>;
 }
 
@@ -29,6 +30,7 @@ pub trait Notifier: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyError {
+    /// The notice is not tried again before.
     #[error("the channel asks to wait {} s", .0.as_secs())]
     Later(Duration),
     #[error("{0}")]

@@ -81,6 +81,20 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     }
 }
 
+/// The one part of the path that is not fixed.
+#[derive(Debug)]
+pub(crate) struct Part(pub(crate) String);
+
+impl FromRequestParts<Arc<App>> for Part {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Part, Failure> {
+        let part = Path::<String>::from_request_parts(parts, app).await;
+        part.map(|Path(part)| Part(part))
+            .map_err(|err| Problem::new(400, "invalid-path", err.body_text()).into())
+    }
+}
+
 /// Whoever calls. The door has found out.
 impl FromRequestParts<Arc<App>> for Caller {
     type Rejection = Failure;
@@ -100,9 +114,7 @@ impl FromRequestParts<Arc<App>> for Named {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Failure> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        let Path(meant) = Path::<String>::from_request_parts(parts, app)
-            .await
-            .map_err(|err| Failure::from(Problem::new(400, "invalid-path", err.body_text())))?;
+        let Part(meant) = Part::from_request_parts(parts, app).await?;
         let looks = matches!(parts.method, Method::GET | Method::HEAD);
         find(app, caller, meant, looks).await.map(Named)
     }
@@ -115,8 +127,7 @@ pub(crate) async fn find(
     meant: String,
     looks: bool,
 ) -> Result<Box<Session>, Failure> {
-    let found = app
-        .handle
+    app.handle
         .view(move |state| {
             let within: Vec<&Session> = state
                 .sessions
@@ -139,6 +150,5 @@ pub(crate) async fn find(
             // An agent does not hear which others there are.
             found.map_err(|problem| if caller == Caller::Owner { problem } else { forbidden().into() })
         })
-        .await?;
-    found
+        .await?
 }

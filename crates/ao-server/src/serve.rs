@@ -15,7 +15,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
@@ -32,6 +32,8 @@ use crate::stall::Stalling;
 const HEAD_MOST: usize = 64 * 1024;
 /// How long nothing is accepted after that failed. It fails when all files are open, which passes.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// How long somebody for whom there is no room may take to hear it.
+const FAREWELL: Duration = Duration::from_millis(500);
 /// Where and how the API is served.
 pub struct Options {
     pub parts: Parts,
@@ -210,8 +212,13 @@ impl Door {
         let Ok(room) = self.room.clone().try_acquire_owned() else {
             tracing::warn!(most = self.limits.connections, "a connection was refused: there are too many");
             self.app.tasks.spawn(async move {
-                // Whoever does not read it learns it by the end of the connection.
-                let _ = timeout(ACCEPT_PAUSE, stream.write_all(&busy())).await;
+                // What has been sent is read before the end, because an end with something unread takes back what was said.
+                let farewell = async {
+                    stream.write_all(&busy()).await?;
+                    stream.shutdown().await?;
+                    tokio::io::copy(&mut stream.take(HEAD_MOST as u64), &mut tokio::io::sink()).await
+                };
+                let _ = timeout(FAREWELL, farewell).await;
             });
             return;
         };

@@ -1,10 +1,17 @@
 //! The command line.
 
-use clap::{Parser, Subcommand};
+use std::ffi::OsString;
+
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::CompleteEnv;
 
 use crate::commands::*;
 use crate::context::{Context, Global};
 use crate::error::CommandError;
+use crate::help;
+
+/// The variable by which a shell's completion script asks us for words.
+pub(crate) const COMPLETE: &str = "AO_COMPLETE";
 
 /// Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what they really do.
 #[derive(Debug, Parser)]
@@ -32,6 +39,7 @@ enum Command {
     New(new::Args),
     Spawn(spawn::Args),
     BatchSpawn(batch_spawn::Args),
+    #[command(alias = "ls")]
     List(list::Args),
     Status(status::Args),
     Attach(attach::Args),
@@ -68,8 +76,17 @@ enum Command {
     Hook(hook::Args),
 }
 
+/// All that can be asked of us, as clap knows it, with the commands in groups.
+pub(crate) fn command() -> clap::Command {
+    help::in_groups(Cli::command())
+}
+
 pub(crate) fn run() -> Result<(), CommandError> {
-    let Cli { global, command } = Cli::parse();
+    if std::env::var_os(COMPLETE).is_some() {
+        // Answers the shell and ends, if it is a shell that asks.
+        CompleteEnv::with_factory(command).var(COMPLETE).complete();
+    }
+    let Cli { global, command } = parse();
     let cx = Context::new(global);
     match &command {
         Command::Init(args) => init::run(args, &cx),
@@ -112,4 +129,13 @@ pub(crate) fn run() -> Result<(), CommandError> {
         Command::DemoAgent(args) => demo_agent::run(args),
         Command::Hook(args) => hook::run(args),
     }
+}
+
+/// Reads the arguments. Help is put together only for those who ask for it.
+fn parse() -> Cli {
+    let args: Vec<OsString> = std::env::args_os().collect();
+    let asks = args.len() < 2 || args.iter().any(|arg| arg == "-h" || arg == "--help" || arg == "help");
+    let command = if asks { command() } else { Cli::command() };
+    let mut matches = command.get_matches_from(args);
+    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|err| err.format(&mut Cli::command()).exit())
 }

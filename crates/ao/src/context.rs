@@ -21,6 +21,9 @@ pub(crate) struct Global {
     /// Print JSON, in a shape that stays
     #[arg(long, global = true)]
     json: bool,
+    /// Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+    #[arg(long, global = true, value_name = "WHEN", default_value = "auto", hide_default_value = true)]
+    color: clap::ColorChoice,
 }
 
 #[derive(Debug)]
@@ -30,6 +33,11 @@ pub(crate) struct Context {
 
 impl Context {
     pub(crate) fn new(global: Global) -> Context {
+        match global.color {
+            clap::ColorChoice::Auto => {}
+            clap::ColorChoice::Always => anstream::ColorChoice::Always.write_global(),
+            clap::ColorChoice::Never => anstream::ColorChoice::Never.write_global(),
+        }
         Context { global }
     }
 
@@ -52,8 +60,7 @@ impl Context {
     ///
     /// An agent has a token of its own in its environment; what it runs speaks with that token and has its rights.
     pub(crate) fn client(&self) -> Result<Client, CommandError> {
-        let token = std::env::var("AO_TOKEN").ok().filter(|token| !token.is_empty());
-        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(token))
+        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(own_token()))
     }
 
     /// Runs what waits: for the daemon, mostly. One thread is enough for a client, and quick to start.
@@ -67,4 +74,10 @@ impl Context {
             .map_err(|err| CommandError::new(Kind::Environment, err))?;
         runtime.block_on(work)
     }
+}
+
+/// The token of the agent that runs us, if one does: which session, which start of its process, and the proof.
+fn own_token() -> Option<String> {
+    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
+    Some(format!("{}/{}/{}", set("AO_SESSION")?, set("AO_ATTEMPT")?, set("AO_TOKEN")?))
 }

@@ -58,30 +58,42 @@ pub enum Kind {
     Quiet,
 }
 
+/// Every kind of failure with its exit code, for people who write scripts. clap exits with 2 too, for a command line that it
+/// does not understand: what was set is wrong.
+pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
+    (Kind::Quiet, 0, "it was done"),
+    (Kind::User, 1, "what was asked for cannot be done, or one of several things failed"),
+    (Kind::Config, 2, "a setting or the command line is wrong"),
+    (Kind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
+    (Kind::Bug, 4, "a defect of ao"),
+    (Kind::Unknown, 5, "there is no session or project of that name"),
+    (Kind::NoDaemon, 6, "no daemon runs"),
+    (Kind::NotAccepted, 7, "the agent did not take a message"),
+    (Kind::TimedOut, 8, "what was waited for did not come in time"),
+    (Kind::NoRepository, 10, "the folder is in no git repository"),
+    (Kind::UnbornRepository, 11, "the repository has no commit yet"),
+    (Kind::BareRepository, 12, "the repository has no work tree"),
+    (Kind::MissingProgram, 13, "a program that is needed is not installed"),
+    (Kind::PortInUse, 14, "somebody else listens on the port"),
+    (Kind::OtherVersion, 15, "the daemon that runs is of another version"),
+    (Kind::UnknownKey, 16, "there is no such key in the configuration"),
+    (Kind::Forbidden, 17, "the daemon forbids it to this caller"),
+];
+
 impl Kind {
-    /// clap exits with 2 too, for a command line that it does not understand: what was set is wrong.
-    fn exit_code(self) -> u8 {
-        match self {
-            Kind::Quiet => 0,
-            Kind::User => 1,
-            Kind::Config => 2,
-            Kind::Environment => 3,
-            Kind::Bug => 4,
-            Kind::Unknown => 5,
-            Kind::NoDaemon => 6,
-            Kind::NotAccepted => 7,
-            Kind::TimedOut => 8,
-            Kind::NoRepository => 10,
-            Kind::UnbornRepository => 11,
-            Kind::BareRepository => 12,
-            Kind::MissingProgram => 13,
-            Kind::PortInUse => 14,
-            Kind::OtherVersion => 15,
-            Kind::UnknownKey => 16,
-            Kind::Forbidden => 17,
+    /// The kind that another of our programs has exited with.
+    pub(crate) fn of_exit_code(code: u8) -> Kind {
+        let known = EXIT_CODES.iter().find(|(_, known, _)| *known == code);
+        known.map_or(Kind::Environment, |(kind, _, _)| *kind)
+    }
+
+    pub(crate) fn exit_code(self) -> u8 {
+        if let Kind::Interrupted(signal) = self {
             // As a shell tells of a program that a signal has ended.
-            Kind::Interrupted(signal) => 128 + signal,
+            return 128 + signal;
         }
+        let known = EXIT_CODES.iter().find(|(kind, _, _)| *kind == self);
+        known.map_or(4, |(_, code, _)| *code)
     }
 }
 
@@ -107,6 +119,15 @@ impl CommandError {
         self
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// The same kind of failure with other words, for one that was told already.
+    pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
+        CommandError::new(self.kind, words.into())
+    }
+
     pub(crate) fn hints(&self) -> &[String] {
         &self.hints
     }
@@ -120,11 +141,6 @@ impl CommandError {
             cause = err.source();
         }
         text
-    }
-
-    /// The same kind of failure with other words, for one that was told already.
-    pub(crate) fn repeated(self, words: impl Into<String>) -> CommandError {
-        CommandError::new(self.kind, words.into())
     }
 
     /// Says it on stderr, and with which code to exit.
@@ -341,5 +357,36 @@ impl From<io::Error> for CommandError {
             io::ErrorKind::BrokenPipe => CommandError::new(Kind::Quiet, err),
             _ => CommandError::environment(format!("could not write to stdout: {err}")),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    #[test]
+    fn every_kind_of_failure_has_an_exit_code_of_its_own() {
+        let codes: BTreeSet<u8> = EXIT_CODES.iter().map(|(_, code, _)| *code).collect();
+        assert_eq!(codes.len(), EXIT_CODES.len());
+        assert!(codes.iter().all(|code| *code < 128), "from 128 on they tell of signals");
+        for (kind, code, _) in EXIT_CODES {
+            assert_eq!(kind.exit_code(), *code, "{kind:?} is in the table once");
+            // A kind that is new makes this fail to compile, and so is remembered in the table above.
+            match kind {
+                Kind::User
+                | Kind::Config
+                | Kind::Environment
+                | Kind::Bug
+                | Kind::Unknown
+                | Kind::NoDaemon => {}
+                Kind::NotAccepted | Kind::TimedOut | Kind::NoRepository | Kind::UnbornRepository => {}
+                Kind::BareRepository | Kind::MissingProgram | Kind::PortInUse | Kind::OtherVersion => {}
+                Kind::UnknownKey | Kind::Forbidden | Kind::Interrupted(_) | Kind::Quiet => {}
+            }
+        }
+        assert_eq!(EXIT_CODES.len(), 17);
+        assert_eq!(Kind::Interrupted(2).exit_code(), 130);
     }
 }

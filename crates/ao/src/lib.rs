@@ -2,6 +2,7 @@
 //!
 //! A library only so that its parts can be tried from tests; the program is all that is meant for others.
 
+mod background;
 mod calls;
 mod change;
 mod chores;
@@ -16,9 +17,11 @@ pub mod desktop;
 pub mod error;
 mod follow;
 pub mod git_url;
+mod help;
 pub mod host;
 mod initial;
 mod known_agents;
+mod logs;
 mod paths;
 pub mod power;
 mod program;

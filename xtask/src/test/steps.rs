@@ -65,7 +65,16 @@ pub(super) const STEPS: &[Step] = &[
     Step {
         name: "nextest",
         about: "unit and integration tests",
-        needs: &[tools::NEXTEST, tools::CC, tools::GIT, tools::PYTHON, tools::DBUS, tools::TMUX],
+        needs: &[
+            tools::NEXTEST,
+            tools::CC,
+            tools::GIT,
+            tools::PYTHON,
+            tools::DBUS,
+            tools::TMUX,
+            tools::ZSH,
+            tools::FISH,
+        ],
         needs_build: true,
         run: nextest,
     },

@@ -27,7 +27,7 @@ pub use self::body::Begun;
 pub use self::error::ClientError;
 pub use self::events::Events;
 use self::stream::Stream;
-pub use self::terminal::{Said, Terminal};
+pub use self::terminal::{Hear, Said, Talk, Terminal};
 use crate::Problem;
 
 /// The most of an answer that is read. The largest are lists of sessions and pieces of output.

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use futures::stream::{SplitSink, SplitStream};
 use futures::{SinkExt, StreamExt};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::http::HeaderValue;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::stream::Stream;
@@ -13,9 +15,18 @@ use super::{Answer, Client, ClientError};
 use crate::terminal::{FromServer, FromViewer};
 
 /// A view of one terminal.
+#[derive(Debug)]
 pub struct Terminal {
-    socket: WebSocketStream<Stream>,
+    hear: Hear,
+    talk: Talk,
 }
+
+/// The half of a view by which it is heard. Whoever only talks is not heard by a daemon that waits for them to listen, so
+/// the halves can be used at once.
+pub struct Hear(SplitStream<WebSocketStream<Stream>>);
+
+/// The half of a view by which it is told.
+pub struct Talk(SplitSink<WebSocketStream<Stream>, Message>);
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,7 +51,10 @@ impl Client {
         }
         let stream = self.connect().await?;
         match tokio_tungstenite::client_async(request, stream).await {
-            Ok((socket, _)) => Ok(Terminal { socket }),
+            Ok((socket, _)) => {
+                let (talk, hear) = socket.split();
+                Ok(Terminal { hear: Hear(hear), talk: Talk(talk) })
+            }
             Err(Error::Http(response)) => {
                 let (parts, body) = response.into_parts();
                 let body = body.unwrap_or_default().into();
@@ -55,10 +69,39 @@ impl Client {
 impl Terminal {
     /// What comes next; nothing at the end. Can be dropped and called again.
     pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
+        self.hear.next().await
+    }
+
+    pub async fn say(&mut self, word: &FromViewer) -> Result<(), ClientError> {
+        self.talk.say(word).await
+    }
+
+    /// Types bytes as they are.
+    pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
+        self.talk.type_bytes(bytes).await
+    }
+
+    pub async fn close(self) {
+        self.talk.close().await;
+    }
+
+    /// Both halves, to be used at once.
+    pub fn split(self) -> (Hear, Talk) {
+        (self.hear, self.talk)
+    }
+}
+
+impl Hear {
+    /// What comes next; nothing if the view is over. A daemon that goes away is an error. Can be dropped and called again.
+    pub async fn next(&mut self) -> Result<Option<Said>, ClientError> {
         loop {
-            let said = match self.socket.next().await {
-                None | Some(Ok(Message::Close(_)) | Err(Error::ConnectionClosed | Error::AlreadyClosed)) => {
-                    return Ok(None);
+            let said = match self.0.next().await {
+                Some(Ok(Message::Close(Some(frame)))) if frame.code != CloseCode::Normal => {
+                    return Err(ClientError::Broken(format!("closed: {}", frame.reason).into()));
+                }
+                Some(Ok(Message::Close(_))) => return Ok(None),
+                None | Some(Err(Error::ConnectionClosed | Error::AlreadyClosed)) => {
+                    return Err(broken(Error::ConnectionClosed));
                 }
                 Some(Err(err)) => return Err(broken(err)),
                 Some(Ok(said)) => said,
@@ -79,20 +122,22 @@ impl Terminal {
             }
         }
     }
+}
 
+impl Talk {
     pub async fn say(&mut self, word: &FromViewer) -> Result<(), ClientError> {
         let json = serde_json::to_string(word).map_err(ClientError::Strange)?;
-        self.socket.send(Message::text(json)).await.map_err(broken)
+        self.0.send(Message::text(json)).await.map_err(broken)
     }
 
     /// Types bytes as they are.
     pub async fn type_bytes(&mut self, bytes: Vec<u8>) -> Result<(), ClientError> {
-        self.socket.send(Message::binary(bytes)).await.map_err(broken)
+        self.0.send(Message::binary(bytes)).await.map_err(broken)
     }
 
     pub async fn close(mut self) {
         // Whoever is gone need not be told.
-        let _ = self.socket.close(None).await;
+        let _ = self.0.close().await;
     }
 }
 
@@ -100,8 +145,14 @@ fn broken(err: Error) -> ClientError {
     ClientError::Broken(err.into())
 }
 
-impl fmt::Debug for Terminal {
+impl fmt::Debug for Hear {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Terminal").finish_non_exhaustive()
+        f.debug_struct("Hear").finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Talk {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Talk").finish_non_exhaustive()
     }
 }

@@ -6,12 +6,13 @@ use ao_core::notice::Level;
 use zbus::connection::Builder;
 use zbus::{Connection, Variant};
 
-use super::TEXT;
 use crate::settings::{ChannelError, Settings};
 use crate::words::{as_it_is, entities, fit};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
+/// More of a text would be cut, or fill the screen.
+const TEXT: usize = 1000;
 
 /// Which bus it is. The connection is made for each notice: they are rare, and the bus of a session that has ended and
 /// begun again is another one.
@@ -22,7 +23,7 @@ pub(super) struct System {
 
 impl System {
     pub(super) fn new(settings: &Settings<'_>) -> Result<System, ChannelError> {
-        Ok(System { address: settings.variable("DBUS_SESSION_BUS_ADDRESS") })
+        Ok(System { address: (settings.env)("DBUS_SESSION_BUS_ADDRESS").filter(|set| !set.is_empty()) })
     }
 
     pub(super) async fn show(&self, level: Level, title: &str, text: &str) -> Result<(), String> {

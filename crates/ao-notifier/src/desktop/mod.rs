@@ -11,9 +11,6 @@ use crate::words::{body, title};
 #[cfg_attr(not(any(all(target_os = "linux", feature = "desktop"), target_os = "macos")), path = "nothing.rs")]
 mod system;
 
-/// What desktops show of a text; more would be cut by them, or fill the screen.
-const TEXT: usize = 1000;
-
 /// Shows notices on the desktop.
 #[derive(Debug)]
 pub(crate) struct Desktop(system::System);

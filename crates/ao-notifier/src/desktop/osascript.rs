@@ -5,10 +5,11 @@ use std::process::Stdio;
 use ao_core::notice::Level;
 use tokio::process::Command;
 
-use super::TEXT;
 use crate::settings::{ChannelError, Settings};
 use crate::words::{as_it_is, fit};
 
+/// More of a text would be cut.
+const TEXT: usize = 1000;
 const SCRIPT: [&str; 6] = [
     "-e",
     "on run argv",

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::notice::Level;
 use ao_ports::{Notifier, NotifyError};
@@ -14,7 +15,10 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use zbus::OwnedVariant;
 
-use crate::support::{SOON, channel_in, notice};
+use crate::support::{channel_in, notice};
+
+/// A wait for what should come at once.
+const SOON: Duration = Duration::from_secs(30);
 
 /// A message bus that nobody else is on. Ends with the test.
 struct PrivateBus {

@@ -1,15 +1,11 @@
 //! Notices and channels for the tests.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ao_core::incident::Subject;
 use ao_core::notice::{Level, Notice};
 use ao_core::{NoticeId, SessionId};
 use ao_notifier::{Channel, ChannelError};
-
-/// A wait for what should come at once.
-pub(crate) const SOON: Duration = Duration::from_secs(30);
 
 pub(crate) fn notice(level: Level, text: &str) -> Notice {
     Notice {

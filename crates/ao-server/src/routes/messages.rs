@@ -76,7 +76,8 @@ pub(super) async fn send(
         (None, None) => return Err(Problem::new(500, "bug", "a message was taken and not told of").into()),
     };
     let wait = Duration::from_secs(new.wait_seconds.unwrap_or(0).min(WAIT_MOST).into());
-    let message = settle(&app, id, number, app.handle.subscribe(receipt.seq), wait).await?;
+    let mut message = settle(&app, id, number, app.handle.subscribe(receipt.seq), wait).await?;
+    message.from = super::control::name(&app, &caller);
     let settled = matches!(message.state, MessageState::Accepted | MessageState::Failed);
     let status = if settled { StatusCode::OK } else { StatusCode::ACCEPTED };
     let name = session.spec.name.clone();
@@ -115,8 +116,13 @@ async fn settle(
     wait: Duration,
 ) -> Result<Message, Failure> {
     let settled = async {
+        let mut dropped = None;
         loop {
-            let message = how_far(app, session, number).await?;
+            let mut message = how_far(app, session, number).await?;
+            // So many were given up at once that this one is no longer among those that are remembered.
+            if message.state == MessageState::Accepted && dropped.is_some() {
+                (message.state, message.reason) = (MessageState::Failed, dropped.take());
+            }
             if matches!(message.state, MessageState::Accepted | MessageState::Failed) {
                 return Ok(message);
             }
@@ -125,7 +131,12 @@ async fn settle(
                 let next = next.map_err(|err| Problem::new(503, "not-watched", err.to_string()))?;
                 match next.as_ref().map(|published| &published.event) {
                     None => return Err(crate::problem::stopping().into()),
-                    Some(Event::Session(of, event)) if *of == session && may_settle(event) => break,
+                    Some(Event::Session(of, event)) if *of == session && may_settle(event) => {
+                        if let SessionEvent::MessagesDropped { why } = event {
+                            dropped = Some(why.clone());
+                        }
+                        break;
+                    }
                     Some(_) => {}
                 }
             }

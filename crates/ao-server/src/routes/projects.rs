@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use ao_api::{NewProject, Project, Projects};
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::sessions::live_in;
 use crate::app::App;
-use crate::extract::Given;
+use crate::extract::{Given, Part};
 use crate::problem::Failure;
 
 /// The projects that the configuration names.
@@ -39,10 +39,7 @@ pub(super) async fn add(
     params(("id" = String, Path, description = "The name of the project")),
     responses((status = 204, description = "It is forgotten")),
 )]
-pub(super) async fn remove(
-    State(app): State<Arc<App>>,
-    Path(id): Path<String>,
-) -> Result<StatusCode, Failure> {
+pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Result<StatusCode, Failure> {
     let removing = app.clone();
     app.to_the_end(async move { Ok(removing.host.remove(&id).await?) }).await?;
     Ok(StatusCode::NO_CONTENT)

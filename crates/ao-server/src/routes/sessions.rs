@@ -58,7 +58,8 @@ pub(super) async fn list(
     Ok(Json(listed.await?))
 }
 
-/// Starts a session. An issue that has one already gets no second: the answer is the one that it has.
+/// Starts a session. An issue that has one already gets no second, and neither does a project that has an orchestrator:
+/// the answer is the one that there is.
 #[utoipa::path(
     post, path = "/api/sessions", tag = "sessions", request_body = NewSession,
     responses(
@@ -74,13 +75,6 @@ pub(super) async fn spawn(
     if let Caller::Session { project, .. } = &caller {
         wish.project_id.get_or_insert_with(|| project.to_string());
     }
-    if [&wish.issue, &wish.title, &wish.prompt]
-        .iter()
-        .all(|said| said.as_deref().is_none_or(|said| said.trim().is_empty()))
-    {
-        let title = "a session needs something to do: an issue, a title or a prompt";
-        return Err(Problem::new(422, "nothing-to-do", title).into());
-    }
     let order = app.host.order(&wish).await?;
     if let Caller::Session { project, .. } = &caller
         && (order.project != *project || order.role == Role::Orchestrator)
@@ -93,7 +87,9 @@ pub(super) async fn spawn(
             let made = made.ok_or_else(|| Problem::new(500, "bug", "a session was made and not told of"))?;
             (made, true)
         }
-        Err(AskError::Refused(Refusal::TaskTaken { session, .. })) => (session, false),
+        Err(AskError::Refused(
+            Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. },
+        )) => (session, false),
         Err(other) => return Err(other.into()),
     };
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };

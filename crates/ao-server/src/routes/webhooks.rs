@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 
 use crate::app::App;
-use crate::extract::Raw;
+use crate::extract::{Part, Raw};
 use crate::problem::Failure;
 
 /// Takes what a forge sends.
@@ -18,7 +18,7 @@ use crate::problem::Failure;
 )]
 pub(super) async fn receive(
     State(app): State<Arc<App>>,
-    Path(scm): Path<String>,
+    Part(scm): Part,
     headers: HeaderMap,
     Raw(body): Raw,
 ) -> Result<StatusCode, Failure> {

@@ -68,6 +68,7 @@ impl Clock for TestClock {
 pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) handle: Handle,
+    pub(crate) store: Arc<ao_store::Store>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) host: Arc<TestHost>,
     pub(crate) auth: Arc<Auth>,
@@ -84,9 +85,15 @@ impl House {
         let clock = Arc::new(TestClock::default());
         let stop = CancellationToken::new();
         let options = ao_engine::Options::default();
-        let opened =
-            Engine::open(options, Arc::new(Still), Slots::default(), store, clock.clone(), stop.clone())
-                .await;
+        let opened = Engine::open(
+            options,
+            Arc::new(Still),
+            Slots::default(),
+            store.clone(),
+            clock.clone(),
+            stop.clone(),
+        )
+        .await;
         let (engine, handle) = opened.unwrap();
         let engine = tokio::spawn(async move { engine.run().await.unwrap() });
         for project in ["my-app", "docs"] {
@@ -97,7 +104,7 @@ impl House {
         }
         let auth = Arc::new(Auth::open(folder.path()).unwrap());
         let host = Arc::new(TestHost::default());
-        House { folder, handle, clock, host, auth, limits: Limits::default(), stop, engine }
+        House { folder, handle, store, clock, host, auth, limits: Limits::default(), stop, engine }
     }
 
     pub(crate) fn parts(&self) -> Parts {
@@ -193,6 +200,19 @@ impl House {
 
     pub(crate) async fn seq(&self) -> u64 {
         self.handle.view_at(|_, seq| seq).await.unwrap()
+    }
+
+    /// Something happens, so many times: one event each.
+    pub(crate) async fn happen(&self, session: SessionId, times: usize) {
+        for _ in 0..times {
+            let paused = self.session(session, |session| !session.holds.is_empty()).await;
+            let input = if paused {
+                SessionInput::Resume { limits: None }
+            } else {
+                SessionInput::Pause { by: "anna".into() }
+            };
+            self.tell(session, input).await;
+        }
     }
 
     pub(crate) async fn end(self) {
@@ -431,6 +451,9 @@ impl Call {
     pub(crate) async fn to(self, app: &Router) -> Answer {
         let response = app.clone().oneshot(self.request()).await.unwrap();
         let (parts, body) = response.into_parts();
+        // A stream has no end to wait for.
+        let streams = parts.headers.get("content-type").is_some_and(|kind| kind == "text/event-stream");
+        let body = if streams { Body::empty() } else { body };
         let bytes = to_bytes(body, 64 << 20).await.unwrap();
         let json = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
         Answer {

@@ -40,14 +40,14 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 NewSession { project_id: project.clone(), issue: Some(issue.clone()), ..args.how.wish() };
             match calls::spawn(&client, &wish).await {
                 Ok(spawned) if cx.json() => ui::json(&spawned)?,
-                Ok(spawned) => ui::line(format_args!("{issue}: {}", spawn::told(&spawned)))?,
+                Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::told(&spawned)))?,
                 Err(ClientError::Refused(problem)) => {
                     failed += 1;
                     if cx.json() {
                         ui::json(&problem)?;
                     } else {
                         let style = ui::ERROR;
-                        ui::line(format_args!("{issue}: {style}failed{style:#}: {}", told(&problem)))?;
+                        ui::line(format_args!("{issue} → {style}failed{style:#}: {}", told(&problem)))?;
                     }
                 }
                 // The others would fare no better.

@@ -1,12 +1,251 @@
-//! `ao daemon`.
+//! `ao daemon`: the daemon itself. `ao start` runs it in the background; a service manager runs it as it is.
 
+use std::io::{self, Write};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::{Daemon as About, VERSION};
+use ao_config::watch::Watcher;
+use ao_server::{Auth, Bind, Host, Limits, Parts, ServerError, serve};
+use camino::{Utf8Path, Utf8PathBuf};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::background::{self, Word};
+use crate::clock::SystemClock;
 use crate::context::Context;
+use crate::daemon::{self, Daemon};
 use crate::error::{CommandError, Kind};
+use crate::host::TheHost;
+use crate::host::configs::InForce;
+use crate::power::Bus;
+use crate::{logs, paths, ui};
 
-/// The daemon itself, in the foreground
+/// Be the daemon, in the foreground
+///
+/// `ao start` does this in the background. Use it as it is under a service manager, or to see what it says. Ctrl-C ends it;
+/// agents go on, and the next daemon finds them again.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+pub(crate) struct Args {
+    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Say one word on stdout when it is ready, and nothing after that
+    #[arg(long, hide = true)]
+    background: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let data_dir = cx.data_dir()?;
+    background::make_data_dir(&data_dir)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        // The engine, the log and the API are three; more would only take memory.
+        .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))
+        .enable_all()
+        .build()
+        .map_err(CommandError::environment)?;
+    let ended = runtime.block_on(live(args, &data_dir));
+    // What hangs in a thread must not keep the daemon from ending.
+    runtime.shutdown_timeout(Duration::from_secs(2));
+    match ended {
+        Err(err) if args.background => {
+            // Whoever started it waits for a word, unless it was ready and they have gone.
+            let word = Word::Failed { code: err.kind().exit_code(), text: err.to_plain(), hints: err.hints().to_vec() };
+            let _ = say(&word);
+            Err(err)
+        }
+        ended => ended,
+    }
+}
+
+async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
+    let log = background::log_file(data_dir);
+    if args.background {
+        logs::to_file(log.as_std_path())
+            .map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?;
+    } else {
+        logs::to_stderr();
+    }
+    let configs = InForce::open(data_dir)?;
+    let bind = bind(&configs, args.port);
+    is_free(bind.addr)?;
+
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
+    let clock = Arc::new(SystemClock);
+    let mut options = daemon::Options::new(data_dir, program);
+    let power = &configs.main.config.power;
+    options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
+    let daemon = Arc::new(Daemon::start(options, clock.clone()).await?);
+
+    let stop = CancellationToken::new();
+    let socket = paths::socket(data_dir);
+    let about = about(data_dir, &socket, &log);
+    let host = TheHost::open(daemon.clone(), data_dir, configs, about, stop.clone()).await;
+    // From here on the engine runs, and is to be ended in an orderly way whatever happens.
+    let served = match host {
+        Ok(host) => serve_until_stopped(args, Arc::new(host), &daemon, clock, data_dir, socket, bind, stop).await,
+        Err(err) => Err(err),
+    };
+    let stopped = match Arc::try_unwrap(daemon) {
+        Ok(daemon) => daemon.stop().await,
+        // Somebody still looks at it; with the process it ends all the same, and the log is safe at any time.
+        Err(daemon) => daemon.store.close().await.map_err(CommandError::from),
+    };
+    tracing::info!("the daemon has ended; agents go on");
+    served.and(stopped)
+}
+
+#[expect(clippy::too_many_arguments, reason = "one step of `live`, which owns all of these")]
+async fn serve_until_stopped(
+    args: &Args,
+    host: Arc<TheHost>,
+    daemon: &Daemon,
+    clock: Arc<SystemClock>,
+    data_dir: &Utf8Path,
+    socket: Utf8PathBuf,
+    bind: Bind,
+    stop: CancellationToken,
+) -> Result<(), CommandError> {
+    let auth = Auth::open(data_dir.as_std_path()).map_err(CommandError::environment)?;
+    let parts = Parts {
+        handle: daemon.handle.clone(),
+        clock,
+        host: host.clone(),
+        auth: Arc::new(auth),
+        limits: Limits::default(),
+        owner: owner(),
+        names: host.in_force().main.config.server.allowed_hosts.clone(),
+    };
+    let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(bind) };
+    let running = serve(options, stop.clone()).await?;
+    let url = running.addr().map(|addr| format!("http://{addr}"));
+    host.listens_at(url.clone());
+    tracing::info!(url, pid = std::process::id(), "the daemon is ready");
+    if args.background {
+        // Whoever started it may have gone, and that is no reason to end.
+        let _ = say(&Word::Ready);
+        close_stdout();
+    } else {
+        let at = url.map(|url| format!(" at {url}")).unwrap_or_default();
+        ui::note(format_args!("the daemon is ready{at}; Ctrl-C ends it, and agents go on"));
+    }
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = told_to_end() => stop.cancel(),
+        () = follow_edits(&host) => {}
+    }
+    running.finished().await;
+    Ok(())
+}
+
+/// Reads the configuration again whenever it is edited. A bad edit changes nothing and is told of in the log and by `ao
+/// status`.
+async fn follow_edits(host: &TheHost) {
+    loop {
+        let files = host.in_force().watched();
+        let mut watcher = match Watcher::new(&files) {
+            Ok(watcher) => watcher,
+            Err(err) => {
+                tracing::warn!(%err, "edits of the configuration are not seen by themselves; a reload reads them");
+                return std::future::pending().await;
+            }
+        };
+        // Watched anew when the set of files changes, such as by a project that was added.
+        while host.in_force().watched() == files {
+            tokio::select! {
+                _ = watcher.changed() => reload(host).await,
+                () = host.changed() => {}
+            }
+        }
+    }
+}
+
+async fn reload(host: &TheHost) {
+    match host.reload().await {
+        Ok(reloaded) if reloaded.changes.is_empty() => {}
+        Ok(reloaded) => tracing::info!(changes = ?reloaded.changes, "the configuration was read again"),
+        Err(problem) => tracing::warn!(%problem, detail = problem.detail, "an edit is not in force"),
+    }
+}
+
+/// Ends with SIGTERM, SIGINT or SIGHUP. The last one comes when a terminal closes, and then nobody is left to read.
+async fn told_to_end() {
+    let kinds = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
+    let Ok(mut signals) = kinds.map(signal).into_iter().collect::<io::Result<Vec<_>>>() else {
+        return std::future::pending().await;
+    };
+    let waits = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+    futures::future::select_all(waits).await;
+}
+
+fn bind(configs: &InForce, port: Option<u16>) -> Bind {
+    let config = &configs.main.config;
+    let addr: IpAddr = config.server.listen;
+    Bind {
+        addr: SocketAddr::new(addr, port.unwrap_or(config.port)),
+        allow_remote: config.server.allow_remote,
+    }
+}
+
+/// Finds out whether the port is free before anything is begun.
+fn is_free(addr: SocketAddr) -> Result<(), CommandError> {
+    match std::net::TcpListener::bind(addr) {
+        Err(err) if err.kind() == io::ErrorKind::AddrInUse => Err(ServerError::PortInUse { addr }.into()),
+        // Whatever else is wrong is said by whoever listens there in earnest.
+        _ => Ok(()),
+    }
+}
+
+fn about(data_dir: &Utf8Path, socket: &Utf8Path, log: &Utf8Path) -> About {
+    About {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        build: background::build(),
+        api: VERSION,
+        pid: std::process::id(),
+        started_at: ao_api::Timestamp::now(),
+        data_dir: data_dir.to_string(),
+        socket: socket.to_string(),
+        url: None,
+        log: log.to_string(),
+        configs: vec![],
+        config_problem: None,
+        live_sessions: 0,
+        queued_sessions: 0,
+        max_parallel_agents: 0,
+        seq: 0,
+    }
+}
+
+/// What the owner is called where it is said who did something.
+fn owner() -> String {
+    let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
+    named.filter(|name| !name.is_empty()).unwrap_or_else(|| "you".into())
+}
+
+fn say(word: &Word) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{}", serde_json::to_string(word)?)?;
+    out.flush()
+}
+
+/// Lets go of stdout, so that whoever started us in a pipe is not kept waiting for its end.
+fn close_stdout() {
+    if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+        let _ = rustix::stdio::dup2_stdout(&null);
+    }
+}
+
+impl From<ServerError> for CommandError {
+    fn from(err: ServerError) -> CommandError {
+        match err {
+            ServerError::PortInUse { .. } => CommandError::new(Kind::PortInUse, err)
+                .hint("`ao start --port 0` takes any free one; `ao config set port 3001` another one for good"),
+            ServerError::Remote { .. } => CommandError::new(Kind::Config, err)
+                .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
+            ServerError::SocketInUse { .. } => CommandError::new(Kind::User, err)
+                .hint("`ao status` talks to it, and `ao stop` ends it"),
+            err => CommandError::environment(err),
+        }
+    }
 }

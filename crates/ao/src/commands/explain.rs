@@ -5,7 +5,7 @@ use crate::error::CommandError;
 use crate::show::{self, Canvas};
 use crate::{calls, complete, ui};
 
-/// Explain the state of a session: what was seen, how it is read, what holds it up, what to do
+/// Explain the state of a session: what was seen, which rule won, what to do
 ///
 /// Each signal is shown with its source and its age, and each rule in the order in which they are tried; `▶` marks what
 /// decided.

@@ -71,7 +71,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         MessageState::Failed => {
             let error = format!("not accepted: {reason}");
             Err(CommandError::new(Kind::NotAccepted, error)
-                .hint(format!("the outbox of `{name}` keeps the text as message {}", message.number))
+                .hint(format!(
+                    "the outbox of `{name}` keeps the text as message {}; `ao status {name}` shows it",
+                    message.number
+                ))
                 .hint(format!("`ao attach {name}` shows what the agent's terminal looks like")))
         }
         MessageState::Queued => Err(late(format!("still queued for `{name}`: {reason}"))),

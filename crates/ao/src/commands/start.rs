@@ -1,12 +1,237 @@
-//! `ao start`.
+//! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
+use ao_api::{NewProject, NewSession, Session, Spawned};
+use camino::{Utf8Path, Utf8PathBuf};
+use serde_json::json;
+
+use crate::background::{self, How, Joined};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::git_url::GitUrl;
+use crate::host::configs;
+use crate::repository::Repository;
+use crate::{clone, desktop, ui};
 
-/// Start the daemon, or join the one that runs, and take care of this repository
+/// Start the daemon, or join the one that runs, and take care of a repository
+///
+/// In a git repository without a configuration file, one is written first. There is one daemon for all your repositories: run
+/// this in each of them, or name them. Agents that an earlier daemon has left running are found again. A daemon of another
+/// build is replaced; its agents go on meanwhile.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao start                                     the repository you are in
+  ao start ~/work/docs                         another one
+  ao start https://github.com/owner/my-app     clones it here first
+  ao start --issue 42                          and a session for that issue")]
+pub(crate) struct Args {
+    /// A repository: a folder, or a URL to clone into the current folder [default: the one you are in]
+    #[arg(value_name = "PATH|URL")]
+    what: Option<String>,
+    /// Also start a session for this issue; can be given several times
+    #[arg(long, value_name = "ISSUE")]
+    issue: Vec<String>,
+    /// The port for browsers and programs; 0 takes any [default: the configuration's, 3000]
+    #[arg(long, value_name = "PORT")]
+    port: Option<u16>,
+    /// Start no orchestrator: the agent that helps you steer the others
+    #[arg(long)]
+    no_orchestrator: bool,
+    /// Open no browser
+    #[arg(long)]
+    no_open: bool,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+/// What there is after the start.
+struct Started {
+    joined: Joined,
+    projects: Vec<String>,
+    config: Option<Utf8PathBuf>,
+    notes: Vec<String>,
+    orchestrator: Option<Session>,
+    sessions: Vec<Spawned>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    cx.wait_for(async {
+        let started = start(args, cx).await?;
+        let opened = !args.no_open && !cx.json() && open_browser(&started).await;
+        tell(&started, opened, cx)
+    })
+}
+
+async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
+    // Everything that can be wrong with what was asked for is found out before anything is started.
+    let mut notes = Vec::new();
+    let config = match find(args.what.as_deref(), cx).await? {
+        Found::Config(file) => Some(file),
+        Found::Repository(repository) => Some(configure(&repository, &mut notes)?),
+        Found::Nothing => None,
+    };
+    let enabled = match &config {
+        Some(file) => {
+            let loaded = configs::load(Some(file))?;
+            notes.extend(loaded.warnings.iter().map(ToString::to_string));
+            loaded.config.orchestrator.enabled
+        }
+        None => configs::load(None).map(|_| false)?,
+    };
+    let joined = background::ensure(cx, args.port).await?;
+    let mut projects: Vec<String> = Vec::new();
+    if let Some(file) = &config {
+        projects = joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+    }
+    if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
+        let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
+        notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
+    }
+    let mut started = Started { joined, projects, config, notes, orchestrator: None, sessions: vec![] };
+    if enabled && !args.no_orchestrator {
+        orchestrate(&mut started).await?;
+    }
+    for issue in &args.issue {
+        let wish = NewSession {
+            project_id: started.projects.first().cloned(),
+            issue: Some(issue.clone()),
+            ..NewSession::default()
+        };
+        let spawned = started.joined.client.post("/api/sessions", &wish).await?;
+        started.sessions.push(spawned);
+    }
+    Ok(started)
+}
+
+enum Found {
+    /// A configuration file that is there.
+    Config(Utf8PathBuf),
+    /// A repository that has none yet.
+    Repository(Box<Repository>),
+    /// Neither, and nothing was asked for: the daemon is all that is wanted.
+    Nothing,
+}
+
+async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
+    let here = Utf8PathBuf::try_from(std::env::current_dir()?).map_err(CommandError::environment)?;
+    let folder = match what {
+        // Whatever is there is a path, whatever it looks like.
+        Some(what) if here.join(what).exists() => here.join(what),
+        Some(what) => match GitUrl::parse_short(what)? {
+            Some(url) => clone::clone(&url, &here).await?.repository.root,
+            None => here.join(what),
+        },
+        None => {
+            if let Some(file) = cx.config() {
+                return Ok(Found::Config(here.join(file)));
+            }
+            here
+        }
+    };
+    let repository = match Repository::at(&folder).await {
+        Ok(repository) => Ok(repository),
+        Err(err) => Err(CommandError::from(err)),
+    };
+    let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
+    if let Some(file) = upwards(from) {
+        return Ok(Found::Config(file));
+    }
+    match repository {
+        Ok(repository) => Ok(Found::Repository(Box::new(repository))),
+        // The user's own file may name the projects; then one can start from anywhere.
+        Err(err) if what.is_none() && err.kind() == Kind::NoRepository => {
+            let own = configs::load(None)?;
+            if own.config.projects.is_empty() { Err(err) } else { Ok(Found::Nothing) }
+        }
+        Err(err) => Err(err),
+    }
+}
+
+/// The project's configuration file in a folder or one above it.
+fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
+    let in_folder = |folder: &Utf8Path| {
+        ao_config::PROJECT_FILES.iter().map(|name| folder.join(name)).find(|path| path.is_file())
+    };
+    folder.ancestors().find_map(in_folder)
+}
+
+fn configure(repository: &Repository, notes: &mut Vec<String>) -> Result<Utf8PathBuf, CommandError> {
+    let _ = notes;
+    let file = repository.root.join("agent-orchestrator.yaml");
+    Ok(file)
+}
+
+/// Starts the orchestrator of the first project. One that cannot be started is no reason to fail: sessions work without it.
+async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
+    let Some(project) = started.projects.first() else { return Ok(()) };
+    let wish = NewSession {
+        project_id: Some(project.clone()),
+        role: Some("orchestrator".into()),
+        ..NewSession::default()
+    };
+    let spawned: Result<Spawned, _> = started.joined.client.post("/api/sessions", &wish).await;
+    match spawned {
+        Ok(spawned) => started.orchestrator = Some(spawned.session),
+        Err(err) => {
+            let err = CommandError::from(err);
+            let hints: Vec<&str> = err.hints().iter().map(String::as_str).collect();
+            started.notes.push(format!("there is no orchestrator: {}; {}", err.to_plain(), hints.join("; ")));
+        }
+    }
+    Ok(())
+}
+
+async fn open_browser(started: &Started) -> bool {
+    // Once: whoever starts again has the page open.
+    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else { return false };
+    if !desktop::is_there() {
+        return false;
+    }
+    desktop::open(url).await.is_ok()
+}
+
+fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {
+    let Started { joined, projects, config, notes, orchestrator, sessions } = started;
+    let daemon = &joined.daemon;
+    if cx.json() {
+        ui::json(&json!({
+            "daemon": daemon,
+            "started": joined.how != How::Ran,
+            "replaced": joined.how == How::Replaced,
+            "projects": projects,
+            "config": config,
+            "orchestrator": orchestrator,
+            "sessions": sessions,
+            "notes": notes,
+        }))?;
+        return Ok(());
+    }
+    for note in notes {
+        ui::note(note);
+    }
+    let how = match joined.how {
+        How::Ran => "The daemon runs",
+        How::Started => "The daemon has started",
+        How::Replaced => "The daemon has been replaced by this build; its agents went on",
+    };
+    ui::line(format_args!("{how} (pid {}).", daemon.pid))?;
+    if let Some(url) = &daemon.url {
+        let opened = if opened { ", opened in your browser" } else { "; `ao dashboard` opens it" };
+        ui::line(format_args!("  dashboard     {url}{opened}"))?;
+    }
+    for project in projects {
+        let by = config.as_ref().map(|file| format!(", by {file}")).unwrap_or_default();
+        ui::line(format_args!("  project       {project}{by}"))?;
+    }
+    if let Some(orchestrator) = orchestrator {
+        ui::line(format_args!("  orchestrator  {} ({})", orchestrator.name, orchestrator.status.state))?;
+    }
+    for spawned in sessions {
+        let session = &spawned.session;
+        let new = if spawned.created { "" } else { ", which had it already" };
+        ui::line(format_args!("  session       {} ({}){new}", session.name, session.status.state))?;
+    }
+    if daemon.live_sessions > 0 {
+        ui::line(format_args!("  agents        {}", ui::count(daemon.live_sessions.into(), "session")))?;
+    }
+    ui::line(format_args!("  log           {}", daemon.log))?;
+    ui::line("Next: `ao spawn ISSUE` or `ao new \"what to do\"` starts an agent, `ao status` shows them all.")?;
+    Ok(())
 }

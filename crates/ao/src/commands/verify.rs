@@ -1,12 +1,145 @@
-//! `ao verify`.
+//! `ao verify`: what ao believes, held against what is there.
+
+use std::path::Path;
+
+use ao_api::client::Client;
+use ao_api::{Explanation, Session};
+use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{calls, complete, show, ui};
 
 /// Compare what ao believes with what is there
+///
+/// The daemon answers and is of this version; the process of each session that runs has been seen, and its workspace is
+/// where it should be; removed ones are gone. Changes nothing. Exits with 1 if something differs.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {}
+#[command(after_help = "Examples:
+  ao verify
+  ao verify my-app-3
+  ao doctor    looks at the machine rather than at the sessions")]
+pub(crate) struct Args {
+    /// Only this session
+    #[arg(add = complete::sessions())]
+    session: Option<String>,
+}
 
-pub(crate) fn run(_args: &Args, _cx: &Context) -> Result<(), CommandError> {
-    Err(CommandError::new(Kind::Bug, "this is being built"))
+/// What was found.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Report {
+    sessions: usize,
+    differences: Vec<Difference>,
+}
+
+#[derive(Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Difference {
+    /// Absent for the daemon itself.
+    session: Option<String>,
+    what: String,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let report = cx.wait_for(compare(args, &client))?;
+    if cx.json() {
+        ui::json(&report)?;
+    } else {
+        for difference in &report.differences {
+            let (style, who) = (ui::ERROR, difference.session.as_deref().unwrap_or("daemon"));
+            ui::line(format_args!("{style}{who}{style:#}: {}", difference.what))?;
+        }
+    }
+    let sessions = ui::count(report.sessions as u64, "session");
+    match report.differences.len() {
+        0 if cx.json() => Ok(()),
+        0 => Ok(ui::line(format_args!("all is as it should be: the daemon and {sessions}"))?),
+        found => {
+            let error =
+                format!("{} from what ao believes of {sessions}", ui::count(found as u64, "difference"));
+            Err(CommandError::new(Kind::User, error)
+                .hint("`ao explain SESSION` shows the evidence; `ao doctor` looks at the machine"))
+        }
+    }
+}
+
+async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
+    let mut report = Report::default();
+    let daemon = calls::daemon(client).await?;
+    let ours = env!("CARGO_PKG_VERSION");
+    if daemon.version != ours {
+        let what =
+            format!("is of version {}, this program of {ours}; `ao start` replaces it", daemon.version);
+        report.differences.push(Difference { session: None, what });
+    }
+    if let Some(problem) = daemon.config_problem {
+        let what = format!("goes on with an older configuration: {problem}");
+        report.differences.push(Difference { session: None, what });
+    }
+    let sessions = match &args.session {
+        Some(session) => vec![calls::session(client, session).await?],
+        None => calls::sessions(client).await?.sessions,
+    };
+    report.sessions = sessions.len();
+    for session in &sessions {
+        let mut found = folders(session, |path| Path::new(path).join(".git").exists());
+        if runs(&session.status.state) {
+            found.extend(process(&calls::explain(client, &session.id).await?));
+        }
+        let name = &session.name;
+        report
+            .differences
+            .extend(found.into_iter().map(|what| Difference { session: Some(name.clone()), what }));
+    }
+    Ok(report)
+}
+
+/// Whether a session in this state has a process.
+fn runs(state: &str) -> bool {
+    matches!(state, "working" | "idle" | "needs_input" | "blocked" | "rate_limited" | "unknown")
+}
+
+/// Whether its workspace is where it should be.
+fn folders(session: &Session, is_there: impl Fn(&str) -> bool) -> Vec<String> {
+    let Some(tree) = &session.workspace else {
+        let lacks = runs(&session.status.state);
+        return lacks.then(|| "it runs, and has no workspace".to_owned()).into_iter().collect();
+    };
+    let path = &tree.path;
+    let what = match (tree.state.as_str(), is_there(path)) {
+        ("ready" | "kept", false) => format!("its workspace `{path}` is not there"),
+        ("removed", true) => format!("its workspace `{path}` is said to be removed and is there"),
+        ("doubtful", _) => format!("nobody knows what became of its workspace `{path}`"),
+        _ if show::is_over(&session.status.state) || !runs(&session.status.state) => return vec![],
+        ("removing" | "removed", _) => format!("it runs, and its workspace is {}", tree.state),
+        _ => return vec![],
+    };
+    vec![what]
+}
+
+/// Whether its process was seen.
+fn process(explanation: &Explanation) -> Option<String> {
+    // It has come to its end since it was listed; what is true of it now is not what was asked.
+    if !runs(&explanation.status.state) {
+        return None;
+    }
+    if let Some(astray) = &explanation.astray {
+        return Some(astray.clone());
+    }
+    let status = &explanation.status;
+    let seen = explanation.signals.iter().find(|signal| signal.source == "process");
+    match seen {
+        Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
+            let age = show::span(signal.age_seconds);
+            Some(format!(
+                "said to be {}, and its process was seen {} {age} ago",
+                status.state, signal.reading
+            ))
+        }
+        _ if status.state == "unknown" => Some(format!("nobody knows what it does: {}", status.reason)),
+        _ if explanation.signals.is_empty() => Some("nothing was ever seen of its process".to_owned()),
+        _ => None,
+    }
 }

@@ -155,6 +155,15 @@ impl InForce {
         layers
     }
 
+    /// Every file that is worth watching: those that take part, and those that could not be read.
+    pub(crate) fn watched(&self) -> Vec<Utf8PathBuf> {
+        let mut files: Vec<Utf8PathBuf> = self.layers().into_iter().map(|layer| layer.path).collect();
+        files.extend(self.paths());
+        files.sort();
+        files.dedup();
+        files
+    }
+
     /// Every configuration in force, the one that holds for all first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Loaded>> {
         let others = self.files.iter().filter_map(|(_, loaded)| loaded.as_ref());

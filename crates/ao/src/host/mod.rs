@@ -5,7 +5,7 @@ mod cleanup;
 pub(crate) mod configs;
 mod order;
 mod output;
-mod secrets;
+pub(crate) mod secrets;
 pub mod views;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -37,6 +37,7 @@ pub(crate) struct TheHost {
     /// One change of the configuration at a time. Not `configs`: a change waits for the engine.
     changing: tokio::sync::Mutex<()>,
     about: Mutex<About>,
+    changed: tokio::sync::Notify,
     stop: CancellationToken,
 }
 
@@ -55,6 +56,7 @@ impl TheHost {
             configs: Mutex::new(configs.clone()),
             changing: tokio::sync::Mutex::new(()),
             about: Mutex::new(about),
+            changed: tokio::sync::Notify::new(),
             stop,
         };
         host.put_in_force(configs).await?;
@@ -64,6 +66,11 @@ impl TheHost {
     /// Where browsers find us, once that is known.
     pub(crate) fn listens_at(&self, url: Option<String>) {
         self.about.lock().unwrap_or_else(PoisonError::into_inner).url = url;
+    }
+
+    /// Waits until the configuration was put in force anew.
+    pub(crate) async fn changed(&self) {
+        self.changed.notified().await;
     }
 
     pub(crate) fn in_force(&self) -> InForce {
@@ -115,6 +122,7 @@ impl TheHost {
             tracing::warn!(%problem, "the configuration");
         }
         *self.configs() = configs;
+        self.changed.notify_one();
         Ok(changes)
     }
 

@@ -27,14 +27,14 @@ const USUAL: [&str; 12] = [
 
 /// The values that are masked. It shows none of them.
 #[derive(Default)]
-pub(super) struct Secrets {
+pub(crate) struct Secrets {
     /// The longest first, so that none is left in half because another is a part of it.
     values: Vec<String>,
 }
 
 impl Secrets {
     /// The secrets of this daemon's own environment, and those that a project's sessions are given.
-    pub(super) fn of(
+    pub(crate) fn of(
         environment: Option<&Environment>,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Secrets {
@@ -52,7 +52,7 @@ impl Secrets {
         Secrets { values }
     }
 
-    pub(super) fn mask(&self, text: &str) -> String {
+    pub(crate) fn mask(&self, text: &str) -> String {
         self.values.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
     }
 }

@@ -2,13 +2,14 @@
 
 use std::fmt::Write;
 
-use ao_api::{Queue, Session, Spend, Tree};
+use ao_api::{Message, Queue, Session, Spend, Tree};
 
 use super::table::{Cell, Column, Table};
-use super::{Canvas, fleet, words};
+use super::{Canvas, explain, fleet, words};
 use crate::ui;
 
-pub fn card(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> String {
+/// `outbox` has the messages that wait and those that were given up.
+pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas: Canvas) -> String {
     let mut drawn = String::new();
     let title = ui::TITLE;
     let style = words::style(&session.status.state);
@@ -25,6 +26,10 @@ pub fn card(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> String 
     }
     drawn.push('\n');
     drawn.push_str(&facts(session, queue, canvas).draw(canvas.width));
+    if !outbox.is_empty() {
+        let table = explain::messages(outbox, canvas).indented(2);
+        let _ = write!(drawn, "\n{title}Outbox{title:#}\n{}", table.draw(canvas.width));
+    }
     if let Some(next) = fleet::next(session) {
         let style = ui::HINT;
         let _ = writeln!(drawn, "\n{style}next:{style:#} {next}");

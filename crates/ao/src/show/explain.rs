@@ -28,8 +28,7 @@ pub fn explanation(explanation: &Explanation, canvas: Canvas) -> String {
     section(title, rules(explanation));
     if !deciding {
         let mut phase = table();
-        let said = format!("not by evidence: in the phase `{}` that alone decides", explanation.phase);
-        phase.line(Cell::new(said));
+        phase.line(Cell::new(format!("while it is `{}`, that alone; no evidence counts", explanation.phase)));
         section("What decides", phase);
     }
     section("Queue", queue(explanation));
@@ -145,7 +144,7 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> Table {
     table
 }
 
-fn messages(messages: &[Message], canvas: Canvas) -> Table {
+pub(super) fn messages(messages: &[Message], canvas: Canvas) -> Table {
     let mut table = Table::new(&[
         Column::new("NO"),
         Column::new("STATE"),

@@ -541,7 +541,7 @@ impl Fleet {
     }
 }
 
-fn make_repository(path: &Path) {
+pub(crate) fn make_repository(path: &Path) {
     fs::create_dir(path).unwrap();
     git(path, &["init", "--quiet", "--initial-branch=main"]);
     fs::write(path.join("README.md"), "# app\n").unwrap();
@@ -566,7 +566,7 @@ pub(crate) fn project() -> ProjectId {
 }
 
 /// The processes that were started with this in their environment.
-fn processes_with(line: &str) -> Vec<i32> {
+pub(crate) fn processes_with(line: &str) -> Vec<i32> {
     let entries = fs::read_dir("/proc").expect("there is a /proc").flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| {

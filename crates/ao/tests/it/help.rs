@@ -6,39 +6,107 @@ use crate::support::Home;
 
 #[test]
 fn help_says_what_it_is_and_gives_examples() {
-    assert_snapshot!(Home::new().run(&["--help"]), @r"
+    assert_snapshot!(Home::new().run(&["-h"]), @r#"
     exit 0
     -- stdout --
     Runs many AI coding agents at once, each in its own branch and workspace, and keeps track of what
     they really do
 
-    Usage: ao <COMMAND>
+    Usage: ao [OPTIONS] <COMMAND>
 
-    Commands:
-      demo    See the life of one session, on a throw-away repository
-      events  Look after the event log: export, check, back up, prune
-      help    Print this message or the help of the given subcommand(s)
+    Begin:
+      init            Write a configuration file for this repository
+      start           Start the daemon, or join the one that runs, and take care of this repository
+      stop            Stop sessions; or the daemon, if none is named, while agents go on
+      dashboard       Open the dashboard in a browser
+      service         Let the daemon start with your login
+      demo            See the life of one session, on a throw-away repository
 
-    Options:
-      -h, --help     Print help
-      -V, --version  Print version
+    Sessions:
+      new             Start a session from a title
+      spawn           Start a session for an issue
+      batch-spawn     Start a session for each of several issues
+      list            List sessions, one a line
+      status          Show all sessions, those that need you first; or one in full
+      session         List, kill, restore and clean up sessions
+      pause           Hold a session back: it gets no further turn until it is resumed
+      resume          Let a paused session go on, with new limits if a budget was spent
+      retry           Try again what failed: the set-up of a session, or the start of its agent
+
+    Talk:
+      send            Tell an agent something, and wait until it has taken it
+      answer          Answer the question that an agent has open
+      attach          Look into the terminal of a session, and take it over
+      wait            Wait until a session is in a state
+
+    Look:
+      explain         Explain the state of a session: what was seen, which rule won, what to do
+      why             Say in one line why a session is in its state
+      logs            Show what the agent of a session has put out
+      events          Follow what happens, or look after the event log: export, check, back up, prune
+      open            Open a session in the dashboard
+      review-check    Show pull requests with open reviews, and whether their agents were told
+
+    Projects and configuration:
+      add-project     Take care of one more repository
+      remove-project  No longer take care of a repository
+      config          Check, show and change the configuration
+      config-help     Explain the configuration file and its keys
+      plugin          Show the slots and what can fill them
+
+    Care:
+      doctor          Look for what is missing or wrong on this machine
+      verify          Compare what ao believes with what is there
+      notify          Try the channels by which people are told
+
+    For programs:
+      api             Call the daemon's HTTP interface, signed in as you
+      completion      Print the completion script for a shell
+      man             Print a page of the manual, or write all pages to a folder
+
+    Options for all commands:
+          --data-dir <DIR>  Where ao keeps its event log and all else it remembers [default:
+                            ~/.local/share/ao, or under $XDG_DATA_HOME] [env: AO_DATA_DIR]
+          --config <FILE>   The configuration file [default: the next one upwards from here, then your
+                            own] [env: AO_CONFIG]
+          --json            Print JSON, in a shape that stays
+          --color <WHEN>    Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too [possible
+                            values: auto, always, never]
+      -h, --help            Print help (see more with '--help')
+      -V, --version         Print version
 
     Examples:
-      ao demo                            see the life of one session, on a throw-away repository
-      ao events check                    look for faults in the event log
-      ao events export > events.ndjson   all that ever happened, one event a line
-    ");
+      ao start                     in a repository: starts the daemon and takes the project into care
+      ao spawn 42                  an agent for issue 42
+      ao status                    all sessions, those that need you first
+      ao send issue-42 "…"         tells an agent something, and waits until it has taken it
+      ao attach issue-42           its terminal
+      ao help COMMAND              more on a command, with examples
+
+    A session is named by its name, its id, or any beginning of either that only it has.
+    "#);
+}
+
+#[test]
+fn exit_codes_are_told_to_those_who_want_to_know_all() {
+    let said = Home::new().run(&["--help"]);
+    assert!(said.contains("Exit codes:\n    0  it was done\n"), "{said}");
+    assert!(said.contains("\n    6  no daemon runs\n"), "{said}");
 }
 
 #[test]
 fn each_command_has_help() {
     let home = Home::new();
-    assert_snapshot!(home.run(&["events", "--help"]), @r"
+    assert_snapshot!(home.run(&["events", "--help"]), @"
     exit 0
     -- stdout --
-    Look after the event log: export, check, back up, prune
+    Follow what happens, or look after the event log: export, check, back up, prune
 
-    Usage: ao events <COMMAND>
+    Without a further word it shows events of the running daemon, one a line. The words below work on
+    the log itself, with or without a daemon.
+
+    Usage: ao events [OPTIONS]
+           ao events <COMMAND>
 
     Commands:
       export  Write events to stdout as JSON, one a line, oldest first
@@ -48,9 +116,46 @@ fn each_command_has_help() {
       help    Print this message or the help of the given subcommand(s)
 
     Options:
-      -h, --help  Print help
+      -f, --follow
+              Go on showing what happens; Ctrl-C ends it
+
+      -s, --session <SESSION>
+              Only what concerns this session
+
+          --after <N>
+              Begin behind this event's number [default: the latest 50, or with -f what is to come]
+
+      -h, --help
+              Print help (see a summary with '-h')
+
+    Options for all commands:
+          --data-dir <DIR>
+              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
+              under $XDG_DATA_HOME]
+
+              [env: AO_DATA_DIR]
+
+          --config <FILE>
+              The configuration file [default: the next one upwards from here, then your own]
+
+              [env: AO_CONFIG]
+
+          --json
+              Print JSON, in a shape that stays
+
+          --color <WHEN>
+              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+
+              [possible values: auto, always, never]
+
+    Examples:
+      ao events                       the latest
+      ao events -f                    what happens, as it happens
+      ao events -f --session my-app-3 --json
+      ao events --after 1000
+      ao events check
     ");
-    assert_snapshot!(home.run(&["events", "export", "--help"]), @r"
+    assert_snapshot!(home.run(&["events", "export", "--help"]), @"
     exit 0
     -- stdout --
     Write events to stdout as JSON, one a line, oldest first
@@ -61,11 +166,6 @@ fn each_command_has_help() {
     Usage: ao events export [OPTIONS]
 
     Options:
-          --data-dir <DIR>
-              Where ao keeps its event log [default: ~/.local/share/ao, or under $XDG_DATA_HOME]
-
-              [env: AO_DATA_DIR]
-
           --from <N>
               The first event's number
 
@@ -75,11 +175,31 @@ fn each_command_has_help() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Options for all commands:
+          --data-dir <DIR>
+              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
+              under $XDG_DATA_HOME]
+
+              [env: AO_DATA_DIR]
+
+          --config <FILE>
+              The configuration file [default: the next one upwards from here, then your own]
+
+              [env: AO_CONFIG]
+
+          --json
+              Print JSON, in a shape that stays
+
+          --color <WHEN>
+              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+
+              [possible values: auto, always, never]
+
     Examples:
       ao events export > events.ndjson
       ao events export --from 1000 | jq -r .kind | sort | uniq -c
     ");
-    assert_snapshot!(home.run(&["demo", "--help"]), @r"
+    assert_snapshot!(home.run(&["demo", "--help"]), @"
     exit 0
     -- stdout --
     See the life of one session, on a throw-away repository
@@ -100,6 +220,26 @@ fn each_command_has_help() {
       -h, --help
               Print help (see a summary with '-h')
 
+    Options for all commands:
+          --data-dir <DIR>
+              Where ao keeps its event log and all else it remembers [default: ~/.local/share/ao, or
+              under $XDG_DATA_HOME]
+
+              [env: AO_DATA_DIR]
+
+          --config <FILE>
+              The configuration file [default: the next one upwards from here, then your own]
+
+              [env: AO_CONFIG]
+
+          --json
+              Print JSON, in a shape that stays
+
+          --color <WHEN>
+              Whether to use colours; NO_COLOR and CLICOLOR_FORCE are heard too
+
+              [possible values: auto, always, never]
+
     Examples:
       ao demo
       ao demo --keep   leaves the repository and the event log there to look at
@@ -108,7 +248,7 @@ fn each_command_has_help() {
 
 #[test]
 fn the_version_is_told() {
-    assert_snapshot!(Home::new().run(&["--version"]), @r"
+    assert_snapshot!(Home::new().run(&["--version"]), @"
     exit 0
     -- stdout --
     ao 0.0.0
@@ -117,14 +257,14 @@ fn the_version_is_told() {
 
 #[test]
 fn a_wrong_word_is_answered_with_the_right_one() {
-    assert_snapshot!(Home::new().run(&["event", "check"]), @r"
+    assert_snapshot!(Home::new().run(&["event", "check"]), @"
     exit 2
     -- stderr --
     error: unrecognized subcommand 'event'
 
       tip: a similar subcommand exists: 'events'
 
-    Usage: ao <COMMAND>
+    Usage: ao [OPTIONS] <COMMAND>
 
     For more information, try '--help'.
     ");

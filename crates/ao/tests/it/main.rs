@@ -1,21 +1,31 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
+mod attach;
+mod clean_machine;
+mod cli;
 mod clone;
 mod config;
 mod demo;
+mod disk;
+mod door;
 mod events;
 mod fleet;
 mod help;
 mod hook;
+mod house;
 mod init;
 mod killed;
 mod life;
+mod limits;
 mod logind;
 mod messages;
 mod place;
 mod power;
 mod service;
+mod start;
 mod states;
 mod support;
+mod surface;
+mod talk;
 mod views;
 mod workspaces;

@@ -10,6 +10,9 @@ use crate::ui;
 /// the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
 /// files `ao.db-wal` and `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao events check
+  ao events check --data-dir /mnt/old/ao")]
 pub(crate) struct Args {}
 
 pub(super) fn run(_args: &Args, cx: &Context) -> Result<(), CommandError> {

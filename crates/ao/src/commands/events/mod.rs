@@ -4,6 +4,7 @@ mod backup;
 mod check;
 mod export;
 mod prune;
+mod watch;
 
 use std::fs::File;
 use std::io::ErrorKind;
@@ -15,11 +16,22 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Follow what happens, or look after the event log: export, check, back up, prune
+///
+/// Without a further word it shows events of the running daemon, one a line. The words below work on the log itself, with
+/// or without a daemon.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  ao events                       the latest
+  ao events -f                    what happens, as it happens
+  ao events -f --session my-app-3 --json
+  ao events --after 1000
+  ao events check")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
+    #[command(flatten)]
+    watch: watch::Watch,
 }
 
 #[derive(Debug, clap::Subcommand)]
@@ -36,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Some(Command::Check(args)) => check::run(args, cx),
         Some(Command::Backup(args)) => backup::run(args, cx),
         Some(Command::Prune(args)) => prune::run(args, cx),
-        None => Err(CommandError::new(Kind::Bug, "this is being built")),
+        None => watch::run(&args.watch, cx),
     }
 }
 

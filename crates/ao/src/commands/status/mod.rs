@@ -5,7 +5,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use ao_api::client::{Client, ClientError};
-use ao_api::{Queue, Session, Sessions};
+use ao_api::{Message, Queue, Session, Sessions};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -53,7 +53,7 @@ fn path(session: Option<&str>) -> String {
 /// Whatever was asked to be seen.
 enum Seen {
     All { sessions: Sessions, queues: BTreeMap<String, Queue> },
-    One { session: Box<Session>, queue: Option<Queue> },
+    One { session: Box<Session>, queue: Option<Queue>, outbox: Vec<Message> },
 }
 
 /// Places are asked for one by one, and nobody reads more of them.
@@ -64,7 +64,8 @@ impl Seen {
         if let Some(session) = session {
             let session = calls::session(client, session).await?;
             let queue = place(client, &session).await;
-            return Ok(Seen::One { session: Box::new(session), queue });
+            let outbox = outbox(client, &session).await;
+            return Ok(Seen::One { session: Box::new(session), queue, outbox });
         }
         let sessions = calls::sessions(client).await?;
         let mut queues = BTreeMap::new();
@@ -82,7 +83,7 @@ impl Seen {
             Seen::All { sessions, queues } => {
                 show::fleet(Fleet { sessions: &sessions.sessions, queues }, canvas)
             }
-            Seen::One { session, queue } => show::card(session, queue.as_ref(), canvas),
+            Seen::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
         }
     }
 }
@@ -93,4 +94,12 @@ async fn place(client: &Client, session: &Session) -> Option<Queue> {
         return None;
     }
     calls::explain(client, &session.id).await.ok()?.queue
+}
+
+/// The messages that have not reached its agent, if there are any.
+async fn outbox(client: &Client, session: &Session) -> Vec<Message> {
+    if session.messages_waiting + session.messages_failed == 0 {
+        return vec![];
+    }
+    calls::messages(client, &session.id).await.map(|messages| messages.messages).unwrap_or_default()
 }

@@ -1,0 +1,194 @@
+//! The daemon in the background: finding the one that runs, starting one, taking the place of an old one.
+//!
+//! ```text
+//!  ao start ──► socket answers? ──yes──► of this build? ──yes──► join it
+//!                   │ no                      │ no
+//!                   ▼                         ▼
+//!              lock ─► ask again ─► ao daemon ◄── stop the old one; agents go on
+//!                                      │
+//!                                      └── one line on its stdout: ready, or what went wrong
+//! ```
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, BufRead, BufReader};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use ao_api::Daemon;
+use ao_api::client::{Client, ClientError};
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+use tokio::time::{Instant, sleep};
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::paths;
+
+/// How long an old daemon has to end before a new one takes its place.
+const GOES: Duration = Duration::from_secs(20);
+
+/// A daemon that runs.
+#[derive(Debug)]
+pub(crate) struct Joined {
+    pub(crate) client: Client,
+    pub(crate) daemon: Daemon,
+    pub(crate) how: How,
+}
+
+/// How it came to run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    Ran,
+    Started,
+    /// One of another build ran, and has been replaced.
+    Replaced,
+}
+
+/// What a daemon that was started says of itself, in one line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Word {
+    Ready,
+    Failed { code: u8, text: String, hints: Vec<String> },
+}
+
+/// Joins the daemon that runs, or starts one. However many do this at once, there is one daemon.
+pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, CommandError> {
+    let data_dir = cx.data_dir()?;
+    let client = Client::socket(paths::socket(&data_dir));
+    if let Some(daemon) = ours(&client).await? {
+        return Ok(Joined { client, daemon, how: How::Ran });
+    }
+    make_data_dir(&data_dir)?;
+    let turn = turn(&data_dir).await?;
+    // Somebody else may have started it while we waited for our turn.
+    let how = match running(&client).await? {
+        Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
+        Some(daemon) => {
+            stop(&client, &daemon).await?;
+            How::Replaced
+        }
+        None => How::Started,
+    };
+    let word = tokio::task::spawn_blocking({
+        let data_dir = data_dir.clone();
+        move || start(&data_dir, port)
+    });
+    word.await.map_err(|err| CommandError::new(Kind::Bug, err))??;
+    drop(turn);
+    let daemon = client.get("/api/daemon").await?;
+    Ok(Joined { client, daemon, how })
+}
+
+/// The daemon that answers, if it is of this build.
+async fn ours(client: &Client) -> Result<Option<Daemon>, CommandError> {
+    Ok(running(client).await?.filter(|daemon| daemon.build == build()))
+}
+
+/// The daemon that answers, if one does.
+pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, CommandError> {
+    match client.get("/api/daemon").await {
+        Ok(daemon) => Ok(Some(daemon)),
+        Err(ClientError::Unreachable { err, .. })
+            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
+        {
+            Ok(None)
+        }
+        Err(err) => Err(err.into()),
+    }
+}
+
+/// Asks a daemon to end and waits until it has. Its agents go on.
+pub(crate) async fn stop(client: &Client, daemon: &Daemon) -> Result<(), CommandError> {
+    let _: serde_json::Value = client.post("/api/daemon/stop", &serde_json::json!({})).await?;
+    let until = Instant::now() + GOES;
+    // The log is closed last, and a new daemon can open it only then. A process is over when it can no longer be found.
+    while is_alive(daemon.pid) {
+        if Instant::now() > until {
+            let what = format!("the daemon (pid {}) was asked to stop and has not after {} s", daemon.pid, GOES.as_secs());
+            return Err(CommandError::new(Kind::TimedOut, what).hint(format!("its log is `{}`", daemon.log)));
+        }
+        sleep(Duration::from_millis(10)).await;
+    }
+    Ok(())
+}
+
+fn is_alive(pid: u32) -> bool {
+    let pid = rustix::process::Pid::from_raw(pid as i32);
+    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+}
+
+/// Which build of the program this is: the file that it was started from. A version alone does not tell two builds apart.
+pub(crate) fn build() -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    let file = std::env::current_exe().and_then(fs::metadata);
+    match file {
+        Ok(file) => format!("{version}-{:x}-{:x}-{:x}", file.ino(), file.mtime(), file.size()),
+        Err(_) => version.to_owned(),
+    }
+}
+
+pub(crate) fn make_data_dir(data_dir: &Utf8Path) -> Result<(), CommandError> {
+    DirBuilder::new().recursive(true).mode(0o700).create(data_dir.join("logs")).map_err(|err| {
+        CommandError::environment(format!("the folder `{data_dir}` cannot be made: {err}"))
+            .hint("name another one with `--data-dir` or AO_DATA_DIR")
+    })
+}
+
+/// Waits until nobody else is starting a daemon.
+async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
+    let path = data_dir.join("start.lock");
+    let lock = move || {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
+        flock(&file, FlockOperation::LockExclusive)?;
+        io::Result::Ok(file)
+    };
+    let locked = tokio::task::spawn_blocking(lock).await.map_err(|err| CommandError::new(Kind::Bug, err))?;
+    locked.map_err(|err| CommandError::environment(format!("no lock in `{data_dir}`: {err}")))
+}
+
+/// Starts a daemon that lives on without us, and waits for its first word.
+fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
+    let program = std::env::current_exe().map_err(CommandError::environment)?;
+    let log = log_file(data_dir);
+    let last_words = OpenOptions::new().create(true).append(true).mode(0o600).open(&log);
+    let last_words = last_words.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?;
+    let mut command = Command::new(&program);
+    command.arg("daemon").arg("--data-dir").arg(data_dir).arg("--background");
+    if let Some(port) = port {
+        command.arg("--port").arg(port.to_string());
+    }
+    // Its folder is not ours: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from it.
+    command.current_dir("/").env_remove("AO_CONFIG").process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);
+    let mut child = command.spawn().map_err(|err| {
+        CommandError::environment(format!("`{}` cannot be started: {err}", program.display()))
+    })?;
+    match first_word(&mut child)? {
+        Some(Word::Ready) => Ok(()),
+        Some(Word::Failed { code, text, hints }) => {
+            let error = CommandError::new(Kind::of_exit_code(code), text);
+            Err(hints.into_iter().fold(error, CommandError::hint))
+        }
+        None => {
+            let status = child.wait().map(|status| status.to_string()).unwrap_or_default();
+            Err(CommandError::environment(format!("the daemon ended at once: {status}"))
+                .hint(format!("its log is `{log}`")))
+        }
+    }
+}
+
+fn first_word(child: &mut Child) -> Result<Option<Word>, CommandError> {
+    let Some(stdout) = child.stdout.take() else { return Ok(None) };
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).map_err(CommandError::environment)?;
+    Ok(serde_json::from_str(&line).ok())
+}
+
+/// Where a daemon writes its log.
+pub(crate) fn log_file(data_dir: &Utf8Path) -> Utf8PathBuf {
+    data_dir.join("logs/daemon.log")
+}

@@ -1,0 +1,351 @@
+//! A viewer at a terminal, from coming to going.
+//!
+//! ```text
+//!  keys ─► finder ─► wire ─► daemon            with control, the window's size goes the same way
+//!  window ◄─ picture ◄─ wire ◄─ daemon         without it, what fits is shown above a line that says how things stand
+//! ```
+
+use std::io::Read;
+use std::thread;
+use std::time::Duration;
+
+use ao_api::client::{Client, ClientError, Said};
+use ao_api::terminal::{FromServer, FromViewer};
+use rustix::process::{Signal, getpid, kill_process};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use super::keys::{Finder, Keys, Typed};
+use super::own::Own;
+use super::picture::Picture;
+use super::wire::Wire;
+use crate::error::{CommandError, Kind};
+
+/// A picture that changes all the time is drawn this often.
+const FRAME: Duration = Duration::from_millis(30);
+/// How long the line is there that says how to detach.
+const WELCOME: Duration = Duration::from_secs(2);
+/// How long a daemon that has gone is waited for: it may be a new version that starts.
+const GONE: Duration = Duration::from_secs(60);
+const FIRST_TRY: Duration = Duration::from_millis(100);
+const LAST_TRY: Duration = Duration::from_secs(2);
+/// Takes control back, ctrl-t: a letter could be one of a word that somebody was typing when they lost it.
+const TAKE: u8 = 0x14;
+const READ: usize = 64 * 1024;
+
+/// How a viewer has left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    Detached,
+    Ended(Option<i32>),
+    /// The daemon shows it no longer.
+    Closed,
+}
+
+pub(super) struct Room {
+    client: Client,
+    session: String,
+    read_only: bool,
+    keys: Finder,
+    keys_name: String,
+    wire: Wire,
+    own: Own,
+    typed: mpsc::Receiver<Vec<u8>>,
+    picture: Picture,
+    standing: Standing,
+    /// The next output is the whole state, for a terminal of this size.
+    keyframe: Option<(u16, u16)>,
+    /// When the picture is drawn next, if it is stale.
+    draw_at: Instant,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Standing {
+    /// Has control, and is told how to go.
+    Welcome {
+        until: Instant,
+    },
+    Control,
+    Looks,
+    /// Had control, and another took it.
+    Lost,
+    Waits {
+        until: Instant,
+    },
+}
+
+impl Room {
+    /// Looks first, so that what is refused is said before the screen changes.
+    pub(super) async fn enter(
+        client: Client,
+        session: &str,
+        read_only: bool,
+        keys: Keys,
+    ) -> Result<Room, CommandError> {
+        let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
+        let size = size.map(|size| (size.ws_col, size.ws_row)).filter(|size| size.0 > 0 && size.1 > 0);
+        let size = size.unwrap_or((80, 24));
+        let wire = Wire::connect(&client, session, &query(size, !read_only)).await?;
+        let own = Own::take().map_err(|err| terminal_failed(&err))?;
+        let standing =
+            if read_only { Standing::Looks } else { Standing::Welcome { until: Instant::now() + WELCOME } };
+        let keys_name = keys.name().to_owned();
+        let mut room = Room {
+            client,
+            session: session.to_owned(),
+            read_only,
+            keys: Finder::new(keys),
+            keys_name,
+            wire,
+            own,
+            typed: read_keys(),
+            picture: Picture::new(size),
+            standing: standing.clone(),
+            keyframe: None,
+            draw_at: Instant::now(),
+        };
+        room.stand(standing)?;
+        Ok(room)
+    }
+
+    pub(super) async fn stay(&mut self) -> Result<Left, CommandError> {
+        let on = |kind| signal(kind).map_err(|err| CommandError::new(Kind::Environment, err));
+        let mut resized = on(SignalKind::window_change())?;
+        let mut stopped = on(SignalKind::from_raw(Signal::TSTP.as_raw()))?;
+        let (mut ended, mut hung_up, mut interrupted) =
+            (on(SignalKind::terminate())?, on(SignalKind::hangup())?, on(SignalKind::interrupt())?);
+        loop {
+            let alarm = match self.standing {
+                Standing::Welcome { until } => Some(until),
+                _ => None,
+            };
+            let draw_at = Some(self.draw_at).filter(|_| self.picture.is_stale());
+            let left = tokio::select! {
+                _ = ended.recv() => return Err(gone(Signal::TERM)),
+                _ = hung_up.recv() => return Err(gone(Signal::HUP)),
+                _ = interrupted.recv() => return Err(gone(Signal::INT)),
+                _ = stopped.recv() => self.stop()?,
+                _ = resized.recv() => self.resize()?,
+                typed = self.typed.recv(), if self.wire.has_room() => match typed {
+                    Some(typed) => self.type_bytes(&typed)?,
+                    // The terminal is gone.
+                    None => Some(Left::Detached),
+                },
+                said = self.wire.next() => match said {
+                    Ok(Some(said)) => self.hear(said)?,
+                    Ok(None) => Some(Left::Closed),
+                    Err(_) => tokio::select! {
+                        waited = self.wait() => waited?,
+                        _ = ended.recv() => return Err(gone(Signal::TERM)),
+                        _ = hung_up.recv() => return Err(gone(Signal::HUP)),
+                        _ = interrupted.recv() => return Err(gone(Signal::INT)),
+                    },
+                },
+                () = at(draw_at) => {
+                    self.draw_at = Instant::now() + FRAME;
+                    let out = self.picture.draw();
+                    self.show(&out)?;
+                    None
+                }
+                () = at(alarm) => {
+                    self.stand(Standing::Control)?;
+                    None
+                }
+            };
+            if let Some(left) = left {
+                if left == Left::Detached {
+                    self.hand_back();
+                }
+                return Ok(left);
+            }
+        }
+    }
+
+    fn hear(&mut self, said: Said) -> Result<Option<Left>, CommandError> {
+        match said {
+            Said::Word(FromServer::Keyframe { columns, rows }) => self.keyframe = Some((columns, rows)),
+            Said::Word(FromServer::Ended { code }) => return Ok(Some(Left::Ended(code))),
+            Said::Word(FromServer::Control { yours: true }) if self.standing == Standing::Lost => {
+                self.stand(Standing::Control)?;
+            }
+            Said::Word(FromServer::Control { yours: false }) if self.has_control() => {
+                self.stand(Standing::Lost)?;
+            }
+            // A refusal is of something typed while control went to another, of which we are told as well.
+            Said::Word(_) => {}
+            Said::Output { from, bytes } => {
+                let (out, shown) = match self.keyframe.take() {
+                    Some(size) => (self.picture.keyframe(size, &bytes), from),
+                    None => (self.picture.output(&bytes), from + bytes.len() as u64),
+                };
+                self.show(&out)?;
+                self.wire.say(FromViewer::Shown { offset: shown });
+            }
+        }
+        Ok(None)
+    }
+
+    fn type_bytes(&mut self, typed: &[u8]) -> Result<Option<Left>, CommandError> {
+        for piece in self.keys.sort(typed) {
+            let bytes = match piece {
+                Typed::Detach => return Ok(Some(Left::Detached)),
+                Typed::Bytes(bytes) => bytes,
+            };
+            if self.has_control() {
+                self.stand(Standing::Control)?;
+                self.wire.type_bytes(&bytes);
+            } else if self.standing == Standing::Looks && bytes.contains(&b'q') {
+                return Ok(Some(Left::Detached));
+            } else if self.standing == Standing::Lost && bytes.contains(&TAKE) {
+                self.wire.say(FromViewer::Control { take: true });
+                let (columns, rows) = self.own.size();
+                self.wire.say(FromViewer::Resize { columns, rows });
+            }
+        }
+        Ok(None)
+    }
+
+    fn resize(&mut self) -> Result<Option<Left>, CommandError> {
+        let (columns, rows) = self.own.size();
+        let out = self.picture.set_window((columns, rows));
+        self.show(&out)?;
+        if !self.read_only {
+            self.wire.say(FromViewer::Resize { columns, rows });
+        }
+        Ok(None)
+    }
+
+    /// Somebody stops us for a while; the terminal is the shell's meanwhile.
+    fn stop(&mut self) -> Result<Option<Left>, CommandError> {
+        self.own.give_back();
+        kill_process(getpid(), Signal::STOP).map_err(|err| terminal_failed(&err.into()))?;
+        // Here somebody has let us go on.
+        self.own.take_again().map_err(|err| terminal_failed(&err))?;
+        let out = self.picture.again();
+        self.show(&out)?;
+        self.resize()
+    }
+
+    /// The daemon has gone. Its successor has the same agents.
+    async fn wait(&mut self) -> Result<Option<Left>, CommandError> {
+        let control = self.has_control();
+        let until = Instant::now() + GONE;
+        self.stand(Standing::Waits { until })?;
+        let out = self.picture.draw();
+        self.show(&out)?;
+        let mut pause = FIRST_TRY;
+        loop {
+            let query = query(self.own.size(), control);
+            match Wire::connect(&self.client, &self.session, &query).await {
+                Ok(wire) => {
+                    (self.wire, self.keyframe) = (wire, None);
+                    let standing = match (control, self.read_only) {
+                        (true, _) => Standing::Control,
+                        (false, true) => Standing::Looks,
+                        (false, false) => Standing::Lost,
+                    };
+                    self.stand(standing)?;
+                    return self.resize();
+                }
+                Err(err @ ClientError::Refused(_)) => return Err(err.into()),
+                Err(err) if Instant::now() >= until => return Err(err.into()),
+                Err(_) => {}
+            }
+            let again = Instant::now() + pause;
+            pause = (pause * 2).min(LAST_TRY);
+            // Whoever does not want to wait can go.
+            while let Ok(Some(typed)) = timeout_at(again, self.typed.recv()).await {
+                if let Some(left) = self.type_bytes(&typed)? {
+                    return Ok(Some(left));
+                }
+            }
+            let out = self.picture.set_window(self.own.size());
+            self.show(&out)?;
+            let out = self.picture.draw();
+            self.show(&out)?;
+        }
+    }
+
+    fn has_control(&self) -> bool {
+        matches!(self.standing, Standing::Welcome { .. } | Standing::Control)
+    }
+
+    fn stand(&mut self, standing: Standing) -> Result<(), CommandError> {
+        self.standing = standing;
+        let (name, keys) = (&self.session, &self.keys_name);
+        let line = match &self.standing {
+            Standing::Welcome { .. } => Some(format!("{name} · {keys} detaches")),
+            Standing::Control => None,
+            Standing::Looks => Some(format!("{name} · read-only · {keys}, or q, detaches")),
+            Standing::Lost => {
+                Some(format!("another viewer has control · ctrl-t takes it back · {keys} detaches"))
+            }
+            Standing::Waits { .. } => Some(format!("the daemon is gone; waiting… · {keys} detaches")),
+        };
+        let out = self.picture.set_line(line);
+        self.show(&out)
+    }
+
+    fn show(&self, out: &[u8]) -> Result<(), CommandError> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        self.own.write(out).map_err(|err| terminal_failed(&err))
+    }
+
+    /// Control goes back with the connection too; this is only sooner, and said.
+    fn hand_back(&mut self) {
+        if self.has_control() {
+            self.wire.say(FromViewer::Control { take: false });
+        }
+    }
+
+    pub(super) async fn leave(self) {
+        let Room { wire, own, .. } = self;
+        drop(own);
+        wire.close().await;
+    }
+}
+
+fn query((columns, rows): (u16, u16), control: bool) -> String {
+    format!("columns={columns}&rows={rows}&control={control}")
+}
+
+/// Waits until then; for ever without a time.
+async fn at(then: Option<Instant>) {
+    match then {
+        Some(then) => sleep_until(then).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Reads what is typed in a thread of its own, which ends with the program: a read of a terminal cannot be taken back.
+fn read_keys() -> mpsc::Receiver<Vec<u8>> {
+    // One piece ahead; what is not taken stays with the terminal.
+    let (typed, taken) = mpsc::channel(1);
+    thread::spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut space = vec![0; READ];
+        loop {
+            match stdin.read(&mut space) {
+                Ok(0) | Err(_) => return,
+                Ok(count) => {
+                    if typed.blocking_send(space[..count].to_vec()).is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    });
+    taken
+}
+
+fn gone(signal: Signal) -> CommandError {
+    let number = u8::try_from(signal.as_raw()).unwrap_or_default();
+    CommandError::new(Kind::Interrupted(number), "a signal ended the view; the agent goes on")
+}
+
+fn terminal_failed(err: &std::io::Error) -> CommandError {
+    CommandError::environment(format!("this terminal cannot be used: {err}"))
+}

@@ -1,0 +1,148 @@
+//! `ao events` without a further word: what happened, and with `-f` what happens.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use ao_api::Event;
+use ao_api::client::{Client, ClientError, Events};
+use jiff::tz::TimeZone;
+use tokio::time::{Instant, sleep};
+
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::{calls, complete, follow, show, ui};
+
+/// How many are shown if nobody says from where.
+const LATEST: u64 = 50;
+/// How long a daemon that is being replaced may be away.
+const AWAY: Duration = Duration::from_secs(15);
+const KNOCK: Duration = Duration::from_millis(200);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Watch {
+    /// Go on showing what happens; Ctrl-C ends it
+    #[arg(long, short)]
+    follow: bool,
+    /// Only what concerns this session
+    #[arg(long, short, add = complete::sessions())]
+    session: Option<String>,
+    /// Begin behind this event's number [default: the latest 50, or with -f what is to come]
+    #[arg(long, value_name = "N")]
+    after: Option<u64>,
+}
+
+pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        // By its id, which stays; and so that a wrong name is an error, and not a silence.
+        let only = match &watch.session {
+            Some(session) => Some(calls::session(&client, session).await?.id),
+            None => None,
+        };
+        let mut printer = Printer::new(&client, only, cx.json()).await;
+        match watch.follow {
+            true => forever(&client, watch.after, &mut printer).await,
+            false => up_to_now(&client, watch.after, &mut printer).await,
+        }
+    })
+}
+
+/// Everything up to the last event that there is now. Those of others are read too: the stream has no end of its own, and
+/// the last event of all is the only one that is known to come.
+async fn up_to_now(
+    client: &Client,
+    after: Option<u64>,
+    printer: &mut Printer<'_>,
+) -> Result<(), CommandError> {
+    let last = calls::sessions(client).await?.seq;
+    let after = after.unwrap_or(last.saturating_sub(LATEST));
+    if after >= last {
+        return Ok(());
+    }
+    let mut events = client.events(Some(after), None).await?;
+    while let Some(event) = events.next().await? {
+        printer.print(&event).await?;
+        if event.seq >= last {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// What comes, over restarts of the daemon, without gaps.
+async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>) -> Result<(), CommandError> {
+    let mut behind = match after {
+        Some(after) => after,
+        None => calls::sessions(client).await?.seq,
+    };
+    let mut events = client.events(Some(behind), printer.only.as_deref()).await?;
+    loop {
+        let lost = match events.next().await {
+            Ok(Some(event)) => {
+                behind = event.seq;
+                printer.print(&event).await?;
+                continue;
+            }
+            Ok(None) => ClientError::Broken("the daemon has ended the stream of events".into()),
+            Err(err) => err,
+        };
+        events = again(client, behind, printer.only.as_deref(), lost).await?;
+    }
+}
+
+async fn again(
+    client: &Client,
+    behind: u64,
+    only: Option<&str>,
+    lost: ClientError,
+) -> Result<Events, CommandError> {
+    let deadline = Instant::now() + AWAY;
+    let mut last = lost;
+    while follow::is_away(&last) && Instant::now() < deadline {
+        sleep(KNOCK).await;
+        match client.events(Some(behind), only).await {
+            Ok(events) => return Ok(events),
+            Err(err) => last = err,
+        }
+    }
+    Err(last.into())
+}
+
+/// Writes events, with the names that people use for those they concern.
+struct Printer<'a> {
+    client: &'a Client,
+    only: Option<String>,
+    json: bool,
+    names: BTreeMap<String, String>,
+    zone: TimeZone,
+}
+
+impl<'a> Printer<'a> {
+    async fn new(client: &'a Client, only: Option<String>, json: bool) -> Printer<'a> {
+        Printer { client, only, json, names: BTreeMap::new(), zone: TimeZone::system() }
+    }
+
+    async fn print(&mut self, event: &Event) -> Result<(), CommandError> {
+        if self.only.is_some() && self.only != event.session_id {
+            return Ok(());
+        }
+        if self.json {
+            return Ok(ui::json(event)?);
+        }
+        if let Some(id) = &event.session_id
+            && !self.names.contains_key(id)
+        {
+            self.learn(id).await;
+        }
+        let name = event.session_id.as_ref().and_then(|id| self.names.get(id));
+        Ok(ui::line(show::event(event, name.map(String::as_str), &self.zone, ui::width()))?)
+    }
+
+    /// Names are a comfort: one that cannot be had is its id.
+    async fn learn(&mut self, id: &str) {
+        if let Ok(all) = calls::sessions(self.client).await {
+            self.names.extend(all.sessions.into_iter().map(|session| (session.id, session.name)));
+        }
+        self.names.entry(id.to_owned()).or_insert_with(|| id.to_owned());
+    }
+}

@@ -1,0 +1,102 @@
+//! The first page of help: commands in groups, by what one wants to do. clap shows one flat list, so the page is ours.
+
+use std::fmt::Write;
+
+use clap::Command;
+
+use crate::error::EXIT_CODES;
+use crate::ui;
+
+/// Every command that is shown, in its group.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
+    ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
+    ("Talk", &["send", "answer", "attach", "wait"]),
+    ("Look", &["explain", "why", "logs", "events", "open", "review-check"]),
+    ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
+    ("Care", &["doctor", "verify", "notify"]),
+    ("For programs", &["api", "completion", "man"]),
+];
+
+const EXAMPLES: &str = "Examples:
+  ao start                     in a repository: starts the daemon and takes the project into care
+  ao spawn 42                  an agent for issue 42
+  ao status                    all sessions, those that need you first
+  ao send issue-42 \"…\"         tells an agent something, and waits until it has taken it
+  ao attach issue-42           its terminal
+  ao help COMMAND              more on a command, with examples
+
+A session is named by its name, its id, or any beginning of either that only it has.";
+
+/// The command with its first page of help in groups.
+pub(crate) fn in_groups(command: Command) -> Command {
+    let title = ui::TITLE;
+    let mut page = "{about-with-newline}\n{usage-heading} {usage}\n\n".to_owned();
+    for (group, names) in GROUPS {
+        let _ = writeln!(page, "{title}{group}:{title:#}");
+        for name in *names {
+            let about = command.find_subcommand(name).and_then(Command::get_about);
+            let about = about.map(ToString::to_string).unwrap_or_default();
+            let _ = writeln!(page, "  {name:<16}{about}");
+        }
+        page.push('\n');
+    }
+    let _ = write!(page, "{title}Options for all commands:{title:#}\n{{options}}{{after-help}}");
+    command
+        .help_template(page)
+        .after_help(EXAMPLES)
+        .after_long_help(format!("{EXAMPLES}\n\n{}", exit_codes()))
+}
+
+/// The exit codes as a table.
+fn exit_codes() -> String {
+    let mut table = "Exit codes:".to_owned();
+    for (_, code, meaning) in EXIT_CODES {
+        let _ = write!(table, "\n  {code:>3}  {meaning}");
+    }
+    table + "\n  128 and more: a signal ended it, as shells count"
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::cli;
+
+    #[test]
+    fn every_command_for_people_is_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let command = cli::command();
+        let visible: BTreeSet<&str> =
+            command.get_subcommands().filter(|sub| !sub.is_hide_set()).map(Command::get_name).collect();
+        assert_eq!(grouped.iter().copied().collect::<BTreeSet<_>>(), visible);
+        assert_eq!(grouped.len(), visible.len(), "none is in two");
+    }
+
+    #[test]
+    fn every_command_says_what_it_does_and_gives_an_example() {
+        fn check(command: &Command, path: &str, wrong: &mut Vec<String>) {
+            for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help")
+            {
+                let path = format!("{path} {}", sub.get_name());
+                if sub.get_about().is_none() {
+                    wrong.push(format!("{path} does not say what it does"));
+                }
+                let examples = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+                if !examples.contains("Example") {
+                    wrong.push(format!("{path} has no example"));
+                }
+                check(sub, &path, wrong);
+            }
+        }
+        let mut wrong = Vec::new();
+        check(&cli::command(), "ao", &mut wrong);
+        assert_eq!(wrong, [""; 0]);
+    }
+
+    #[test]
+    fn clap_finds_no_fault_with_the_command_line() {
+        cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,109 @@
+//! The daemon's own log: lines of JSON in a file that stays bounded and that nobody else can read, without secrets.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::host::secrets::Secrets;
+
+/// A file is put aside at this size, and only one is kept aside.
+const MOST: u64 = 8 * 1024 * 1024;
+
+/// What is logged unless RUST_LOG says otherwise.
+const USUAL: &str = "info,ao_server=info,hyper=warn,h2=warn";
+
+/// Lets everything that is traced go into the file.
+pub(crate) fn to_file(path: &Path) -> io::Result<()> {
+    let log = Log::open(path)?;
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL));
+    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Shared(Arc::new(log))).finish();
+    tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)
+}
+
+/// Lets everything that is traced go to stderr, for a person who watches.
+pub(crate) fn to_stderr() {
+    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL));
+    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).finish();
+    // Somebody who embeds the daemon may have said already where it goes.
+    let _ = tracing::subscriber::set_global_default(subscriber);
+}
+
+struct Log {
+    path: PathBuf,
+    secrets: Secrets,
+    /// One line at a time.
+    file: Mutex<(File, u64)>,
+}
+
+impl Log {
+    fn open(path: &Path) -> io::Result<Log> {
+        let (file, size) = open(path)?;
+        let secrets = Secrets::of(None, |name| std::env::var(name).ok());
+        Ok(Log { path: path.to_owned(), secrets, file: Mutex::new((file, size)) })
+    }
+
+    fn line(&self, line: &[u8]) -> io::Result<()> {
+        let masked = self.secrets.mask(&String::from_utf8_lossy(line));
+        let mut open_file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        if open_file.1 > MOST {
+            fs::rename(&self.path, self.path.with_extension("old.log"))?;
+            *open_file = open(&self.path)?;
+        }
+        open_file.1 += masked.len() as u64;
+        open_file.0.write_all(masked.as_bytes())
+    }
+}
+
+fn open(path: &Path) -> io::Result<(File, u64)> {
+    let file = OpenOptions::new().create(true).append(true).mode(0o600).open(path)?;
+    let size = file.metadata()?.len();
+    Ok((file, size))
+}
+
+/// What the lines of one event are written with. They come in one piece.
+#[derive(Clone)]
+struct Shared(Arc<Log>);
+
+impl Write for Shared {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        self.0.line(line).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Shared {
+    type Writer = Shared;
+
+    fn make_writer(&'a self) -> Shared {
+        self.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_is_bounded_and_only_ours() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("daemon.log");
+        let log = Log::open(&path).unwrap();
+        let line = vec![b'x'; 1024 * 1024];
+        for _ in 0..20 {
+            log.line(&line).unwrap();
+        }
+        let size = |path: &Path| fs::metadata(path).unwrap().len();
+        assert!(size(&path) <= MOST + 2 * 1024 * 1024);
+        assert!(size(&path.with_extension("old.log")) <= MOST + 2 * 1024 * 1024);
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+}

@@ -1,0 +1,12 @@
+//! The commands about sessions: what they show, and what they do with what a daemon answers.
+
+mod completion;
+mod manual;
+mod show;
+mod standin;
+mod talk;
+mod trouble;
+mod wait;
+mod watch;
+mod window;
+mod wire;

@@ -1,0 +1,353 @@
+//! Commands and what they make of the daemon's answers.
+
+use ao_api::{ChannelTest, MessageState, Problem, Sessions, Spawned};
+use insta::assert_snapshot;
+use serde_json::json as value;
+
+use super::standin::{Reply, StandIn, event, json, problem};
+use super::wire::{session, tree};
+
+fn spawned(name: &str, created: bool) -> Reply {
+    json(&Spawned { session: session(name, "queued"), created })
+}
+
+fn no_projects(daemon: &StandIn) {
+    daemon.on("GET /api/projects", json(&value!({"projects": []})));
+}
+
+#[test]
+fn a_new_session_is_asked_for_as_it_was_written() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/sessions", spawned("my-app-fix-login", true));
+    let said = daemon.ao(&["new", "Fix login validation bug", "--project", "my-app", "--issue", "123"]);
+    assert_snapshot!(said, @"
+    exit 0
+    -- stdout --
+    my-app-fix-login: queued, on branch ao/my-app-fix-login
+    ");
+    let asked = &daemon.calls("POST")[0].body;
+    assert_eq!(asked["projectId"], "my-app");
+    assert_eq!(asked["issue"], "123");
+    assert_eq!(asked["title"], "Fix login validation bug");
+}
+
+#[test]
+fn the_project_is_that_of_the_folder_if_none_is_named() {
+    let daemon = StandIn::new();
+    let here = daemon.home.path().canonicalize().unwrap();
+    daemon.on(
+        "GET /api/projects",
+        json(&value!({"projects": [{
+            "id": "here", "path": here, "defaultBranch": "main", "agent": "a", "runtime": "process",
+            "workspace": "worktree", "liveSessions": 0, "repo": null, "config": null, "maxParallelAgents": null,
+        }]})),
+    );
+    daemon.on("POST /api/sessions", spawned("issue-42", true));
+    daemon.ao(&["spawn", "42", "--agent", "codex", "--claim-pr", "7", "--prompt", "Only the parser"]);
+    let asked = &daemon.calls("POST")[0].body;
+    assert_eq!(asked["projectId"], "here");
+    assert_eq!(asked["agent"], "codex");
+    assert_eq!(asked["claimPr"], 7);
+    assert_eq!(asked["prompt"], "Only the parser");
+}
+
+#[test]
+fn many_issues_are_gone_through_though_one_fails() {
+    let daemon = StandIn::new();
+    no_projects(&daemon);
+    daemon
+        .on("POST /api/sessions", spawned("issue-101", true))
+        .on(
+            "POST /api/sessions",
+            problem(&Problem::new(409, "closed", "issue 102 is closed").hint("reopen it")),
+        )
+        .on("POST /api/sessions", spawned("issue-103", false));
+    assert_snapshot!(daemon.ao(&["batch-spawn", "101", "102", "103", "101"]), @"
+    exit 1
+    -- stdout --
+    101 → issue-101: queued, on branch ao/issue-101
+    102 → failed: issue 102 is closed; reopen it
+    103 → issue 123 has a session already: issue-103, queued
+    -- stderr --
+    error: 1 of 3 issues got no session
+    ");
+}
+
+fn sent(state: MessageState, reason: Option<&str>) -> Reply {
+    json(&value!({
+        "sessionId": "ses_1", "sessionName": "app-1",
+        "message": {"number": 3, "from": "anna", "state": state, "reason": reason},
+    }))
+}
+
+#[test]
+fn a_message_that_was_taken_is_said_to_be() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/sessions/app/message", sent(MessageState::Accepted, None));
+    assert_snapshot!(daemon.ao(&["send", "app", "-f and `ticks`", "--interrupt"]), @"
+    exit 0
+    -- stdout --
+    app-1 has taken it (message 3)
+    ");
+    let asked = &daemon.calls("POST")[0].body;
+    assert_eq!(asked["content"], "-f and `ticks`");
+    assert_eq!(asked["interrupt"], true);
+    assert_eq!(asked["waitSeconds"], 120);
+}
+
+/// acceptance: M2
+#[test]
+fn a_message_that_was_given_up_is_an_error_of_its_own() {
+    let daemon = StandIn::new();
+    daemon.on(
+        "POST /api/sessions/app/message",
+        sent(MessageState::Failed, Some("the draft was never submitted")),
+    );
+    assert_snapshot!(daemon.ao(&["send", "app", "hello"]), @"
+    exit 7
+    -- stderr --
+    error: not accepted: the draft was never submitted
+    hint: the outbox of `app-1` keeps the text as message 3; `ao status app-1` shows it
+    hint: `ao attach app-1` shows what the agent's terminal looks like
+    ");
+}
+
+#[test]
+fn a_message_that_still_waits_is_asked_for_again_under_the_same_key() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/sessions/app/message", sent(MessageState::Queued, Some("a dialog is open")));
+    assert_snapshot!(daemon.ao(&["send", "app", "hello", "--timeout", "1"]), @"
+    exit 8
+    -- stderr --
+    error: still queued for `app-1`: a dialog is open
+    hint: it stays in the outbox and goes on its way by itself
+    ");
+    let calls = daemon.calls("POST");
+    assert!(calls.len() > 1, "{calls:?}");
+    assert!(calls.iter().all(|call| call.body["key"] == calls[0].body["key"]), "{calls:?}");
+    // One more message, even with the same words, is another one.
+    daemon.ao(&["send", "app", "hello", "--no-wait"]);
+    let last = daemon.calls("POST").pop().unwrap();
+    assert_ne!(last.body["key"], calls[0].body["key"]);
+    assert!(last.body.get("waitSeconds").is_none(), "{last:?}");
+}
+
+#[test]
+fn a_message_comes_from_a_file_too_and_an_empty_one_is_not_sent() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/sessions/app/message", sent(MessageState::Accepted, None));
+    std::fs::write(daemon.home.path().join("review.md"), "line one\nline two\n").unwrap();
+    daemon.ao(&["send", "app", "--file", "review.md"]);
+    assert_eq!(daemon.calls("POST")[0].body["content"], "line one\nline two\n");
+    assert_snapshot!(daemon.ao(&["send", "app", "-"]), @"
+    exit 1
+    -- stderr --
+    error: the message is empty, so nothing was sent
+    ");
+    assert_eq!(daemon.calls("POST").len(), 1);
+}
+
+#[test]
+fn a_stopped_session_says_where_its_work_is() {
+    let daemon = StandIn::new();
+    daemon
+        .on("GET /api/sessions/app", json(&session("app-1", "working")))
+        .on("POST /api/sessions/ses_app-1/stop", json(&value!(null)))
+        .on("GET /api/events?session=ses_app-1", Reply::Events(vec![event(8, "app-1")]))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopping")))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopped")));
+    assert_snapshot!(daemon.ao(&["stop", "app", "--why", "enough"]), @"
+    exit 0
+    -- stdout --
+    app-1: stopped; its work is kept in /w/my-app/.worktrees/app-1 (branch ao/app-1)
+    ");
+    assert_eq!(daemon.calls("POST")[0].body["why"], "enough");
+}
+
+#[test]
+fn all_sessions_of_a_project_are_stopped_and_no_others() {
+    let daemon = StandIn::new();
+    let mut other = session("docs-1", "working");
+    other.project_id = "docs".into();
+    let sessions = vec![session("app-1", "working"), session("app-2", "stopped"), other];
+    daemon
+        .on("GET /api/sessions", json(&Sessions { sessions, seq: 7 }))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "idle")))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopped")))
+        .on("GET /api/events?session=ses_app-1", Reply::Events(vec![]))
+        .on("POST /api/sessions/ses_app-1/stop", json(&value!({})))
+        .on("GET /api/projects", json(&value!({"projects": []})));
+    assert_snapshot!(daemon.ao(&["stop", "--project", "my-app", "--all"]), @"
+    exit 0
+    -- stdout --
+    app-1: stopped; its work is kept in /w/my-app/.worktrees/app-1 (branch ao/app-1)
+    ");
+    assert_eq!(daemon.calls("POST").len(), 1);
+    assert_snapshot!(daemon.ao(&["stop", "--project", "my-ap", "--all"]), @"
+    exit 5
+    -- stderr --
+    error: there is no project `my-ap`
+    ");
+}
+
+/// acceptance: W3
+#[test]
+fn a_kill_tells_what_is_kept_and_why() {
+    let daemon = StandIn::new();
+    daemon
+        .on("GET /api/sessions/app", json(&session("app-1", "stopped")))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopped")))
+        .on("GET /api/events?session=ses_app-1", Reply::Events(vec![]))
+        .on(
+            "POST /api/workspaces/cleanup",
+            json(&value!({"dryRun": false, "freedBytes": 0, "trees": [{
+                "sessionId": "ses_app-1", "sessionName": "app-1", "projectId": "my-app", "path": tree("app-1").path,
+                "bytes": 5000, "ignoredBytes": 0, "decision": "keep", "reasons": ["it is the main worktree"],
+            }]})),
+        );
+    assert_snapshot!(daemon.ao(&["session", "kill", "app"]), @"
+    exit 0
+    -- stdout --
+    app-1: stopped
+    SESSION  SIZE    IGNORED  DECISION  WHERE
+    app-1    5.0 kB  0 B      kept      /w/my-app/.worktrees/app-1
+      it is the main worktree
+
+    freed 0 B
+    -- stderr --
+    note: its work is kept on branch ao/app-1
+    ");
+    assert_eq!(daemon.calls("POST")[0].body["session"], "ses_app-1");
+}
+
+/// acceptance: N2
+#[test]
+fn each_channel_is_told_of_and_one_that_fails_is_an_error() {
+    let daemon = StandIn::new();
+    let test = |channel: &str, problem: Option<&str>| ChannelTest {
+        channel: channel.into(),
+        plugin: "webhook".into(),
+        delivered: problem.is_none(),
+        target: Some("https://hooks.example/…".into()),
+        problem: problem.map(str::to_owned),
+    };
+    daemon.on("POST /api/notify/test", json(&[test("ops", None), test("team", Some("it answered 404"))]));
+    assert_snapshot!(daemon.ao(&["notify", "test"]), @"
+    exit 1
+    -- stdout --
+    CHANNEL  PLUGIN   RESULT     WHERE                    PROBLEM
+    ops      webhook  delivered  https://hooks.example/…
+    team     webhook  failed     https://hooks.example/…  it answered 404
+    -- stderr --
+    error: 1 of 2 channels failed
+    ");
+    daemon.ao(&["notify", "test", "ops"]);
+    assert_eq!(daemon.calls("POST").pop().unwrap().body["channels"], value!(["ops"]));
+}
+
+#[test]
+fn any_call_can_be_made_with_and_without_the_beginning_of_its_path() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/sessions/a-b/message", json(&value!({"ok": true})));
+    let said = daemon.ao(&["api", "POST", "/sessions/a-b/message", "-d", r#"{"content":"…"}"#]);
+    assert_snapshot!(said, @r#"
+    exit 0
+    -- stdout --
+    {"ok":true}
+    "#);
+    assert_eq!(daemon.calls("POST")[0].body["content"], "…");
+    daemon.on("GET /healthz", json(&value!({"status": "ok"})));
+    assert_snapshot!(daemon.ao(&["api", "get", "/healthz"]), @r#"
+    exit 0
+    -- stdout --
+    {"status":"ok"}
+    "#);
+    assert_snapshot!(daemon.ao(&["api", "GET", "/api/nowhere"]), @r#"
+    exit 1
+    -- stdout --
+    {"type":"urn:ao:nothing-here","title":"nobody said what to answer to GET /api/nowhere","status":404}
+    -- stderr --
+    error: nobody said what to answer to GET /api/nowhere
+    "#);
+    assert_snapshot!(daemon.ao(&["api", "POST", "/x", "-d", "{"]), @"
+    exit 1
+    -- stderr --
+    error: the body is no JSON: EOF while parsing an object at line 1 column 1
+    ");
+}
+
+#[test]
+fn json_is_what_the_daemon_said_with_what_is_new_to_us_too() {
+    let daemon = StandIn::new();
+    daemon.on("GET /api/sessions", Reply::Json(200, r#"{"sessions":[],"seq":7,"news":1}"#.into()));
+    assert_snapshot!(daemon.ao(&["status", "--json"]), @r#"
+    exit 0
+    -- stdout --
+    {"sessions":[],"seq":7,"news":1}
+    "#);
+}
+
+#[test]
+fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
+    let daemon = StandIn::new();
+    let piece = |from: u64, next: u64, text: &str, ended| {
+        json(&value!({"from": from, "next": next, "text": text, "ended": ended}))
+    };
+    daemon
+        .on("GET /api/sessions/app/output?from=0&wait=false", piece(0, 4, "a\nb\n", true))
+        .on("GET /api/sessions/app/output?from=4&wait=false", piece(4, 6, "c\n", true))
+        .on("GET /api/sessions/app/output?from=6&wait=false", piece(6, 6, "", true));
+    assert_snapshot!(daemon.ao(&["logs", "app"]), @"
+    exit 0
+    -- stdout --
+    a
+    b
+    c
+    ");
+    assert_snapshot!(daemon.ao(&["logs", "app", "--tail", "2", "-f"]), @"
+    exit 0
+    -- stdout --
+    b
+    c
+    ");
+}
+
+#[test]
+fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
+    let daemon = StandIn::new();
+    let sessions = vec![session("app-1", "idle")];
+    daemon
+        .on("GET /api/sessions/app", json(&session("app-1", "idle")))
+        .on("GET /api/sessions", json(&Sessions { sessions, seq: 9 }))
+        .on(
+            "GET /api/events?after=5",
+            Reply::Events(vec![event(6, "app-2"), event(7, "app-1"), event(9, "app-2"), event(10, "app-1")]),
+        );
+    let said = daemon.ao(&["events", "--session", "app", "--after", "5", "--json"]);
+    assert!(
+        said.contains(r#""seq":7"#) && !said.contains(r#""seq":6"#) && !said.contains(r#""seq":10"#),
+        "{said}"
+    );
+    assert!(said.starts_with("exit 0"), "{said}");
+}
+
+#[test]
+fn what_differs_from_belief_is_listed_and_fails() {
+    let daemon = StandIn::new();
+    let about = value!({
+        "version": env!("CARGO_PKG_VERSION"), "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
+        "dataDir": "/d", "socket": "/d/s", "url": null, "log": "/d/log", "configs": [], "configProblem": null,
+        "liveSessions": 0, "queuedSessions": 0, "maxParallelAgents": 5, "seq": 1,
+    });
+    daemon
+        .on("GET /api/daemon", json(&about))
+        .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
+    assert_snapshot!(daemon.ao(&["verify"]), @"
+    exit 1
+    -- stdout --
+    app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
+    -- stderr --
+    error: 1 difference from what ao believes of 1 session
+    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
+    ");
+}

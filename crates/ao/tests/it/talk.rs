@@ -1,0 +1,84 @@
+//! Talking to agents from the command line: sent, accepted, waited for, explained.
+
+use std::time::{Duration, Instant};
+
+use crate::house::{House, until};
+
+#[test]
+fn a_message_is_confirmed_and_one_that_is_not_taken_is_told() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    house.ao(&["send", &session, "now this"]).succeeds();
+    assert_eq!(house.turns(&session), ["[[say hello]]", "now this"]);
+    // Names by a unique prefix, and what is wrong with others.
+    house.ao(&["send", &session[..6], "and by prefix"]).succeeds();
+    house.ao(&["send", "no-such-thing", "x"]).exits(5).says("ao list");
+    house.ao(&["send", &session, ""]).exits(1);
+    // A queued one says why it waits.
+    house.ao(&["send", &session, "[[work 30s]]"]).succeeds();
+    house.ao(&["send", &session, "later", "--timeout", "1"]).exits(8).says("later");
+}
+
+/// acceptance: N2 (waiting)
+#[test]
+fn waiting_ends_at_once_if_it_is_so_already_and_says_by_its_code_what_became_of_it() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    let began = Instant::now();
+    house.ao(&["wait", &session, "--for", "idle", "--timeout", "5"]).succeeds();
+    assert!(began.elapsed() < Duration::from_secs(4));
+    house.ao(&["wait", &session, "--for", "working", "--timeout", "1"]).exits(8);
+    house.ao(&["wait", "no-such-thing", "--for", "idle"]).exits(5);
+    house.ao(&["wait", &session, "--for", "no_such_state"]).exits(2);
+    house.ao(&["stop", &session]).succeeds();
+    house.ao(&["wait", &session, "--for", "idle", "--timeout", "5"]).exits(1);
+}
+
+/// acceptance: S7
+#[test]
+fn an_explanation_lists_each_signal_with_its_age_and_the_rule_that_won() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Ask", "[[ask May I?]]");
+    house.wait_for(&session, "needs_input");
+    let told = house.ao(&["explain", &session]).succeeds();
+    for word in ["needs_input", "hook", "terminal", "ago", "May I?"] {
+        assert!(told.out.contains(word), "{word}:\n{}", told.out);
+    }
+    let explained = house.ao(&["explain", &session, "--json"]).succeeds().json();
+    let rules = explained["rules"].as_array().unwrap();
+    let won: Vec<_> = rules.iter().filter(|rule| rule["won"] == true).map(|rule| rule["rule"].clone()).collect();
+    assert_eq!(won, ["dialog_open"]);
+    for signal in explained["signals"].as_array().unwrap() {
+        assert!(signal["ageSeconds"].is_u64() && signal["source"].is_string(), "{signal}");
+    }
+    house.ao(&["why", &session]).succeeds().says("May I?");
+    house.ao(&["answer", &session, "yes"]).succeeds();
+    house.wait_for(&session, "idle");
+}
+
+/// acceptance: S9
+#[test]
+fn looking_changes_nothing() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    // What still comes of the turn itself is let in first.
+    let seq = || house.daemon()["seq"].as_u64().unwrap();
+    let mut before = seq();
+    until("nothing happens any more", || {
+        std::thread::sleep(Duration::from_millis(1500));
+        std::mem::replace(&mut before, seq()) == before
+    });
+    let before = seq();
+    for look in [&["status"] as &[&str], &["status", &session], &["explain", &session], &["logs", &session], &["list"], &["why", &session]] {
+        house.ao(look).succeeds();
+    }
+    assert_eq!(seq(), before, "looking has left traces");
+    assert_eq!(house.state(&session), "idle");
+}
