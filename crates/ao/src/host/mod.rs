@@ -25,6 +25,7 @@ use tokio_util::sync::CancellationToken;
 
 use self::configs::InForce;
 use self::secrets::Secrets;
+use self::views::Views;
 use crate::chores;
 use crate::daemon::Daemon;
 use crate::error::{CommandError, Kind};
@@ -35,6 +36,8 @@ pub(crate) struct TheHost {
     daemon: Arc<Daemon>,
     data_dir: Utf8PathBuf,
     configs: Mutex<InForce>,
+    /// One for all who look, as they share who has control.
+    views: Views,
     /// One change of the configuration at a time. Not `configs`: a change waits for the engine.
     changing: tokio::sync::Mutex<()>,
     about: Mutex<About>,
@@ -52,6 +55,7 @@ impl TheHost {
         stop: CancellationToken,
     ) -> Result<TheHost, CommandError> {
         let host = TheHost {
+            views: Views::new(daemon.processes.clone(), daemon.tmux.clone()),
             daemon,
             data_dir: data_dir.to_owned(),
             configs: Mutex::new(configs.clone()),
@@ -294,7 +298,7 @@ impl Host for TheHost {
     }
 
     async fn attach(&self, session: &Session, look: Look) -> Result<Box<dyn View>, Problem> {
-        views::Views::new(self.daemon.processes.clone(), self.daemon.tmux.clone()).attach(session, look).await
+        self.views.attach(session, look).await
     }
 
     async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem> {
