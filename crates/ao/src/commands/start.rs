@@ -130,7 +130,11 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     };
     let repository = match Repository::at(&folder).await {
         Ok(repository) => Ok(repository),
-        Err(err) => Err(CommandError::from(err)),
+        Err(err) => match CommandError::from(err) {
+            // Without git nothing can be done anywhere.
+            err if err.kind() == Kind::MissingProgram => return Err(err),
+            err => Err(err),
+        },
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
