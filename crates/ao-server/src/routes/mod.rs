@@ -111,19 +111,16 @@ pub(crate) fn document() -> String {
     unsigned(&document.to_pretty_json().expect("the description is plain data"))
 }
 
-/// Names numbers that begin with nought by what they are. They are told of as signed ones, which end half as far.
+/// Leaves out how long a number is that begins with nought. It would be told as a signed one, which ends half as far.
 fn unsigned(document: &str) -> String {
-    let mut text = String::with_capacity(document.len() + 1);
+    let mut text = String::with_capacity(document.len());
     let mut lines = document.lines().peekable();
     while let Some(line) = lines.next() {
-        let from_nought =
-            lines.peek().is_some_and(|next| next.trim().trim_end_matches(',') == "\"minimum\": 0");
-        if from_nought && line.trim_start().starts_with("\"format\"") {
-            text.push_str(&line.replace("\"int", "\"uint"));
-        } else {
+        let next = lines.peek().map_or("", |next| next.trim().trim_end_matches(','));
+        if next != "\"minimum\": 0" || !line.trim_start().starts_with("\"format\"") {
             text.push_str(line);
+            text.push('\n');
         }
-        text.push('\n');
     }
     text
 }
