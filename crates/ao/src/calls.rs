@@ -108,10 +108,6 @@ pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
     client.get("/api/daemon").await
 }
 
-pub(crate) async fn stop_daemon(client: &Client) -> Called<Stopping> {
-    client.post("/api/daemon/stop", &json!({})).await
-}
-
 /// A code for one sign-in of a browser.
 pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
     client.post("/api/tokens", &NewToken { sign_in: true, ..NewToken::default() }).await
