@@ -261,9 +261,8 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
         origin: Origin::default(),
         agent: AgentChoice {
             name: "fake".into(),
-            account: None,
-            model: None,
             abilities: AgentAbilities::default(),
+            ..AgentChoice::default()
         },
         runtime: "process".into(),
         workspace: "worktree".into(),
@@ -276,6 +275,7 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
 impl Host for TestHost {
     fn about(&self) -> Daemon {
         Daemon {
+            build: "test".into(),
             version: "1.2.3".into(),
             api: ao_api::VERSION,
             pid: std::process::id(),
