@@ -90,6 +90,9 @@ impl Change {
             EditError::UnknownKey { .. } | EditError::BadPath(_) => {
                 CommandError::new(Kind::UnknownKey, err).hint("`ao config-help` lists all keys")
             }
+            EditError::Invalid { .. } => {
+                CommandError::new(Kind::Config, err).hint("the file was not changed")
+            }
             err => CommandError::new(Kind::User, format!("`{}`: {err}", self.file)),
         })?;
         if after == before {
