@@ -175,6 +175,8 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     match first_word(&mut child)? {
         Some(Word::Ready) => Ok(()),
         Some(Word::Failed { code, text, hints }) => {
+            // Nothing of it is left when its failure is told.
+            let _ = child.wait();
             let error = CommandError::new(Kind::of_exit_code(code), text);
             Err(hints.into_iter().fold(error, CommandError::hint))
         }

@@ -116,8 +116,11 @@ pub(super) async fn show(
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
     responses((status = 200, body = SessionStatus)),
 )]
-pub(super) async fn status(State(app): State<Arc<App>>, Named(session): Named) -> Json<SessionStatus> {
-    Json(tell::status(&session, app.clock.now()))
+pub(super) async fn status(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Json<SessionStatus>, Failure> {
+    Ok(Json(tell::status(look(&app, session.id).await?)))
 }
 
 /// Why a session is said to be what it is said to be.

@@ -36,7 +36,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
     Explanation {
         id: session.id.to_string(),
         name: session.spec.name.clone(),
-        status: status_of(session, now),
+        status: status_of(state, session, now),
         phase: phase(&session.phase).into(),
         rules: RULES
             .iter()
@@ -155,7 +155,13 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
             _ => false,
         })
         .count();
-    let obstacle = obstacle(state, session).map(|obstacle| match obstacle {
+    let obstacle = obstacle(state, session).as_ref().map(waits_for);
+    Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
+}
+
+/// What a session in the queue waits for.
+pub(super) fn waits_for(obstacle: &Obstacle) -> String {
+    match obstacle {
         Obstacle::Cap { max } => format!("{max} agents run already, which is all that may"),
         Obstacle::ProjectCap { max } => {
             format!("{max} agents of this project run already, which is all that may")
@@ -166,8 +172,7 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
         Obstacle::Held(why) => format!("it is held: {why}"),
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
         Obstacle::Ports => "all ports of its project are in use".into(),
-    });
-    Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
+    }
 }
 
 fn incidents(state: &State, session: &Session) -> Vec<Incident> {

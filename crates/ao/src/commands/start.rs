@@ -1,6 +1,6 @@
 //! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
-use ao_api::{NewProject, NewSession, Session, Spawned};
+use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
@@ -9,8 +9,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::git_url::GitUrl;
 use crate::host::configs;
+use crate::initial::{Initial, Wishes};
 use crate::repository::Repository;
-use crate::{clone, desktop, ui};
+use crate::{clone, desktop, paths, ui};
 
 /// Start the daemon, or join the one that runs, and take care of a repository
 ///
@@ -78,7 +79,9 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     let joined = background::ensure(cx, args.port).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
-        projects = joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+        let added: Projects =
+            joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+        projects = added.projects.into_iter().map(|project| project.id).collect();
     }
     if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
@@ -110,7 +113,7 @@ enum Found {
 }
 
 async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
-    let here = Utf8PathBuf::try_from(std::env::current_dir()?).map_err(CommandError::environment)?;
+    let here = paths::here()?;
     let folder = match what {
         // Whatever is there is a path, whatever it looks like.
         Some(what) if here.join(what).exists() => here.join(what),
@@ -127,7 +130,11 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     };
     let repository = match Repository::at(&folder).await {
         Ok(repository) => Ok(repository),
-        Err(err) => Err(CommandError::from(err)),
+        Err(err) => match CommandError::from(err) {
+            // Without git nothing can be done anywhere.
+            err if err.kind() == Kind::MissingProgram => return Err(err),
+            err => Err(err),
+        },
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
@@ -153,8 +160,10 @@ fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
 }
 
 fn configure(repository: &Repository, notes: &mut Vec<String>) -> Result<Utf8PathBuf, CommandError> {
-    let _ = notes;
-    let file = repository.root.join("agent-orchestrator.yaml");
+    let initial = Initial::choose(repository, &Wishes::default())?;
+    let file = initial.write(&repository.root, false)?;
+    notes.push(format!("wrote {file}; it is yours to change and to commit"));
+    notes.extend(initial.notes);
     Ok(file)
 }
 
@@ -186,7 +195,10 @@ async fn open_browser(started: &Started) -> bool {
     if !desktop::is_there() {
         return false;
     }
-    desktop::open(url).await.is_ok()
+    match super::dashboard::address(&started.joined.client, url).await {
+        Ok(address) => desktop::open(&address).await.is_ok(),
+        Err(_) => false,
+    }
 }
 
 fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {

@@ -46,7 +46,7 @@ impl House {
     /// Only a home.
     pub(crate) fn bare() -> House {
         let house = House { dir: tempfile::tempdir().unwrap() };
-        for folder in ["tmp", "agents", "data"] {
+        for folder in ["tmp", "agents"] {
             fs::create_dir(house.path(folder)).unwrap();
         }
         fs::write(house.path(".gitconfig"), "[user]\n name = Ann\n email = ann@example.org\n").unwrap();

@@ -294,9 +294,9 @@ fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
         json(&value!({"from": from, "next": next, "text": text, "ended": ended}))
     };
     daemon
-        .on("GET /api/sessions/app/output?from=0&wait=false", piece(0, 4, "a\nb\n", true))
-        .on("GET /api/sessions/app/output?from=4&wait=false", piece(4, 6, "c\n", true))
-        .on("GET /api/sessions/app/output?from=6&wait=false", piece(6, 6, "", true));
+        .on("GET /api/sessions/app/output?from=0&limit=1048576&wait=false", piece(0, 4, "a\nb\n", true))
+        .on("GET /api/sessions/app/output?from=4&limit=1048576&wait=false", piece(4, 6, "c\n", true))
+        .on("GET /api/sessions/app/output?from=6&limit=1048576&wait=false", piece(6, 6, "", true));
     assert_snapshot!(daemon.ao(&["logs", "app"]), @"
     exit 0
     -- stdout --
