@@ -16,8 +16,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ao_api::{Daemon, Stopping};
 use ao_api::client::{Client, ClientError};
+use ao_api::{Daemon, Stopping};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -119,7 +119,8 @@ pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
         return Ok(());
     }
     let what = format!("the daemon (pid {pid}) was told to stop and has not after {} s", GOES.as_secs());
-    Err(CommandError::new(Kind::TimedOut, what).hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
+    Err(CommandError::new(Kind::TimedOut, what)
+        .hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
 }
 
 /// Whether a process is there and not yet over. One that nobody has buried is over.

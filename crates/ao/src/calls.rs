@@ -5,7 +5,7 @@
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
-    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Stopping, Token,
+    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;

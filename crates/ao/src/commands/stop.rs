@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
 use ao_api::{Session, Stop, Stopping};
-use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
