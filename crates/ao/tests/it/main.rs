@@ -21,6 +21,7 @@ mod limits;
 mod logind;
 mod messages;
 mod place;
+mod notify;
 mod power;
 mod reference;
 mod service;
