@@ -1,6 +1,7 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
 mod attach;
+mod changes;
 mod clean_machine;
 mod cli;
 mod clone;
