@@ -57,6 +57,7 @@ function fillCard(card, session) {
   fillState(card, status);
   setSince(part('time'), status.since);
   say(part('.name'), session.name);
+  part('.name').title = session.name;
   say(part('.title'), session.title);
   say(part('.reason'), status.question ?? status.reason);
   const facts = [

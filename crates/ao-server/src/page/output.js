@@ -6,7 +6,9 @@ import { say, show } from './dom.js';
 /** What is shown of the past. */
 const TAIL = 64 * 1024;
 /** More than this is let go at the top. */
-const MOST = 512 * 1024;
+const MOST = 256 * 1024;
+/** A program that draws all the time is not followed stroke by stroke. */
+const PACE = 200;
 /** An answer with nothing in it that comes sooner than it should is no reason to ask again at once. */
 const PAUSE = 2000;
 /** The daemon waits 25 seconds for output. */
@@ -19,6 +21,7 @@ export function outputView(section, session) {
   const down = section.querySelector('.down');
   const stop = new AbortController();
   let attempt = null;
+  let length = 0;
   let reading = null;
 
   const atEnd = () => pre.scrollHeight - pre.scrollTop - pre.clientHeight < 24;
@@ -29,15 +32,19 @@ export function outputView(section, session) {
   function add(text) {
     const stay = !atEnd();
     pre.append(text);
-    while (pre.textContent.length > MOST && pre.childNodes.length > 1) pre.firstChild.remove();
+    length += text.length;
+    while (length > MOST && pre.childNodes.length > 1) {
+      length -= pre.firstChild.length;
+      pre.firstChild.remove();
+    }
     if (stay) show(down, true);
     else toEnd();
   }
 
   async function read(signal) {
     pre.replaceChildren();
+    length = 0;
     let next = null;
-    let end = '';
     for (;;) {
       // A page that nobody sees gives its connection back.
       if (document.hidden) await seen(signal);
@@ -49,10 +56,10 @@ export function outputView(section, session) {
         const cut = next === null && piece.from > 0 ? piece.text.indexOf('\n') + 1 : 0;
         next = piece.next;
         if (piece.text) add(piece.text.slice(cut).replaceAll('\r', ''));
-        end = piece.ended ? 'its program has ended' : '';
-        say(what, pre.textContent === '' && !piece.ended ? 'nothing yet' : end);
+        say(what, piece.ended ? 'its program has ended' : length === 0 ? 'nothing yet' : '');
         if (piece.ended && !piece.text) return;
-        if (!piece.text && performance.now() - began < PAUSE) await pause(PAUSE, signal);
+        const least = piece.text ? PACE : PAUSE;
+        if (performance.now() - began < least) await pause(least, signal);
       } catch (error) {
         if (signal.aborted) return;
         say(what, Problem.from(error).title);
