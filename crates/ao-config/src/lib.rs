@@ -31,7 +31,7 @@ pub use error::{ConfigError, Problem, Warning};
 pub use find::{LOCAL_FILE, Layer, LayerKind, PROJECT_FILES, Places, find};
 pub use into_core::Effective;
 pub use load::{Loaded, load, load_edited, load_files, parse_layers, parse_str, read_file};
-pub use reference::{generated, reference_markdown};
+pub use reference::{Key, generated, keys, reference_markdown};
 pub use refs::{Env, RefError};
 pub use schema::schema;
 pub use shape::Config;

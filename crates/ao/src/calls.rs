@@ -5,7 +5,7 @@
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
-    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Stopping, Token,
+    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -106,10 +106,6 @@ pub(crate) async fn projects(client: &Client) -> Called<Vec<Project>> {
 
 pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
     client.get("/api/daemon").await
-}
-
-pub(crate) async fn stop_daemon(client: &Client) -> Called<Stopping> {
-    client.post("/api/daemon/stop", &json!({})).await
 }
 
 /// A code for one sign-in of a browser.

@@ -203,14 +203,13 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
 fn next(session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
-        StatusWord::NeedsInput => &["ao attach", "ao answer"],
-        StatusWord::SetupFailed => &["ao logs --setup", "ao session retry"],
-        StatusWord::Exited | StatusWord::Stopped => &["ao session restore", "ao logs"],
-        StatusWord::Paused | StatusWord::Capped => &["ao resume"],
-        StatusWord::Blocked | StatusWord::Unknown => &["ao attach", "ao send"],
-        StatusWord::Idle => &["ao send", "ao attach"],
-        StatusWord::Merged => &["ao session cleanup"],
+        StatusWord::NeedsInput => &["ao answer NAME yes", "ao attach NAME"],
+        StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
+        StatusWord::Exited | StatusWord::Stopped => &["ao session restore NAME", "ao logs NAME"],
+        StatusWord::Paused | StatusWord::Capped => &["ao resume NAME"],
+        StatusWord::Blocked | StatusWord::Unknown | StatusWord::Idle => &["ao attach NAME", "ao send NAME …"],
+        StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    commands.iter().map(|command| format!("{command} {name}")).collect()
+    commands.iter().map(|command| command.replace("NAME", name)).collect()
 }

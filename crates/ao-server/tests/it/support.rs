@@ -261,8 +261,11 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
         origin: Origin::default(),
         agent: AgentChoice {
             name: "fake".into(),
+            account: None,
+            model: None,
             abilities: AgentAbilities::default(),
-            ..AgentChoice::default()
+            args: vec![],
+            permissions: None,
         },
         runtime: "process".into(),
         workspace: "worktree".into(),
@@ -275,8 +278,8 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
 impl Host for TestHost {
     fn about(&self) -> Daemon {
         Daemon {
-            build: "test".into(),
             version: "1.2.3".into(),
+            build: "b".into(),
             api: ao_api::VERSION,
             pid: std::process::id(),
             started_at: ao_api::Timestamp::UNIX_EPOCH,

@@ -51,7 +51,7 @@ fn help_says_what_it_is_and_gives_examples() {
       add-project     Add a repository to those that are looked after
       remove-project  Stop looking after a repository; nothing of it is deleted
       config          Check, show and change the configuration
-      config-help     Explain the configuration file and its keys
+      config-help     Tell what can be said in the configuration
       plugin          Show the slots and what can fill them
 
     Care:

@@ -163,7 +163,10 @@ impl House {
     }
 
     pub(crate) fn agents(&self) -> Vec<i32> {
-        processes_with(&format!("SCRIPTED_HOME={}", self.path("agents").display()))
+        let mut pids = processes_with(&format!("SCRIPTED_HOME={}", self.path("agents").display()));
+        // Without what they run for a moment, such as hooks.
+        pids.retain(|pid| crate::fleet::is_agent(*pid));
+        pids
     }
 }
 
