@@ -24,6 +24,7 @@ mod messages;
 mod place;
 mod power;
 mod reference;
+mod repository;
 mod service;
 mod start;
 mod states;
