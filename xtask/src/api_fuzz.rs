@@ -54,7 +54,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
         "--request-timeout",
         "30",
     ]);
-    command.args(["--exclude-checks", "positive_data_acceptance", "--generation-database", "none"]);
+    // The first for the reason above, the others because all calls are about the same session, which stays when it has ended.
+    let checks = "positive_data_acceptance,ensure_resource_availability,use_after_free";
+    command.args(["--exclude-checks", checks]);
+    command.args(["--generation-database", "none"]);
     command.args(["--continue-on-failure", "--no-color"]);
     for path in LEFT_OUT {
         command.args(["--exclude-path", path]);
@@ -150,9 +153,8 @@ impl Daemon {
         )?;
         self.post("/api/projects", &format!("{{\"config\":{:?}}}", config.display().to_string()))?;
         self.post("/api/sessions", r#"{"projectId":"my-app","title":"one","name":"my-app-one"}"#)?;
-        // Sessions that are there, and one that is not.
-        let sessions = "[parameters]\n\"path.id\" = [\"my-app-one\", \"my-app\", \"nobody\"]\n";
-        Ok(fs::write(place.join("schemathesis.toml"), sessions)?)
+        // Made-up names would only ever be refused.
+        Ok(fs::write(place.join("schemathesis.toml"), "[parameters]\n\"path.id\" = \"my-app-one\"\n")?)
     }
 
     fn post(&self, path: &str, body: &str) -> Result<()> {

@@ -44,11 +44,17 @@ impl<T: DeserializeOwned> FromRequest<Arc<App>> for Perhaps<T> {
 }
 
 fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
+    let unusable = |status, word, why: &dyn std::fmt::Display| {
+        Problem::new(status, word, format!("the body of the request cannot be used: {why}"))
+            .hint("`GET /api/openapi.json` describes every call")
+    };
+    // A list of nothing would pass for an object with all of its fields left out, and so begin things nobody asked for.
+    if json.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'[') {
+        return Err(unusable(422, "invalid-body", &"it is a list, and not an object").into());
+    }
     serde_json::from_slice(json).map_err(|err| {
         let (status, word) = if err.is_data() { (422, "invalid-body") } else { (400, "malformed-body") };
-        Problem::new(status, word, format!("the body of the request cannot be used: {err}"))
-            .hint("`GET /api/openapi.json` describes every call")
-            .into()
+        unusable(status, word, &err).into()
     })
 }
 

@@ -108,8 +108,20 @@ pub(crate) fn document() -> String {
             });
         }
     }
-    let mut text = document.to_pretty_json().expect("the description is plain data");
-    text.push('\n');
+    unsigned(&document.to_pretty_json().expect("the description is plain data"))
+}
+
+/// Leaves out how long a number is that begins with nought. It would be told as a signed one, which ends half as far.
+fn unsigned(document: &str) -> String {
+    let mut text = String::with_capacity(document.len());
+    let mut lines = document.lines().peekable();
+    while let Some(line) = lines.next() {
+        let next = lines.peek().map_or("", |next| next.trim().trim_end_matches(','));
+        if next != "\"minimum\": 0" || !line.trim_start().starts_with("\"format\"") {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
     text
 }
 

@@ -22,6 +22,7 @@ mod limits;
 mod logind;
 mod messages;
 mod place;
+mod notify;
 mod power;
 mod reference;
 mod repository;
