@@ -64,7 +64,12 @@ fn status() -> bool {
         sessions.len() == 100 && sessions.iter().all(|session| session["status"]["state"] == "exited")
     });
     let (ours, bare) = in_turns(200, || yard.ao(&["status", "--json"]), || yard.ao(&["--version"]));
-    row("`ao status --json` with 100 sessions, over `ao --version`", 3.0, ratio(ours, bare), &both(ours, bare))
+    row(
+        "`ao status --json` with 100 sessions, over `ao --version`",
+        3.0,
+        ratio(ours, bare),
+        &both(ours, bare),
+    )
 }
 
 /// From nothing to an answer of the API, without what the program itself takes to run.
@@ -135,7 +140,11 @@ fn viewers() -> bool {
                 let mut seen = Vec::new();
                 while seen.len() < 20 {
                     let event = events.next().await.unwrap().unwrap();
-                    if event.kind.contains("paused") || event.kind.contains("hold") || event.kind.contains("held") || event.kind.contains("released") {
+                    if event.kind.contains("paused")
+                        || event.kind.contains("hold")
+                        || event.kind.contains("held")
+                        || event.kind.contains("released")
+                    {
                         seen.push((event.seq, Instant::now()));
                     }
                 }
@@ -164,7 +173,12 @@ fn viewers() -> bool {
     });
     let slowest = delays.iter().max().unwrap().as_secs_f64() * 1e3;
     row("1,000 viewers of events: memory of the daemon for each, KB", 100.0, memory, "VmRSS")
-        & row("the same: delay of an event to the last of them, ms", 250.0, slowest, "the slowest of 20 events")
+        & row(
+            "the same: delay of an event to the last of them, ms",
+            250.0,
+            slowest,
+            "the slowest of 20 events",
+        )
 }
 
 // ── a place to measure in ──
@@ -180,13 +194,17 @@ impl Yard {
             fs::create_dir(yard.path(folder)).unwrap();
         }
         fs::write(yard.path(".gitconfig"), "[user]\n name = Ann\n email = ann@example.org\n").unwrap();
-        for args in [&["init", "--quiet", "--initial-branch=main"] as &[&str], &["commit", "--quiet", "--allow-empty", "-m", "begin"]] {
+        for args in [
+            &["init", "--quiet", "--initial-branch=main"] as &[&str],
+            &["commit", "--quiet", "--allow-empty", "-m", "begin"],
+        ] {
             let mut git = Command::new("git");
             yard.run(git.args(args));
         }
         let mut manifest: Value = serde_json::from_str(scripted::MANIFEST).unwrap();
         manifest["program"] = scripted::program().display().to_string().into();
-        manifest["env"] = json!({ "SCRIPTED_HOME": yard.path("agents"), "SCRIPTED_HOOK": format!("{AO} hook") });
+        manifest["env"] =
+            json!({ "SCRIPTED_HOME": yard.path("agents"), "SCRIPTED_HOOK": format!("{AO} hook") });
         let config = json!({
             "defaults": { "runtime": "process", "agent": "scripted", "tracker": "local", "notifiers": [] },
             "projects": { "app": { "path": "." } },
@@ -195,7 +213,8 @@ impl Yard {
             "lifecycle": { "maxParallelAgents": 100 },
             "tools": { "scripted": manifest, "quick": { "program": "true", "prompt": "argument" } },
         });
-        fs::write(yard.path("app/agent-orchestrator.yaml"), serde_json::to_string_pretty(&config).unwrap()).unwrap();
+        fs::write(yard.path("app/agent-orchestrator.yaml"), serde_json::to_string_pretty(&config).unwrap())
+            .unwrap();
         yard
     }
 
@@ -277,7 +296,10 @@ fn timed<T>(what: impl FnOnce() -> T) -> Duration {
 
 fn in_turns<A, B>(rounds: usize, ours: impl Fn() -> A, theirs: impl Fn() -> B) -> (Duration, Duration) {
     let times: Vec<_> = (0..rounds).map(|_| (timed(&ours), timed(&theirs))).collect();
-    (median(times.iter().map(|(ours, _)| *ours).collect()), median(times.iter().map(|(_, theirs)| *theirs).collect()))
+    (
+        median(times.iter().map(|(ours, _)| *ours).collect()),
+        median(times.iter().map(|(_, theirs)| *theirs).collect()),
+    )
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -108,7 +108,11 @@ pub(crate) async fn stop(client: &Client, daemon: &Daemon) -> Result<(), Command
     // The log is closed last, and a new daemon can open it only then. A process is over when it can no longer be found.
     while is_alive(daemon.pid) {
         if Instant::now() > until {
-            let what = format!("the daemon (pid {}) was asked to stop and has not after {} s", daemon.pid, GOES.as_secs());
+            let what = format!(
+                "the daemon (pid {}) was asked to stop and has not after {} s",
+                daemon.pid,
+                GOES.as_secs()
+            );
             return Err(CommandError::new(Kind::TimedOut, what).hint(format!("its log is `{}`", daemon.log)));
         }
         sleep(Duration::from_millis(10)).await;
@@ -155,7 +159,8 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let log = log_file(data_dir);
     let last_words = OpenOptions::new().create(true).append(true).mode(0o600).open(&log);
-    let last_words = last_words.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?;
+    let last_words =
+        last_words.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?;
     let mut command = Command::new(&program);
     command.arg("daemon").arg("--data-dir").arg(data_dir).arg("--background");
     if let Some(port) = port {

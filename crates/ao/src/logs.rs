@@ -21,7 +21,8 @@ const USUAL: &str = "info,ao_server=info,hyper=warn,h2=warn";
 pub(crate) fn to_file(path: &Path) -> io::Result<()> {
     let log = Log::open(path)?;
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL));
-    let subscriber = tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Shared(Arc::new(log))).finish();
+    let subscriber =
+        tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Shared(Arc::new(log))).finish();
     tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)
 }
 

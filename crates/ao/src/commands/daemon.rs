@@ -51,7 +51,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match ended {
         Err(err) if args.background => {
             // Whoever started it waits for a word, unless it was ready and they have gone.
-            let word = Word::Failed { code: err.kind().exit_code(), text: err.to_plain(), hints: err.hints().to_vec() };
+            let word = Word::Failed {
+                code: err.kind().exit_code(),
+                text: err.to_plain(),
+                hints: err.hints().to_vec(),
+            };
             let _ = say(&word);
             Err(err)
         }
@@ -84,7 +88,9 @@ async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     let host = TheHost::open(daemon.clone(), data_dir, configs, about, stop.clone()).await;
     // From here on the engine runs, and is to be ended in an orderly way whatever happens.
     let served = match host {
-        Ok(host) => serve_until_stopped(args, Arc::new(host), &daemon, clock, data_dir, socket, bind, stop).await,
+        Ok(host) => {
+            serve_until_stopped(args, Arc::new(host), &daemon, clock, data_dir, socket, bind, stop).await
+        }
         Err(err) => Err(err),
     };
     let stopped = match Arc::try_unwrap(daemon) {
@@ -239,12 +245,14 @@ fn close_stdout() {
 impl From<ServerError> for CommandError {
     fn from(err: ServerError) -> CommandError {
         match err {
-            ServerError::PortInUse { .. } => CommandError::new(Kind::PortInUse, err)
-                .hint("`ao start --port 0` takes any free one; `ao config set port 3001` another one for good"),
+            ServerError::PortInUse { .. } => CommandError::new(Kind::PortInUse, err).hint(
+                "`ao start --port 0` takes any free one; `ao config set port 3001` another one for good",
+            ),
             ServerError::Remote { .. } => CommandError::new(Kind::Config, err)
                 .hint("`ao config set server.allowRemote true` allows it; callers then need the token"),
-            ServerError::SocketInUse { .. } => CommandError::new(Kind::User, err)
-                .hint("`ao status` talks to it, and `ao stop` ends it"),
+            ServerError::SocketInUse { .. } => {
+                CommandError::new(Kind::User, err).hint("`ao status` talks to it, and `ao stop` ends it")
+            }
             err => CommandError::environment(err),
         }
     }

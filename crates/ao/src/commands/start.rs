@@ -180,7 +180,9 @@ async fn orchestrate(started: &mut Started) -> Result<(), CommandError> {
 
 async fn open_browser(started: &Started) -> bool {
     // Once: whoever starts again has the page open.
-    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else { return false };
+    let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else {
+        return false;
+    };
     if !desktop::is_there() {
         return false;
     }
@@ -232,6 +234,8 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
         ui::line(format_args!("  agents        {}", ui::count(daemon.live_sessions.into(), "session")))?;
     }
     ui::line(format_args!("  log           {}", daemon.log))?;
-    ui::line("Next: `ao spawn ISSUE` or `ao new \"what to do\"` starts an agent, `ao status` shows them all.")?;
+    ui::line(
+        "Next: `ao spawn ISSUE` or `ao new \"what to do\"` starts an agent, `ao status` shows them all.",
+    )?;
     Ok(())
 }

@@ -71,9 +71,13 @@ async fn try_one(configs: &InForce, name: &str) -> ChannelTest {
     let target = Some(channel.target());
     let told = tokio::time::timeout(TEST, channel.notify(&test_notice())).await;
     match told {
-        Ok(Ok(())) => {
-            ChannelTest { channel: name.to_owned(), plugin: plugin.clone(), delivered: true, target, problem: None }
-        }
+        Ok(Ok(())) => ChannelTest {
+            channel: name.to_owned(),
+            plugin: plugin.clone(),
+            delivered: true,
+            target,
+            problem: None,
+        },
         Ok(Err(err)) => failed(err.to_string(), target),
         Err(_) => failed(format!("it did not answer within {} s", TEST.as_secs()), target),
     }

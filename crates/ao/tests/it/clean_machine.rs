@@ -12,7 +12,8 @@ fn path_with(house: &House, programs: &[&str]) -> PathBuf {
     fs::create_dir(&bin).unwrap();
     let paths = std::env::var_os("PATH").unwrap_or_default();
     for program in programs {
-        let found = std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file());
+        let found =
+            std::env::split_paths(&paths).map(|folder| folder.join(program)).find(|path| path.is_file());
         symlink(found.unwrap_or_else(|| panic!("{program} is installed")), bin.join(program)).unwrap();
     }
     bin

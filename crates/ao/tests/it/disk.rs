@@ -31,7 +31,10 @@ fn a_dry_run_says_size_decision_and_reason_and_the_disk_is_freed_by_what_it_says
     let report = |session: &str| {
         dry["trees"].as_array().unwrap().iter().find(|tree| tree["sessionName"] == *session).unwrap().clone()
     };
-    assert_eq!((&report(&clean)["decision"], &report(&dirty)["decision"]), (&"remove".into(), &"keep".into()));
+    assert_eq!(
+        (&report(&clean)["decision"], &report(&dirty)["decision"]),
+        (&"remove".into(), &"keep".into())
+    );
     assert!(report(&dirty)["reasons"][0].as_str().unwrap().contains("untracked"), "{}", report(&dirty));
     assert!(report(&clean)["bytes"].as_u64().unwrap() >= 3 << 20);
     assert!(fs::exists(&clean_tree).unwrap());

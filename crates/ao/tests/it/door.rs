@@ -32,7 +32,13 @@ fn strangers_are_refused_at_every_door() {
     let terminal = format!("{url}/api/sessions/{session}/terminal");
     let message = format!("{url}/api/sessions/{session}/message");
     let upgrade = [
-        "-H", "Connection: Upgrade", "-H", "Upgrade: websocket", "-H", "Sec-WebSocket-Version: 13", "-H",
+        "-H",
+        "Connection: Upgrade",
+        "-H",
+        "Upgrade: websocket",
+        "-H",
+        "Sec-WebSocket-Version: 13",
+        "-H",
         "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
     ];
 
@@ -57,7 +63,11 @@ fn strangers_are_refused_at_every_door() {
     let foreign = format!("Host: evil.example:{port}");
     assert!(matches!(call(&["-H", &foreign, &sessions]).0, 400 | 403 | 421));
     // Terminals are behind the same door.
-    for stranger in [&["-H", "Origin: https://evil.example"] as &[&str], &["-H", &foreign], &["-H", "Authorization: Bearer wrong"]] {
+    for stranger in [
+        &["-H", "Origin: https://evil.example"] as &[&str],
+        &["-H", &foreign],
+        &["-H", "Authorization: Bearer wrong"],
+    ] {
         let mut args: Vec<&str> = upgrade.to_vec();
         args.extend(stranger);
         args.push(&terminal);
@@ -89,7 +99,10 @@ fn an_address_that_others_reach_is_refused_unless_it_is_allowed() {
     house.start();
     let url = house.daemon()["url"].as_str().unwrap().to_owned();
     let port = url.rsplit(':').next().unwrap();
-    assert_eq!(call(&["-H", "Authorization: Bearer wrong", &format!("http://127.0.0.1:{port}/api/sessions")]).0, 401);
+    assert_eq!(
+        call(&["-H", "Authorization: Bearer wrong", &format!("http://127.0.0.1:{port}/api/sessions")]).0,
+        401
+    );
 }
 
 /// acceptance: X8
@@ -102,7 +115,9 @@ fn an_agent_can_ask_about_itself_and_touch_nobody_else() {
     let ao = env!("CARGO_BIN_EXE_ao");
     let data = house.path("data").display().to_string();
     let out = house.path("told");
-    let run = |args: &str| format!("{ao} --data-dir {data} {args} >>{0} 2>&1; echo \"{args}: $?\" >>{0}", out.display());
+    let run = |args: &str| {
+        format!("{ao} --data-dir {data} {args} >>{0} 2>&1; echo \"{args}: $?\" >>{0}", out.display())
+    };
     let commands = [
         run("why $AO_SESSION"),
         run(&format!("status {other}")),
@@ -119,7 +134,12 @@ fn an_agent_can_ask_about_itself_and_touch_nobody_else() {
     until("it has tried everything", || fs::read_to_string(&out).unwrap_or_default().contains("api POST"));
     house.wait_for(&mine, "idle");
     let told = fs::read_to_string(&out).unwrap();
-    let codes: Vec<&str> = told.lines().filter_map(|line| line.rsplit_once(": ")).filter(|(_, code)| code.parse::<i32>().is_ok()).map(|(_, code)| code).collect();
+    let codes: Vec<&str> = told
+        .lines()
+        .filter_map(|line| line.rsplit_once(": "))
+        .filter(|(_, code)| code.parse::<i32>().is_ok())
+        .map(|(_, code)| code)
+        .collect();
     assert_eq!(codes, ["0", "17", "17", "17", "17", "17", "17", "17", "17"], "{told}");
     assert_eq!(house.state(&other), "idle");
     assert_eq!(house.turns(&other), ["[[say hello]]"]);

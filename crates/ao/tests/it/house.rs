@@ -72,7 +72,8 @@ impl House {
     }
 
     pub(crate) fn usual_config(&self, project: &str) -> String {
-        let mut text = String::from("defaults: { runtime: process, agent: scripted, tracker: local, notifiers: [] }\n");
+        let mut text =
+            String::from("defaults: { runtime: process, agent: scripted, tracker: local, notifiers: [] }\n");
         writeln!(text, "projects:\n  {project}:\n    path: .\n    sessionPrefix: app").unwrap();
         writeln!(text, "orchestrator: {{ enabled: false }}\npower: {{ preventIdleSleep: false }}").unwrap();
         writeln!(text, "tools:\n  scripted: {}", self.manifest()).unwrap();
@@ -156,7 +157,8 @@ impl House {
 
     /// The texts that the agent of a session has taken as turns.
     pub(crate) fn turns(&self, session: &str) -> Vec<String> {
-        let conversation = self.status(session)["agent"]["conversation"].as_str().unwrap_or_default().to_owned();
+        let conversation =
+            self.status(session)["agent"]["conversation"].as_str().unwrap_or_default().to_owned();
         scripted::Home::new(self.path("agents")).turns(&conversation)
     }
 
@@ -215,7 +217,13 @@ impl Drop for House {
     fn drop(&mut self) {
         let mine = format!("AO_DATA_DIR={}", self.path("data").display());
         // The daemon first, so that it starts nothing again; then those that it has started.
-        for marks in [vec![mine], vec![format!("SCRIPTED_HOME={}", self.path("agents").display()), format!("HOME={}", self.dir.path().display())]] {
+        for marks in [
+            vec![mine],
+            vec![
+                format!("SCRIPTED_HOME={}", self.path("agents").display()),
+                format!("HOME={}", self.dir.path().display()),
+            ],
+        ] {
             for pid in marks.iter().flat_map(|mark| processes_with(mark)) {
                 if let Some(pid) = rustix::process::Pid::from_raw(pid) {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);

@@ -24,7 +24,8 @@ fn never_more_than_the_cap_run_and_the_queue_is_visible_and_survives_a_restart()
     assert_eq!((states().len(), queued(&states())), (20, 16));
     assert!(house.agents().len() <= 4 * 2, "each is a program and what it may have started");
     let waiting = house.ao(&["status", "--json"]).succeeds().json();
-    let waiting = waiting["sessions"].as_array().unwrap().iter().find(|session| session["status"]["state"] == "queued");
+    let waiting =
+        waiting["sessions"].as_array().unwrap().iter().find(|session| session["status"]["state"] == "queued");
     let waiting = waiting.unwrap()["name"].as_str().unwrap().to_owned();
     house.ao(&["explain", &waiting]).succeeds().says("4");
 
@@ -33,7 +34,8 @@ fn never_more_than_the_cap_run_and_the_queue_is_visible_and_survives_a_restart()
     assert_eq!(queued(&states()), 16);
     // Whoever ends makes room for exactly one.
     let running = house.ao(&["list", "--json"]).succeeds().json();
-    let running = running["sessions"].as_array().unwrap().iter().find(|session| session["status"]["state"] == "idle");
+    let running =
+        running["sessions"].as_array().unwrap().iter().find(|session| session["status"]["state"] == "idle");
     let running = running.unwrap()["name"].as_str().unwrap().to_owned();
     house.ao(&["stop", &running]).succeeds();
     until("the next one runs", || queued(&states()) == 15);

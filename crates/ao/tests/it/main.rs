@@ -1,9 +1,9 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
-mod clone;
+mod attach;
 mod clean_machine;
 mod cli;
-mod attach;
+mod clone;
 mod config;
 mod demo;
 mod disk;
@@ -21,11 +21,11 @@ mod logind;
 mod messages;
 mod place;
 mod power;
-mod start;
 mod service;
+mod start;
 mod states;
 mod support;
-mod views;
 mod surface;
 mod talk;
+mod views;
 mod workspaces;

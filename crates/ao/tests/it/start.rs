@@ -32,7 +32,10 @@ fn five_starts_at_once_make_one_daemon_and_one_orchestrator() {
     let new = started.iter().filter(|start| start["started"] == true).count();
     assert_eq!((new, daemons(&house)), (1, 1));
     let orchestrators: Vec<_> = started.iter().map(|start| start["orchestrator"]["id"].clone()).collect();
-    assert!(orchestrators[0].is_string() && orchestrators.iter().all(|id| *id == orchestrators[0]), "{orchestrators:?}");
+    assert!(
+        orchestrators[0].is_string() && orchestrators.iter().all(|id| *id == orchestrators[0]),
+        "{orchestrators:?}"
+    );
     let sessions = house.ao(&["list", "--json"]).succeeds().json();
     assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(1));
 }
@@ -44,14 +47,15 @@ fn twenty_spawns_of_one_issue_over_cli_and_http_make_one_session() {
     house.start();
     let url = house.daemon()["url"].as_str().unwrap().to_owned();
     let spawned: Vec<serde_json::Value> = thread::scope(|scope| {
-        let over_cli = (0..10).map(|_| {
-            scope.spawn(|| house.ao(&["spawn", "42", "--json"]).succeeds().json())
-        });
+        let over_cli =
+            (0..10).map(|_| scope.spawn(|| house.ao(&["spawn", "42", "--json"]).succeeds().json()));
         let over_http = (0..10).map(|_| {
             scope.spawn(|| {
                 let body = r#"{"projectId":"my-app","issue":"42"}"#;
                 let address = format!("{url}/api/sessions");
-                Ran::of(curl(&["-X", "POST", "-H", "content-type: application/json", "-d", body, &address])).succeeds().json()
+                Ran::of(curl(&["-X", "POST", "-H", "content-type: application/json", "-d", body, &address]))
+                    .succeeds()
+                    .json()
             })
         });
         let all: Vec<_> = over_cli.chain(over_http).collect();
@@ -66,7 +70,11 @@ fn twenty_spawns_of_one_issue_over_cli_and_http_make_one_session() {
 
 /// `curl` as a person calls it: the same user, and no browser.
 fn curl(args: &[&str]) -> std::process::Output {
-    std::process::Command::new("curl").args(["--silent", "--show-error"]).args(args).output().expect("curl runs")
+    std::process::Command::new("curl")
+        .args(["--silent", "--show-error"])
+        .args(args)
+        .output()
+        .expect("curl runs")
 }
 
 #[test]
@@ -94,7 +102,8 @@ fn a_url_is_cloned_and_a_second_project_joins_the_daemon() {
     crate::fleet::make_repository(&other);
     house.ao_in(&house.path("tmp"), &["start", &other.display().to_string(), "--no-orchestrator"]).succeeds();
     let projects = house.ao(&["api", "GET", "/projects"]).succeeds().json();
-    let names: Vec<_> = projects["projects"].as_array().unwrap().iter().map(|project| project["id"].clone()).collect();
+    let names: Vec<_> =
+        projects["projects"].as_array().unwrap().iter().map(|project| project["id"].clone()).collect();
     assert_eq!(names, ["docs", "forge", "my-app"]);
     assert_eq!(daemons(&house), 1);
 }

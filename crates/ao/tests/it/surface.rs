@@ -28,17 +28,23 @@ const fn step(line: &'static str, runs: &'static [(&'static str, i32)]) -> Step 
 
 /// In the order in which a user would come to them. `$S` is a session that is idle.
 const STEPS: &[Step] = &[
-    step("ao init --tracker github --agent claude-code --runtime tmux", &[
-        ("ao init --tracker github --agent claude-code --runtime tmux", 0),
-        ("ao init --tracker github --agent claude-code --runtime tmux", 1),
-        ("ao init --tracker github --agent claude-code --runtime tmux --force", 0),
-    ]),
-    step("ao config set defaults.runtime process", &[
-        ("ao config set port $PORT", 0),
-        ("cat $TOOLS >>agent-orchestrator.yaml", 0),
-        ("ao config set defaults.runtime process", 0),
-        ("grep -q 'runtime: process' agent-orchestrator.yaml", 0),
-    ]),
+    step(
+        "ao init --tracker github --agent claude-code --runtime tmux",
+        &[
+            ("ao init --tracker github --agent claude-code --runtime tmux", 0),
+            ("ao init --tracker github --agent claude-code --runtime tmux", 1),
+            ("ao init --tracker github --agent claude-code --runtime tmux --force", 0),
+        ],
+    ),
+    step(
+        "ao config set defaults.runtime process",
+        &[
+            ("ao config set port $PORT", 0),
+            ("cat $TOOLS >>agent-orchestrator.yaml", 0),
+            ("ao config set defaults.runtime process", 0),
+            ("grep -q 'runtime: process' agent-orchestrator.yaml", 0),
+        ],
+    ),
     step("ao config check", &[("ao config check", 0)]),
     step("ao config show", &[("ao config show", 0)]),
     step("ao config-help", &[("ao config-help", 0)]),
@@ -47,58 +53,74 @@ const STEPS: &[Step] = &[
     step("ao start <url>", &[("cd .. && ao start $URL", 0)]),
     step("ao start <path>", &[("cd .. && ao start docs", 0)]),
     step("ao start --issue 42", &[("ao start --issue 42", 0)]),
-    step("ao new \"Fix login validation bug\" --project my-app --issue 123", &[
-        ("ao new \"Fix login validation bug\" --project my-app --issue 123", 0),
-    ]),
-    step("ao spawn 42 [--agent codex] [--claim-pr N] [--prompt …]", &[
-        ("ao spawn 42 --project my-app", 0),
-        ("ao spawn 43 --project my-app --agent codex", 0),
-        ("ao spawn 44 --project my-app --claim-pr 5", 0),
-        ("ao spawn 45 --project my-app --prompt 'Do it'", 0),
-    ]),
+    step(
+        "ao new \"Fix login validation bug\" --project my-app --issue 123",
+        &[("ao new \"Fix login validation bug\" --project my-app --issue 123", 0)],
+    ),
+    step(
+        "ao spawn 42 [--agent codex] [--claim-pr N] [--prompt …]",
+        &[
+            ("ao spawn 42 --project my-app", 0),
+            ("ao spawn 43 --project my-app --agent codex", 0),
+            ("ao spawn 44 --project my-app --claim-pr 5", 0),
+            ("ao spawn 45 --project my-app --prompt 'Do it'", 0),
+        ],
+    ),
     step("ao batch-spawn 101 102 103", &[("ao batch-spawn 101 102 103 --project my-app", 0)]),
     step("ao list", &[("ao list", 0)]),
-    step("ao status [session] [--watch] [--json]", &[
-        ("ao status", 0),
-        ("ao status $S", 0),
-        ("ao status --json", 0),
-        ("ao status $S --json", 0),
-        ("timeout --signal=INT 2 ao status --watch || test $? = 124", 0),
-    ]),
+    step(
+        "ao status [session] [--watch] [--json]",
+        &[
+            ("ao status", 0),
+            ("ao status $S", 0),
+            ("ao status --json", 0),
+            ("ao status $S --json", 0),
+            ("timeout --signal=INT 2 ao status --watch || test $? = 124", 0),
+        ],
+    ),
     step("ao session ls", &[("ao session ls", 0)]),
     // At a real terminal; see the tests of attaching.
     step("ao attach <session>", &[("ao attach $S </dev/null >/dev/null 2>$TMPDIR/attach; test $? -ne 0", 0)]),
     step("ao logs <session> [-f]", &[("ao logs $S", 0), ("timeout 2 ao logs $S -f || test $? = 124", 0)]),
     step("ao open <session>", &[("ao open $S", 0)]),
     step("ao send <session> \"text\"", &[("ao send $S \"text\"", 0)]),
-    step("ao api POST /sessions/my-app-fix-auth/message -d '{\"content\":\"…\"}'", &[
-        ("ao new 'Fix auth' --project my-app && ao wait my-app-fix-auth --for idle --timeout 60", 0),
-        ("ao api POST /sessions/my-app-fix-auth/message -d '{\"content\":\"…\"}'", 0),
-    ]),
-    step("ao completion zsh", &[("ao completion zsh", 0), ("ao completion bash", 0), ("ao completion fish", 0)]),
+    step(
+        "ao api POST /sessions/my-app-fix-auth/message -d '{\"content\":\"…\"}'",
+        &[
+            ("ao new 'Fix auth' --project my-app && ao wait my-app-fix-auth --for idle --timeout 60", 0),
+            ("ao api POST /sessions/my-app-fix-auth/message -d '{\"content\":\"…\"}'", 0),
+        ],
+    ),
+    step(
+        "ao completion zsh",
+        &[("ao completion zsh", 0), ("ao completion bash", 0), ("ao completion fish", 0)],
+    ),
     step("ao dashboard", &[("ao dashboard", 0)]),
-    step("ao plugin list|search|install|create|test", &[
-        ("ao plugin list", 0),
-        ("ao plugin search tmux", 0),
-        ("ao plugin install nothing", 1),
-        ("ao plugin create nothing", 1),
-        ("ao plugin test nothing", 1),
-    ]),
+    step(
+        "ao plugin list|search|install|create|test",
+        &[
+            ("ao plugin list", 0),
+            ("ao plugin search tmux", 0),
+            ("ao plugin install nothing", 1),
+            ("ao plugin create nothing", 1),
+            ("ao plugin test nothing", 1),
+        ],
+    ),
     step("ao review-check", &[("ao review-check", 0)]),
     step("ao verify", &[("ao verify", 0)]),
-    step("ao session kill|restore|cleanup|claim-pr", &[
-        ("ao session kill my-app-fix-auth", 0),
-        ("ao session restore my-app-fix-auth", 0),
-        ("ao session cleanup --dry-run", 0),
-        ("ao session cleanup", 0),
-        // There is no forge here that could be asked which pull request that is.
-        ("ao session claim-pr $S 7; test $? -ne 4", 0),
-    ]),
+    step(
+        "ao session kill|restore|cleanup|claim-pr",
+        &[
+            ("ao session kill my-app-fix-auth", 0),
+            ("ao session restore my-app-fix-auth", 0),
+            ("ao session cleanup --dry-run", 0),
+            ("ao session cleanup", 0),
+            // There is no forge here that could be asked which pull request that is.
+            ("ao session claim-pr $S 7; test $? -ne 4", 0),
+        ],
+    ),
     step("ao add-project <path>", &[("ao add-project ../more", 0)]),
-    step("ao remove-project my-app", &[
-        ("ao remove-project my-app", 1),
-        ("ao remove-project more", 0),
-    ]),
+    step("ao remove-project my-app", &[("ao remove-project my-app", 1), ("ao remove-project more", 0)]),
     step("ao stop <session>", &[("ao stop $S", 0), ("ao stop $S", 0)]),
     step("ao stop --project my-app --all", &[("ao stop --project my-app --all", 0)]),
     step("ao stop", &[("ao stop", 0)]),
@@ -121,8 +143,12 @@ fn calls() -> Vec<(String, String, Option<String>)> {
     let mut calls: Vec<(String, String, Option<String>)> = Vec::new();
     for span in spans(text) {
         match span.split_once(' ') {
-            Some((method @ ("GET" | "POST" | "DELETE" | "PUT"), path)) => calls.push((method.into(), path.into(), None)),
-            _ if span.starts_with('{') => calls.last_mut().expect("a body stands behind its call").2 = Some(span),
+            Some((method @ ("GET" | "POST" | "DELETE" | "PUT"), path)) => {
+                calls.push((method.into(), path.into(), None))
+            }
+            _ if span.starts_with('{') => {
+                calls.last_mut().expect("a body stands behind its call").2 = Some(span)
+            }
             _ => {}
         }
     }
@@ -148,7 +174,11 @@ fn every_line_of_the_document_has_a_step() {
     let steps: BTreeSet<String> = STEPS.iter().map(|step| step.line.to_owned()).collect();
     let commands = commands();
     assert_eq!(commands.difference(&steps).collect::<Vec<_>>(), Vec::<&String>::new(), "nobody runs these");
-    assert_eq!(steps.difference(&commands).collect::<Vec<_>>(), Vec::<&String>::new(), "these are not in the document");
+    assert_eq!(
+        steps.difference(&commands).collect::<Vec<_>>(),
+        Vec::<&String>::new(),
+        "these are not in the document"
+    );
     assert_eq!(calls().len(), 5);
     assert_eq!(documents().len(), 3);
 }
@@ -187,7 +217,11 @@ fn every_command_works_as_written() {
     }
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ao"), bin.join("ao")).unwrap();
     let tools = house.path("tools.yaml");
-    fs::write(&tools, format!("power: {{ preventIdleSleep: false }}\ntools:\n  scripted: {}\n", house.manifest())).unwrap();
+    fs::write(
+        &tools,
+        format!("power: {{ preventIdleSleep: false }}\ntools:\n  scripted: {}\n", house.manifest()),
+    )
+    .unwrap();
 
     let mut session = String::new();
     for step in STEPS {

@@ -51,7 +51,8 @@ fn an_explanation_lists_each_signal_with_its_age_and_the_rule_that_won() {
     }
     let explained = house.ao(&["explain", &session, "--json"]).succeeds().json();
     let rules = explained["rules"].as_array().unwrap();
-    let won: Vec<_> = rules.iter().filter(|rule| rule["won"] == true).map(|rule| rule["rule"].clone()).collect();
+    let won: Vec<_> =
+        rules.iter().filter(|rule| rule["won"] == true).map(|rule| rule["rule"].clone()).collect();
     assert_eq!(won, ["dialog_open"]);
     for signal in explained["signals"].as_array().unwrap() {
         assert!(signal["ageSeconds"].is_u64() && signal["source"].is_string(), "{signal}");
@@ -76,7 +77,14 @@ fn looking_changes_nothing() {
         std::mem::replace(&mut before, seq()) == before
     });
     let before = seq();
-    for look in [&["status"] as &[&str], &["status", &session], &["explain", &session], &["logs", &session], &["list"], &["why", &session]] {
+    for look in [
+        &["status"] as &[&str],
+        &["status", &session],
+        &["explain", &session],
+        &["logs", &session],
+        &["list"],
+        &["why", &session],
+    ] {
         house.ao(look).succeeds();
     }
     assert_eq!(seq(), before, "looking has left traces");
