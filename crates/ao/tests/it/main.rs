@@ -8,6 +8,7 @@ mod config;
 mod demo;
 mod disk;
 mod door;
+mod embed;
 mod events;
 mod fleet;
 mod help;
