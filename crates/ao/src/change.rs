@@ -90,6 +90,9 @@ impl Change {
             EditError::UnknownKey { .. } | EditError::BadPath(_) => {
                 CommandError::new(Kind::UnknownKey, err).hint("`ao config-help` lists all keys")
             }
+            EditError::Invalid { .. } => {
+                CommandError::new(Kind::Config, err).hint("the file was not changed")
+            }
             err => CommandError::new(Kind::User, format!("`{}`: {err}", self.file)),
         })?;
         if after == before {
@@ -107,15 +110,7 @@ impl Change {
 
     /// Reads all files as they would be with this text in the one that changes.
     fn check(&self, text: &str) -> Result<(), CommandError> {
-        let mut texts = Vec::new();
-        for layer in &self.layers {
-            let text =
-                if layer.path == self.file { text.to_owned() } else { ao_config::read_file(&layer.path)? };
-            texts.push((layer.kind, layer.path.as_path(), text));
-        }
-        let texts: Vec<(LayerKind, &Utf8Path, &str)> =
-            texts.iter().map(|(kind, path, text)| (*kind, *path, text.as_str())).collect();
-        ao_config::parse_layers(&texts, &self.places)?;
+        ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?;
         Ok(())
     }
 }

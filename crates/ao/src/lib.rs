@@ -25,6 +25,7 @@ mod logs;
 mod paths;
 pub mod power;
 mod program;
+pub mod reference;
 pub mod repository;
 pub mod service;
 mod settings;

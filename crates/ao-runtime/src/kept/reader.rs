@@ -45,7 +45,8 @@ fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io
     let from = from.min(end);
     let mut output = Output { from, bytes: Vec::new(), ended: false };
     let mut index = starts.partition_point(|start| *start <= from).saturating_sub(1);
-    output.from = from.max(starts[index]);
+    // Who asks beyond the end is told where that is.
+    output.from = from.min(end).max(starts[index]);
     while let Some(start) = starts.get(index) {
         let (file, bytes, header) = open(dir, *start)?;
         let at = output.from + output.bytes.len() as u64;

@@ -12,7 +12,7 @@ use self::keys::Keys;
 use self::room::{Left, Room};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::ui;
+use crate::{complete, ui};
 
 /// Look into the terminal of a session, and take it over
 ///
@@ -26,6 +26,7 @@ use crate::ui;
   ao attach my-app-3 --detach-keys ctrl-p,ctrl-q")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
+    #[arg(add = complete::sessions())]
     session: String,
     /// Only look: nothing that is typed reaches the agent, and its terminal keeps its size
     #[arg(long, short)]

@@ -64,7 +64,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
             }
             Err(err) => return Err(err.into()),
         };
-        let dry = piece.next == from || piece.text.is_empty() && piece.next <= piece.from;
+        let dry = piece.next <= piece.from;
         from = piece.next;
         let ended = piece.ended && dry;
         match (cx.json(), args.tail) {

@@ -101,9 +101,10 @@ fn what_would_be_wrong_is_not_written() {
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
-    exit 1
+    exit 2
     -- stderr --
-    error: `[home]/my-app/agent-orchestrator.yaml`: `port` has to be a whole number, and is `many`
+    error: `port` has to be a whole number, and is `many`
+    hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "projects.my-app.tracker", "githib"]), @r"
     exit 2
@@ -370,4 +371,71 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     hint: the repository has a configuration of its own, `[home]/other/agent-orchestrator.yaml`; start with `ao start ../other`
     ");
     assert_eq!(text(&app), CONFIG);
+}
+
+#[test]
+fn every_key_can_be_asked_about() {
+    let place = Place::new();
+    let here = place.home.path();
+    assert_snapshot!(place.run(here, &["config-help", "defaults.runtime"]), @r"
+    exit 0
+    -- stdout --
+    defaults.runtime
+        text, or mapping with `plugin`, by default tmux
+        Where agents run: `tmux`, `process`, `docker` or `kubernetes`.
+
+    Example:
+      ao config set defaults.runtime tmux
+    ");
+    assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
+    exit 0
+    -- stdout --
+    projects.<name>.env
+        mapping
+        What its agents find in their environment.
+
+    Keys below it:
+
+    projects.<name>.env.pass
+        list
+        Variables that are passed on from the daemon's own environment.
+
+    projects.<name>.env.secrets
+        mapping by name
+        Variables whose value is looked up when an agent starts, and is kept in no log.
+
+    projects.<name>.env.set
+        mapping by name
+        Variables with a fixed value. A value that is a whole `${NAME}` is looked up when an agent starts, and is kept in no log.
+    ");
+    assert_snapshot!(place.run(here, &["config-help", "power", "--json"]), @r#"
+    exit 0
+    -- stdout --
+    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"What happens to the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Whether it is kept from going to sleep while an agent works."}]}
+    "#);
+    let all = place.run(here, &["config-help"]);
+    for key in
+        ["port", "projects.<name>.path", "reactions.ci-failed", "reactions.<kind>.retries", "agents[].tool"]
+    {
+        assert!(all.lines().any(|line| line == key), "{key} is not in\n{all}");
+    }
+    let about = place.run(here, &["config-help", "budget"]);
+    assert!(about.contains("projects.<name>.dailyBudget") && !about.contains("defaults.runtime"), "{about}");
+}
+
+#[test]
+fn a_key_that_is_none_is_answered_with_the_nearest() {
+    let place = Place::new();
+    assert_snapshot!(place.run(place.home.path(), &["config-help", "defaults.runtme"]), @r"
+    exit 16
+    -- stderr --
+    error: there is no key `defaults.runtme`; did you mean `defaults.runtime`?
+    hint: `ao config-help` lists all keys
+    ");
+    assert_snapshot!(place.run(place.home.path(), &["config-help", "xyzzy"]), @r"
+    exit 16
+    -- stderr --
+    error: there is no key `xyzzy`
+    hint: `ao config-help` lists all keys
+    ");
 }

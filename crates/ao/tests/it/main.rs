@@ -1,12 +1,14 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
 mod attach;
+mod changes;
 mod clean_machine;
 mod cli;
 mod clone;
 mod config;
 mod demo;
 mod disk;
+mod doctor;
 mod door;
 mod events;
 mod fleet;
@@ -20,7 +22,9 @@ mod limits;
 mod logind;
 mod messages;
 mod place;
+mod notify;
 mod power;
+mod reference;
 mod service;
 mod start;
 mod states;

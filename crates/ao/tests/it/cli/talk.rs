@@ -294,9 +294,9 @@ fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
         json(&value!({"from": from, "next": next, "text": text, "ended": ended}))
     };
     daemon
-        .on("GET /api/sessions/app/output?from=0&wait=false", piece(0, 4, "a\nb\n", true))
-        .on("GET /api/sessions/app/output?from=4&wait=false", piece(4, 6, "c\n", true))
-        .on("GET /api/sessions/app/output?from=6&wait=false", piece(6, 6, "", true));
+        .on("GET /api/sessions/app/output?from=0&limit=1048576&wait=false", piece(0, 4, "a\nb\n", true))
+        .on("GET /api/sessions/app/output?from=4&limit=1048576&wait=false", piece(4, 6, "c\n", true))
+        .on("GET /api/sessions/app/output?from=6&limit=1048576&wait=false", piece(6, 6, "", true));
     assert_snapshot!(daemon.ao(&["logs", "app"]), @"
     exit 0
     -- stdout --
@@ -335,7 +335,7 @@ fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
 fn what_differs_from_belief_is_listed_and_fails() {
     let daemon = StandIn::new();
     let about = value!({
-        "version": env!("CARGO_PKG_VERSION"), "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
+        "version": env!("CARGO_PKG_VERSION"), "build": "b", "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
         "dataDir": "/d", "socket": "/d/s", "url": null, "log": "/d/log", "configs": [], "configProblem": null,
         "liveSessions": 0, "queuedSessions": 0, "maxParallelAgents": 5, "seq": 1,
     });
@@ -343,11 +343,10 @@ fn what_differs_from_belief_is_listed_and_fails() {
         .on("GET /api/daemon", json(&about))
         .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
     assert_snapshot!(daemon.ao(&["verify"]), @"
-    exit 1
-    -- stdout --
-    app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
+    exit 15
     -- stderr --
-    error: 1 difference from what ao believes of 1 session
-    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
+    error: the daemon's answer makes no sense; is it of another version?
+      because: missing field `build` at line 1 column 227
+    hint: `ao start` replaces a daemon of another version; agents go on meanwhile
     ");
 }
