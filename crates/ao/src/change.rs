@@ -1,5 +1,6 @@
 //! A change of a configuration file: made only if everything is right afterwards, and told to the daemon that runs.
 
+use std::fs::File;
 use std::io;
 
 use ao_api::Reloaded;
@@ -7,6 +8,7 @@ use ao_api::client::ClientError;
 use ao_config::edit::{self, EditError};
 use ao_config::{Layer, LayerKind, Places};
 use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
@@ -78,6 +80,7 @@ impl Change {
         &self,
         edit: impl FnOnce(&str) -> Result<String, EditError>,
     ) -> Result<bool, CommandError> {
+        let _turn = self.turn();
         let before = match self.file.exists() {
             true => ao_config::read_file(&self.file)?,
             false => String::new(),
@@ -106,6 +109,13 @@ impl Change {
                     .hint("look at who owns it, and whether the disk is full; the file was not changed"))
             }
         }
+    }
+
+    /// Two changes at once take turns, or one would be lost. By the folder, because the file itself is replaced.
+    fn turn(&self) -> Option<File> {
+        let folder = File::open(self.file.parent()?).ok()?;
+        flock(&folder, FlockOperation::LockExclusive).ok()?;
+        Some(folder)
     }
 
     /// Reads all files as they would be with this text in the one that changes.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::ui;
+use crate::{complete, ui};
 
 /// Tell what can be said in the configuration
 ///
@@ -21,6 +21,7 @@ use crate::ui;
   ao config-help budget                all keys that have to do with budgets")]
 pub(crate) struct Args {
     /// A key, or a word to look for
+    #[arg(add = complete::config_keys())]
     key: Option<String>,
 }
 

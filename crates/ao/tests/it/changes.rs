@@ -103,6 +103,23 @@ fn on_a_desktop_the_browser_gets_the_code_and_the_terminal_does_not() {
 }
 
 #[test]
+fn a_service_does_not_start_a_second_daemon_beside_the_one_that_runs() {
+    let house = House::new();
+    house.start();
+    let bin = house.path("bin");
+    fs::create_dir(&bin).unwrap();
+    let manager = bin.join("systemctl");
+    fs::write(&manager, format!("#!/bin/sh\necho \"$@\" >> {}\n", house.path("asked").display())).unwrap();
+    fs::set_permissions(&manager, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = house.command(&house.repository(), &["service", "install"]);
+    Ran::of(command.env("PATH", &bin).output().unwrap())
+        .succeeds()
+        .says("ao stop && systemctl --user start ao");
+    let asked = fs::read_to_string(house.path("asked")).unwrap();
+    assert!(asked.contains("enable ao.service") && !asked.contains("--now"), "{asked}");
+}
+
+#[test]
 fn the_doctor_knows_the_daemon_that_runs() {
     let house = House::new();
     house.start();

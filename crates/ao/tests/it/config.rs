@@ -381,11 +381,11 @@ fn every_key_can_be_asked_about() {
     exit 0
     -- stdout --
     defaults.runtime
-        text, or mapping with `plugin`, by default tmux
+        text, or mapping with `plugin`, by default process
         Where agents run: `tmux`, `process`, `docker` or `kubernetes`.
 
     Example:
-      ao config set defaults.runtime tmux
+      ao config set defaults.runtime process
     ");
     assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
     exit 0
@@ -438,4 +438,49 @@ fn a_key_that_is_none_is_answered_with_the_nearest() {
     error: there is no key `xyzzy`
     hint: `ao config-help` lists all keys
     ");
+}
+
+#[test]
+fn of_changes_at_the_same_time_none_is_lost() {
+    let place = Place::new();
+    let app = app(&place);
+    let keys = ["restarts", "setupTries", "deliveryTries", "noticeTries", "maxParallelAgents"];
+    let all: Vec<_> = keys
+        .iter()
+        .map(|key| place.ao(&app, &["config", "set", &format!("lifecycle.{key}"), "7"]).spawn().unwrap())
+        .collect();
+    for mut one in all {
+        assert!(one.wait().unwrap().success());
+    }
+    for key in keys {
+        assert!(text(&app).contains(&format!("{key}: 7")), "{key} is not in\n{}", text(&app));
+    }
+}
+
+#[test]
+fn odd_files_are_told_of_and_change_nothing() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["config", "check", "nowhere.yaml"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/nowhere.yaml: cannot be read: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(place.run(&app, &["config", "check", "/dev/null"]), @r"
+    exit 2
+    -- stderr --
+    error: /dev/null: is no file
+    ");
+    std::fs::write(app.join("latin.yaml"), b"port: 3000\n# caf\xe9\n").unwrap();
+    assert_snapshot!(place.run(&app, &["config", "check", "latin.yaml"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/latin.yaml: line 2 is no UTF-8 text
+    ");
+    assert_snapshot!(place.run(&app, &["config", "unset", "--user", "port"]), @r"
+    exit 1
+    -- stderr --
+    error: `[home]/.config/ao/config.yaml`: `port` is not in the file
+    ");
+    assert!(!place.home.path().join(".config").exists());
 }
