@@ -178,9 +178,10 @@ fn told_of_daemon(stopping: &Stopping) -> String {
             ui::count(stopping.queued.len() as u64, "queued session")
         );
     }
-    match stopping.running.is_empty() {
-        true => told,
-        false => told + "; `ao start` finds them again",
+    match stopping.running.len() {
+        0 => told,
+        1 => told + "; `ao start` finds it again",
+        _ => told + "; `ao start` finds them again",
     }
 }
 

@@ -1,5 +1,6 @@
 //! The commands about sessions: what they show, and what they do with what a daemon answers.
 
+mod care;
 mod completion;
 mod manual;
 mod show;

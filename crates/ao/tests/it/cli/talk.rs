@@ -1,6 +1,6 @@
 //! Commands and what they make of the daemon's answers.
 
-use ao_api::{ChannelTest, MessageState, Problem, Sessions, Spawned};
+use ao_api::{MessageState, Problem, Sessions, Spawned};
 use insta::assert_snapshot;
 use serde_json::json as value;
 
@@ -220,31 +220,6 @@ fn a_kill_tells_what_is_kept_and_why() {
     assert_eq!(daemon.calls("POST")[0].body["session"], "ses_app-1");
 }
 
-/// acceptance: N2
-#[test]
-fn each_channel_is_told_of_and_one_that_fails_is_an_error() {
-    let daemon = StandIn::new();
-    let test = |channel: &str, problem: Option<&str>| ChannelTest {
-        channel: channel.into(),
-        plugin: "webhook".into(),
-        delivered: problem.is_none(),
-        target: Some("https://hooks.example/…".into()),
-        problem: problem.map(str::to_owned),
-    };
-    daemon.on("POST /api/notify/test", json(&[test("ops", None), test("team", Some("it answered 404"))]));
-    assert_snapshot!(daemon.ao(&["notify", "test"]), @"
-    exit 1
-    -- stdout --
-    CHANNEL  PLUGIN   RESULT     WHERE                    PROBLEM
-    ops      webhook  delivered  https://hooks.example/…
-    team     webhook  failed     https://hooks.example/…  it answered 404
-    -- stderr --
-    error: 1 of 2 channels failed
-    ");
-    daemon.ao(&["notify", "test", "ops"]);
-    assert_eq!(daemon.calls("POST").pop().unwrap().body["channels"], value!(["ops"]));
-}
-
 #[test]
 fn any_call_can_be_made_with_and_without_the_beginning_of_its_path() {
     let daemon = StandIn::new();
@@ -351,26 +326,4 @@ fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
         "{said}"
     );
     assert!(said.starts_with("exit 0"), "{said}");
-}
-
-#[test]
-fn what_differs_from_belief_is_listed_and_fails() {
-    let daemon = StandIn::new();
-    let about = value!({
-        "version": env!("CARGO_PKG_VERSION"), "build": "b", "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
-        "dataDir": "/d", "socket": "/d/s", "url": null, "log": "/d/log", "configs": [], "configProblem": null,
-        "liveSessions": 0, "queuedSessions": 0, "maxParallelAgents": 5, "seq": 1,
-    });
-    daemon
-        .on("GET /api/daemon", json(&about))
-        .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
-    assert_snapshot!(daemon.ao(&["verify"]), @"
-    exit 1
-    -- stdout --
-    daemon: is of another build than this program; `ao start` replaces it, and agents go on meanwhile
-    app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
-    -- stderr --
-    error: 2 differences from what ao believes of 1 session
-    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
-    ");
 }

@@ -1,0 +1,148 @@
+//! Commands that look after things: what is open, what differs, who is told, and the end of the daemon.
+
+use ao_api::{ChannelTest, Sessions};
+use insta::assert_snapshot;
+use serde_json::json as value;
+
+use super::standin::{Reply, StandIn, json};
+use super::wire::session;
+use crate::support::Home;
+
+/// What the daemon tells of itself.
+fn about(url: Option<&str>) -> Reply {
+    json(&value!({
+        "version": "1", "build": "b", "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z", "dataDir": "/d",
+        "socket": "/d/s", "url": url, "log": "/d/log", "configs": [], "configProblem": null, "liveSessions": 0,
+        "queuedSessions": 0, "maxParallelAgents": 5, "seq": 1,
+    }))
+}
+
+/// acceptance: N2
+#[test]
+fn each_channel_is_told_of_and_one_that_fails_is_an_error() {
+    let daemon = StandIn::new();
+    let test = |channel: &str, problem: Option<&str>| ChannelTest {
+        channel: channel.into(),
+        plugin: "webhook".into(),
+        delivered: problem.is_none(),
+        target: Some("https://hooks.example/…".into()),
+        problem: problem.map(str::to_owned),
+    };
+    daemon.on("POST /api/notify/test", json(&[test("ops", None), test("team", Some("it answered 404"))]));
+    assert_snapshot!(daemon.ao(&["notify", "test"]), @"
+    exit 1
+    -- stdout --
+    CHANNEL  PLUGIN   RESULT     WHERE                    PROBLEM
+    ops      webhook  delivered  https://hooks.example/…
+    team     webhook  failed     https://hooks.example/…  it answered 404
+    -- stderr --
+    error: 1 of 2 channels failed
+    ");
+    daemon.ao(&["notify", "test", "ops"]);
+    assert_eq!(daemon.calls("POST").pop().unwrap().body["channels"], value!(["ops"]));
+}
+
+#[test]
+fn what_differs_from_belief_is_listed_and_fails() {
+    let daemon = StandIn::new();
+    daemon
+        .on("GET /api/daemon", about(None))
+        .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
+    assert_snapshot!(daemon.ao(&["verify"]), @"
+    exit 1
+    -- stdout --
+    daemon: is of another build than this program; `ao start` replaces it, and agents go on meanwhile
+    app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
+    -- stderr --
+    error: 2 differences from what ao believes of 1 session
+    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
+    ");
+}
+
+#[test]
+fn open_reviews_are_listed_with_whether_the_agent_knows() {
+    let daemon = StandIn::new();
+    let mut open = session("app-1", "working");
+    open.incidents = 2;
+    open.pulls = vec!["my-app!7".into()];
+    let incident = |kind: &str, asked: &str, acted: u32| {
+        value!({"kind": kind, "problem": "p", "detail": "Please name it better", "openedAt": "2026-03-01T11:00:00Z",
+            "acted": acted, "asked": asked})
+    };
+    daemon
+        .on(
+            "GET /api/sessions",
+            json(&Sessions { sessions: vec![open.clone(), session("app-2", "idle")], seq: 1 }),
+        )
+        .on(
+            "GET /api/sessions/ses_app-1/explain",
+            json(&value!({
+                "id": open.id, "name": open.name, "status": open.status, "phase": "running", "rules": [],
+                "signals": [], "queue": null, "holds": [], "messages": [], "astray": null, "next": [],
+                "incidents": [incident("changes-requested", "agent", 1), incident("agent-stuck", "person", 1),
+                    incident("ci-failed", "nobody", 0)],
+            })),
+        );
+    let said = daemon.ao(&["review-check", "--json"]);
+    assert!(said.contains("changes-requested") && said.contains("ci-failed"), "{said}");
+    assert!(!said.contains("agent-stuck"), "what is wrong with the agent is no review: {said}");
+    let said = daemon.ao(&["review-check"]);
+    assert!(said.contains("agent, 1×") && said.contains("nobody yet") && said.contains("my-app!7"), "{said}");
+}
+
+#[test]
+fn whoever_stops_the_daemon_is_told_what_goes_on() {
+    let daemon = StandIn::new();
+    // A process that is certainly gone.
+    let mut child = std::process::Command::new("true").spawn().unwrap();
+    let pid = child.id();
+    child.wait().unwrap();
+    daemon.on("POST /api/daemon/stop", json(&value!({"pid": pid, "running": ["app-1"], "queued": []})));
+    assert_snapshot!(daemon.ao(&["stop"]).replace(&format!("pid {pid}"), "pid [pid]"), @"
+    exit 0
+    -- stdout --
+    stopped the daemon (pid [pid]); 1 agent goes on: app-1; `ao start` finds it again
+    ");
+}
+
+#[test]
+fn without_a_desktop_the_page_of_a_session_is_printed() {
+    let daemon = StandIn::new();
+    daemon
+        .on("GET /api/sessions/app", json(&session("app-1", "idle")))
+        .on("GET /api/daemon", about(Some("http://127.0.0.1:3000")))
+        .on("POST /api/tokens", json(&value!({"token": "c0de"})));
+    assert_snapshot!(daemon.ao(&["open", "app"]), @"
+    exit 0
+    -- stdout --
+    http://127.0.0.1:3000/#code=c0de&session=app-1
+    -- stderr --
+    note: it signs one browser in, within a minute; `ao attach app-1` shows its terminal here
+    ");
+}
+
+#[test]
+fn new_limits_are_handed_over_as_they_were_typed() {
+    let daemon = StandIn::new();
+    daemon
+        .on("POST /api/sessions/app/resume", json(&session("app-1", "working")))
+        .on("GET /api/sessions/app", json(&session("app-1", "working")));
+    let said = daemon.ao(&["resume", "app", "--usd", "2.50", "--turns", "40", "--time", "2h"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let asked = &daemon.calls("POST")[0].body;
+    assert_eq!(*asked, value!({"usd": 2.5, "tokens": null, "turns": 40, "seconds": 7200}));
+    assert!(daemon.ao(&["resume", "app", "--usd", "-1"]).starts_with("exit 2"));
+}
+
+#[test]
+fn plugins_are_listed_and_those_from_elsewhere_are_said_not_to_be_supported() {
+    let home = Home::new();
+    let said = home.run(&["plugin", "search", "tmux"]);
+    assert!(said.starts_with("exit 0") && said.contains("runtime  tmux"), "{said}");
+    assert_snapshot!(home.run(&["plugin", "install", "mine"]), @"
+    exit 1
+    -- stderr --
+    error: `mine` cannot be installed: plugins from elsewhere are not supported yet
+    hint: `ao plugin list` shows what is built in
+    ");
+}
