@@ -20,7 +20,7 @@ pub(crate) struct Args {
 }
 
 /// The crates that make files.
-const MAKERS: &[&str] = &["ao-config"];
+const MAKERS: &[&str] = &["ao-config", "ao-server", "ao"];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut stale = 0;

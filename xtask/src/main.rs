@@ -6,6 +6,7 @@
 #[macro_use]
 mod say;
 
+mod api_fuzz;
 mod bench;
 mod demo;
 mod fuzz;
@@ -35,6 +36,7 @@ enum Command {
     Simulate(simulate::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
+    ApiFuzz(api_fuzz::Args),
     Generate(generate::Args),
     Tidy(tidy::Args),
 }
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Simulate(args) => simulate::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
+        Command::ApiFuzz(args) => api_fuzz::run(&args),
         Command::Generate(args) => generate::run(&args),
         Command::Tidy(args) => tidy::run(&args),
     };

@@ -42,6 +42,24 @@ pub fn load_files(layers: Vec<Layer>, places: &Places) -> Result<Loaded, ConfigE
     assemble(layers, &sources, places)
 }
 
+/// The same, as if one of the files had this text: what an edit would come to, before it is kept.
+pub fn load_edited(
+    layers: Vec<Layer>,
+    path: &Utf8Path,
+    text: &str,
+    places: &Places,
+) -> Result<Loaded, ConfigError> {
+    if text.len() > MAX_BYTES {
+        return Err(too_long(path));
+    }
+    let read = |layer: &Layer| {
+        let text = if layer.path == path { text.to_owned() } else { read_file(&layer.path)? };
+        Ok(Source { path: layer.path.clone(), text })
+    };
+    let sources = layers.iter().map(read).collect::<Result<Vec<_>, ConfigError>>()?;
+    assemble(layers, &sources, places)
+}
+
 /// Reads a text as if it were a project's file of that name.
 pub fn parse_str(path: &Utf8Path, text: &str, places: &Places) -> Result<Loaded, ConfigError> {
     parse_layers(&[(LayerKind::Project, path, text)], places)

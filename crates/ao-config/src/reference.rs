@@ -59,6 +59,98 @@ pub fn reference_markdown() -> String {
     page
 }
 
+/// A key, for people to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Key {
+    /// Where it stands, such as `projects.<name>.agent`: a part in `<…>` is a name of one's own, `[]` is each of a list.
+    pub path: String,
+    /// What may stand there, in words.
+    pub kind: String,
+    /// What holds without it; absent if that is nothing.
+    pub default: Option<String>,
+    /// What it does.
+    pub text: String,
+    /// Something that may stand there, if it is one plain value.
+    pub example: Option<String>,
+}
+
+/// Every key, in the order in which people read and write them.
+pub fn keys() -> Vec<Key> {
+    let root = Rule::root();
+    let mut keys = Vec::new();
+    for (name, rule) in TOP.iter().filter_map(|name| root.property(name)) {
+        key(name, &rule, &mut keys);
+    }
+    keys
+}
+
+fn key(path: &str, rule: &Rule, keys: &mut Vec<Key>) {
+    let text = rule.word("description").map(one_line).unwrap_or_default();
+    let default = rule.get("default").map(default_text).filter(|text| !text.is_empty());
+    keys.push(Key {
+        path: path.to_owned(),
+        kind: kind_of(rule),
+        default: default.map(|text| text.trim_matches('`').to_owned()),
+        text: text + &notes(rule),
+        example: example(rule),
+    });
+    let Some((inside, rule)) = mapping_in(path, rule) else { return };
+    let exception = rule.kind() == Some("Reactions") && path != "reactions";
+    if exception {
+        return;
+    }
+    let mut inner = rule.all_properties();
+    if rule.kind() != Some("Reactions") {
+        // What a plain text stands for need not be told a second time.
+        let short = rule.word("x-short");
+        for (name, rule) in inner.iter().filter(|(name, _)| short != Some(name)) {
+            key(&format!("{inside}.{name}"), rule, keys);
+        }
+        return;
+    }
+    // What can be said of one kind of thing that happens can be said of each.
+    inner.sort_by_key(|(name, _)| crate::shape::kind_order(name));
+    for (name, rule) in &inner {
+        let text = rule.word("description").map(one_line).unwrap_or_default();
+        let default = name.parse::<Kind>().ok().map(|kind| kind.0);
+        keys.push(Key {
+            path: format!("{inside}.{name}"),
+            kind: kind_of(rule),
+            default,
+            text,
+            example: None,
+        });
+    }
+    if let Some((_, rule)) = inner.first().and_then(|(_, rule)| mapping_in("", rule)) {
+        for (name, rule) in rule.all_properties() {
+            key(&format!("{inside}.<kind>.{name}"), &rule, keys);
+        }
+    }
+}
+
+/// Something that may stand there: what does by default, or else what one would try.
+fn example(rule: &Rule) -> Option<String> {
+    if let Some(choice) = rule.choices().first() {
+        return Some((*choice).to_owned());
+    }
+    match rule.get("default") {
+        Some(Value::String(text)) if !text.is_empty() => return Some(text.clone()),
+        Some(value @ (Value::Number(_) | Value::Bool(_))) => return Some(value.to_string()),
+        Some(Value::Object(map)) if map.len() == 1 => {
+            return map.get("plugin").and_then(Value::as_str).map(str::to_owned);
+        }
+        _ => {}
+    }
+    let types = rule.types();
+    match (types.first().copied()?, rule.word("x-kind")) {
+        ("string", Some("time")) => Some("30m".into()),
+        ("string", Some("size")) => Some("2GB".into()),
+        ("integer" | "number", _) => Some("3".into()),
+        ("boolean", _) => Some("true".into()),
+        _ => None,
+    }
+}
+
 /// One mapping that is told of. A kind of mapping is told of once, and others refer to it.
 struct Section {
     path: String,

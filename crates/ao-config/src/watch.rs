@@ -24,6 +24,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 pub struct Watcher {
     /// Files by their names, in the folders that are watched.
     changes: mpsc::UnboundedReceiver<PathBuf>,
+    /// What was heard of and not told yet, because whoever waited for it has given up.
+    heard: BTreeSet<PathBuf>,
     _watcher: RecommendedWatcher,
 }
 
@@ -77,20 +79,22 @@ impl Watcher {
                 .watch(folder.as_std_path(), RecursiveMode::NonRecursive)
                 .map_err(|err| failed(folder, err))?;
         }
-        Ok(Watcher { changes, _watcher: watcher })
+        Ok(Watcher { changes, heard: BTreeSet::new(), _watcher: watcher })
     }
 
     /// Waits for a change, and then until it has been quiet for a moment. Returns the files that changed.
     ///
     /// Can be given up at any time; the next call tells of what was missed, or of what came after.
     pub async fn changed(&mut self) -> Vec<Utf8PathBuf> {
-        let mut changed = BTreeSet::new();
-        let Some(first) = self.changes.recv().await else { return std::future::pending().await };
-        changed.insert(first);
+        if self.heard.is_empty() {
+            let Some(first) = self.changes.recv().await else { return std::future::pending().await };
+            self.heard.insert(first);
+        }
         let last = Instant::now() + PATIENCE;
         while let Ok(Some(path)) = timeout_at(last.min(Instant::now() + QUIET), self.changes.recv()).await {
-            changed.insert(path);
+            self.heard.insert(path);
         }
+        let changed = std::mem::take(&mut self.heard);
         changed.into_iter().filter_map(|path| Utf8PathBuf::try_from(path).ok()).collect()
     }
 }

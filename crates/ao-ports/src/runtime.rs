@@ -59,7 +59,8 @@ pub enum WriteOutcome {
 /// A piece of what a process has put out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// The offset of the first byte. Later than asked for if the beginning is no longer kept.
+    /// The offset of the first byte. Later than asked for if the beginning is no longer kept; the end, if what was asked
+    /// for lies behind that.
     pub from: u64,
     pub bytes: Vec<u8>,
     /// The process has ended and this reaches to the end of what it has put out, so there is no use in asking again.

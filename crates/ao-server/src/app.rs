@@ -18,7 +18,7 @@ use crate::hub::Hub;
 use crate::limits::{Limits, Rates, limit};
 use crate::metrics::Metrics;
 use crate::problem::Failure;
-use crate::{log, routes};
+use crate::{log, page, routes};
 
 /// What the API is made of.
 pub struct Parts {
@@ -117,6 +117,7 @@ impl fmt::Debug for App {
 pub fn app(app: Arc<App>) -> Router {
     let (router, _) = routes::all().split_for_parts();
     router
+        .merge(page::routes())
         .fallback(routes::nothing_here)
         .method_not_allowed_fallback(routes::not_that_way)
         .layer(from_fn_with_state(app.clone(), guard))

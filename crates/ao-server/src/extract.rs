@@ -18,23 +18,44 @@ use crate::limits::too_large;
 use crate::problem::{Failure, forbidden};
 use crate::resolve::{Choice, resolve};
 
-/// A body as JSON. Nothing at all stands for `{}`, so that a call without wishes needs no body.
+/// A body as JSON.
 #[derive(Debug)]
 pub(crate) struct Given<T>(pub(crate) T);
+
+/// The same, where nothing at all stands for `{}`, so that a call without wishes needs no body.
+#[derive(Debug)]
+pub(crate) struct Perhaps<T>(pub(crate) T);
 
 impl<T: DeserializeOwned> FromRequest<Arc<App>> for Given<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Given<T>, Failure> {
-        let bytes = read(request, app).await?;
-        let json: &[u8] = if bytes.is_empty() { b"{}" } else { &bytes };
-        serde_json::from_slice(json).map(Given).map_err(|err| {
-            let (status, word) = if err.is_data() { (422, "invalid-body") } else { (400, "malformed-body") };
-            Problem::new(status, word, format!("the body of the request cannot be used: {err}"))
-                .hint("`GET /api/openapi.json` describes every call")
-                .into()
-        })
+        parse(&read(request, app).await?).map(Given)
     }
+}
+
+impl<T: DeserializeOwned> FromRequest<Arc<App>> for Perhaps<T> {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &Arc<App>) -> Result<Perhaps<T>, Failure> {
+        let bytes = read(request, app).await?;
+        parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Perhaps)
+    }
+}
+
+fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, Failure> {
+    let unusable = |status, word, why: &dyn std::fmt::Display| {
+        Problem::new(status, word, format!("the body of the request cannot be used: {why}"))
+            .hint("`GET /api/openapi.json` describes every call")
+    };
+    // A list of nothing would pass for an object with all of its fields left out, and so begin things nobody asked for.
+    if json.iter().find(|byte| !byte.is_ascii_whitespace()).is_some_and(|byte| *byte == b'[') {
+        return Err(unusable(422, "invalid-body", &"it is a list, and not an object").into());
+    }
+    serde_json::from_slice(json).map_err(|err| {
+        let (status, word) = if err.is_data() { (422, "invalid-body") } else { (400, "malformed-body") };
+        unusable(status, word, &err).into()
+    })
 }
 
 /// A body as it came.

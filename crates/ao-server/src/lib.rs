@@ -6,6 +6,8 @@
 //!  TCP ────────┘                                        └──── hub ─► server-sent events
 //! ```
 //!
+//! It also serves the page that browsers show, which is a client like any other.
+//!
 //! It knows no rules of its own: what an input means is the core's to say, and what the disk, the terminals and the
 //! configuration hold is the [`Host`]'s.
 
@@ -18,6 +20,7 @@ mod limits;
 mod listen;
 mod log;
 mod metrics;
+mod page;
 mod problem;
 mod resolve;
 mod routes;

@@ -44,10 +44,10 @@ pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), Server
         Ok(_) if answers(&path).await => return Err(ServerError::SocketInUse { path }),
         _ => {}
     }
-    // Made where nobody else can reach it, and moved to its place when nobody else may use it.
+    // Made where nobody else can reach it, by a path no longer than its own, and moved to its place when nobody else may use it.
     let private = tempfile::Builder::new()
         .prefix(".s")
-        .rand_bytes(4)
+        .rand_bytes(2)
         .permissions(Permissions::from_mode(0o700))
         .tempdir_in(folder)
         .map_err(failed)?;

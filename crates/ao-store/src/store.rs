@@ -36,6 +36,11 @@ struct Shared {
 }
 
 impl Store {
+    /// Whether another process has the log open for writing at this moment.
+    pub fn is_locked(data_dir: &Utf8Path) -> bool {
+        matches!(DirLock::take(data_dir), Err(StoreError::Locked { .. }))
+    }
+
     /// Opens the log in `data_dir` as its only writer, making both if need be.
     ///
     /// Fails with [`StoreError::Locked`] while another process has it. A file that is damaged, foreign or newer is

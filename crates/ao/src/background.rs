@@ -16,8 +16,8 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use ao_api::Daemon;
 use ao_api::client::{Client, ClientError};
+use ao_api::{Daemon, Stopping};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -67,8 +67,9 @@ pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, Co
     // Somebody else may have started it while we waited for our turn.
     let how = match running(&client).await? {
         Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
-        Some(daemon) => {
-            stop(&client, &daemon).await?;
+        Some(_) => {
+            let stopping = stop(&client).await?;
+            still_there(stopping.pid)?;
             How::Replaced
         }
         None => How::Started,
@@ -101,28 +102,35 @@ pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, CommandEr
     }
 }
 
-/// Asks a daemon to end and waits until it has. Its agents go on.
-pub(crate) async fn stop(client: &Client, daemon: &Daemon) -> Result<(), CommandError> {
-    let _: serde_json::Value = client.post("/api/daemon/stop", &serde_json::json!({})).await?;
+/// Asks the daemon to end and waits until it has. Its agents go on. Returns what it said of them.
+pub(crate) async fn stop(client: &Client) -> Result<Stopping, ClientError> {
+    let stopping: Stopping = client.post("/api/daemon/stop", &serde_json::json!({})).await?;
     let until = Instant::now() + GOES;
-    // The log is closed last, and a new daemon can open it only then. A process is over when it can no longer be found.
-    while is_alive(daemon.pid) {
-        if Instant::now() > until {
-            let what = format!(
-                "the daemon (pid {}) was asked to stop and has not after {} s",
-                daemon.pid,
-                GOES.as_secs()
-            );
-            return Err(CommandError::new(Kind::TimedOut, what).hint(format!("its log is `{}`", daemon.log)));
-        }
+    // The log is closed last, and a new daemon can open it only then.
+    while is_alive(stopping.pid) && Instant::now() < until {
         sleep(Duration::from_millis(10)).await;
     }
-    Ok(())
+    Ok(stopping)
 }
 
-fn is_alive(pid: u32) -> bool {
-    let pid = rustix::process::Pid::from_raw(pid as i32);
-    pid.is_some_and(|pid| rustix::process::test_kill_process(pid).is_ok())
+/// Says so if a daemon that was told to stop has not.
+pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
+    if !is_alive(pid) {
+        return Ok(());
+    }
+    let what = format!("the daemon (pid {pid}) was told to stop and has not after {} s", GOES.as_secs());
+    Err(CommandError::new(Kind::TimedOut, what)
+        .hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
+}
+
+/// Whether a process is there and not yet over. One that nobody has buried is over.
+pub(crate) fn is_alive(pid: u32) -> bool {
+    let process = rustix::process::Pid::from_raw(pid as i32);
+    let known = process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok());
+    // The state stands behind the name, which may have anything in it but ends with the last parenthesis.
+    let told = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let state = told.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    known && !matches!(state, Some('Z' | 'X'))
 }
 
 /// Which build of the program this is: the file that it was started from. A version alone does not tell two builds apart.
@@ -175,6 +183,8 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     match first_word(&mut child)? {
         Some(Word::Ready) => Ok(()),
         Some(Word::Failed { code, text, hints }) => {
+            // Nothing of it is left when its failure is told.
+            let _ = child.wait();
             let error = CommandError::new(Kind::of_exit_code(code), text);
             Err(hints.into_iter().fold(error, CommandError::hint))
         }

@@ -4,10 +4,9 @@
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NotifyTest,
-    Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Stopping,
+    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
+    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token,
 };
-use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -82,25 +81,18 @@ pub(crate) async fn restore(client: &Client, session: &str) -> Called<()> {
     done(client.post(&session_path(session, "/restore"), &json!({})).await)
 }
 
-/// A piece of output from an offset on. With `wait`, not before there is more or the program has ended.
+/// A piece of output from an offset on. With `wait`, not before there is more or the program has ended, or it has taken too
+/// long.
 pub(crate) async fn output(client: &Client, session: &str, from: u64, wait: bool) -> Called<Output> {
-    client.get(&session_path(session, &format!("/output?from={from}&wait={wait}"))).await
+    const PIECE: u32 = 1024 * 1024;
+    let query = format!("from={from}&limit={PIECE}&wait={wait}");
+    client.get(&session_path(session, &format!("/output?{query}"))).await
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum SetupLog {
-    Text(String),
-    Wrapped { text: String },
-    Nothing(()),
-}
-
+/// What the set-up commands of a session have put out; nothing if there were none.
 pub(crate) async fn setup_log(client: &Client, session: &str) -> Called<String> {
-    let log: SetupLog = client.get(&session_path(session, "/setup-log")).await?;
-    Ok(match log {
-        SetupLog::Text(text) | SetupLog::Wrapped { text } => text,
-        SetupLog::Nothing(()) => String::new(),
-    })
+    let log = raw(client, &session_path(session, "/setup-log")).await?;
+    Ok(String::from_utf8_lossy(&log).into_owned())
 }
 
 pub(crate) async fn cleanup(client: &Client, order: &CleanupOrder) -> Called<Cleanup> {
@@ -116,8 +108,9 @@ pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
     client.get("/api/daemon").await
 }
 
-pub(crate) async fn stop_daemon(client: &Client) -> Called<Stopping> {
-    client.post("/api/daemon/stop", &json!({})).await
+/// A code for one sign-in of a browser.
+pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
+    client.post("/api/tokens", &NewToken { sign_in: true, ..NewToken::default() }).await
 }
 
 pub(crate) async fn notify_test(client: &Client, channels: &[String]) -> Called<Vec<ChannelTest>> {
@@ -136,7 +129,7 @@ pub(crate) fn segment(name: &str) -> String {
         match byte {
             b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(byte as char),
             // A dot alone would be read as this folder.
-            b'.' if name.trim_matches('.') != "" => segment.push('.'),
+            b'.' if !name.trim_matches('.').is_empty() => segment.push('.'),
             _ => segment.push_str(&format!("%{byte:02X}")),
         }
     }

@@ -1,5 +1,6 @@
 //! A change of a configuration file: made only if everything is right afterwards, and told to the daemon that runs.
 
+use std::fs::File;
 use std::io;
 
 use ao_api::Reloaded;
@@ -7,6 +8,7 @@ use ao_api::client::ClientError;
 use ao_config::edit::{self, EditError};
 use ao_config::{Layer, LayerKind, Places};
 use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{FlockOperation, flock};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
@@ -78,6 +80,7 @@ impl Change {
         &self,
         edit: impl FnOnce(&str) -> Result<String, EditError>,
     ) -> Result<bool, CommandError> {
+        let _turn = self.turn();
         let before = match self.file.exists() {
             true => ao_config::read_file(&self.file)?,
             false => String::new(),
@@ -89,6 +92,9 @@ impl Change {
             }
             EditError::UnknownKey { .. } | EditError::BadPath(_) => {
                 CommandError::new(Kind::UnknownKey, err).hint("`ao config-help` lists all keys")
+            }
+            EditError::Invalid { .. } => {
+                CommandError::new(Kind::Config, err).hint("the file was not changed")
             }
             err => CommandError::new(Kind::User, format!("`{}`: {err}", self.file)),
         })?;
@@ -105,17 +111,16 @@ impl Change {
         }
     }
 
+    /// Two changes at once take turns, or one would be lost. By the folder, because the file itself is replaced.
+    fn turn(&self) -> Option<File> {
+        let folder = File::open(self.file.parent()?).ok()?;
+        flock(&folder, FlockOperation::LockExclusive).ok()?;
+        Some(folder)
+    }
+
     /// Reads all files as they would be with this text in the one that changes.
     fn check(&self, text: &str) -> Result<(), CommandError> {
-        let mut texts = Vec::new();
-        for layer in &self.layers {
-            let text =
-                if layer.path == self.file { text.to_owned() } else { ao_config::read_file(&layer.path)? };
-            texts.push((layer.kind, layer.path.as_path(), text));
-        }
-        let texts: Vec<(LayerKind, &Utf8Path, &str)> =
-            texts.iter().map(|(kind, path, text)| (*kind, *path, text.as_str())).collect();
-        ao_config::parse_layers(&texts, &self.places)?;
+        ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?;
         Ok(())
     }
 }

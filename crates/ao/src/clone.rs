@@ -39,7 +39,7 @@ pub enum CloneError {
     Unusable {
         url: GitUrl,
         #[source]
-        err: RepositoryError,
+        err: Box<RepositoryError>,
     },
     #[error("the program `git` was not found")]
     NoGit,
@@ -69,7 +69,7 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError
         .join(url.name());
     fetch(url, &made).await?;
     if let Err(err) = Repository::at(&made).await {
-        return Err(CloneError::Unusable { url: url.clone(), err });
+        return Err(unusable(url, err));
     }
     // Takes the place of an empty folder, and of nothing else.
     std::fs::rename(&made, &folder).map_err(|err| match err.kind() {
@@ -80,8 +80,12 @@ pub async fn clone(url: &GitUrl, parent: &Utf8Path) -> Result<Cloned, CloneError
     })?;
     match Repository::at(&folder).await {
         Ok(repository) => Ok(Cloned { repository, fresh: true }),
-        Err(err) => Err(CloneError::Unusable { url: url.clone(), err }),
+        Err(err) => Err(unusable(url, err)),
     }
+}
+
+fn unusable(url: &GitUrl, err: RepositoryError) -> CloneError {
+    CloneError::Unusable { url: url.clone(), err: Box::new(err) }
 }
 
 /// The clone that is in the folder already. An empty folder is as good as none.
@@ -124,7 +128,7 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
         _ => CloneError::Refused { url: url.clone(), said: err.to_string() },
     })?;
     let complaints = child.stderr.take();
-    let (status, said) = tokio::join!(ended(&mut child), last_words(complaints));
+    let (status, said) = tokio::join!(ended(url, &mut child), last_words(complaints));
     if status?.success() {
         return Ok(());
     }
@@ -137,13 +141,12 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
 }
 
 /// Waits for its end, and brings it about if somebody wants us to end.
-async fn ended(child: &mut Child) -> Result<ExitStatus, CloneError> {
-    let listen = |kind| signal(kind).map_err(|err| CloneError::Folder { folder: ".".into(), err });
-    let (mut interrupt, mut terminate) = (listen(SignalKind::interrupt())?, listen(SignalKind::terminate())?);
+async fn ended(url: &GitUrl, child: &mut Child) -> Result<ExitStatus, CloneError> {
+    let refused = |err: io::Error| CloneError::Refused { url: url.clone(), said: err.to_string() };
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(refused)?;
+    let mut terminate = signal(SignalKind::terminate()).map_err(refused)?;
     let wanted = tokio::select! {
-        status = child.wait() => {
-            return status.map_err(|err| CloneError::Folder { folder: ".".into(), err });
-        }
+        status = child.wait() => return status.map_err(refused),
         _ = interrupt.recv() => 2,
         _ = terminate.recv() => 15,
     };

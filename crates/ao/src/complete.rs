@@ -37,6 +37,16 @@ pub(crate) fn projects() -> ArgValueCompleter {
     })
 }
 
+/// Completes keys of the configuration. A name of one's own is left to whoever types.
+pub(crate) fn config_keys() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        let Some(typed) = typed.to_str() else { return vec![] };
+        let plain = |key: &ao_config::Key| !key.path.contains(['<', '[']) && key.path.starts_with(typed);
+        let keys = ao_config::keys().into_iter().filter(plain);
+        keys.map(|key| CompletionCandidate::new(key.path).help(Some(key.text.into()))).collect()
+    })
+}
+
 /// The names that begin as typed, each with a word on it.
 fn named<F>(typed: &OsStr, ask: impl FnOnce(Client) -> F) -> Vec<CompletionCandidate>
 where

@@ -330,7 +330,7 @@ impl From<CloneError> for CommandError {
             CloneError::Refused { .. } => {
                 (Kind::User, "look at the address; `git ls-remote <address>` shows whether git may read it")
             }
-            CloneError::Unusable { err: RepositoryError::Unborn(_), .. } => {
+            CloneError::Unusable { err, .. } if matches!(**err, RepositoryError::Unborn(_)) => {
                 (Kind::UnbornRepository, "push a first commit to it; nothing was left here")
             }
             CloneError::Unusable { .. } => (Kind::Environment, "`ao doctor` looks for what is wrong"),

@@ -29,7 +29,7 @@ pub(crate) async fn until<T>(
         match look().await {
             Ok(Some(found)) => return Ok(found),
             Ok(None) => news.next(client, session).await?,
-            Err(err) if is_away(&err) => news = News::reopen(client, session, err).await?,
+            Err(err) if is_away(&err) => news.reopen(client, session, err).await?,
             Err(err) => return Err(err.into()),
         }
     }
@@ -38,24 +38,33 @@ pub(crate) async fn until<T>(
 /// That something has happened.
 pub(crate) struct News {
     events: Events,
+    /// Something has happened and was not told yet.
+    untold: bool,
+    /// Since when the daemon has been away.
+    away_since: Option<Instant>,
 }
 
 impl News {
     pub(crate) async fn open(client: &Client, session: Option<&str>) -> Result<News, ClientError> {
-        Ok(News { events: client.events(None, session).await? })
+        let events = client.events(None, session).await?;
+        Ok(News { events, untold: false, away_since: None })
     }
 
-    /// Returns when something has happened. Can be dropped and called again.
+    /// Returns when something has happened, or may have. Can be dropped and called again: nothing is forgotten by that.
     pub(crate) async fn next(&mut self, client: &Client, session: Option<&str>) -> Result<(), CommandError> {
-        let lost = match self.events.next().await {
-            Ok(Some(_)) => {
-                self.let_the_burst_pass().await;
-                return Ok(());
+        if !self.untold {
+            let lost = match self.events.next().await {
+                Ok(Some(_)) => None,
+                Ok(None) => Some(ClientError::Broken("the daemon has ended the stream of events".into())),
+                Err(err) => Some(err),
+            };
+            if let Some(lost) = lost {
+                return self.reopen(client, session, lost).await;
             }
-            Ok(None) => ClientError::Broken("the daemon has ended the stream of events".into()),
-            Err(err) => err,
-        };
-        *self = News::reopen(client, session, lost).await?;
+            self.untold = true;
+        }
+        self.let_the_burst_pass().await;
+        self.untold = false;
         Ok(())
     }
 
@@ -71,13 +80,22 @@ impl News {
         }
     }
 
-    async fn reopen(client: &Client, session: Option<&str>, lost: ClientError) -> Result<News, CommandError> {
-        let away_until = Instant::now() + AWAY;
+    /// Listens anew. Whatever happened meanwhile was not heard, so it counts as if something had.
+    pub(crate) async fn reopen(
+        &mut self,
+        client: &Client,
+        session: Option<&str>,
+        lost: ClientError,
+    ) -> Result<(), CommandError> {
+        let away_since = *self.away_since.get_or_insert_with(Instant::now);
         let mut last = lost;
-        while is_away(&last) && Instant::now() < away_until {
+        while is_away(&last) && away_since.elapsed() < AWAY {
             sleep(KNOCK).await;
             match News::open(client, session).await {
-                Ok(news) => return Ok(news),
+                Ok(news) => {
+                    *self = news;
+                    return Ok(());
+                }
                 Err(err) => last = err,
             }
         }

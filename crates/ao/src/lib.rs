@@ -27,6 +27,7 @@ pub mod orchestrator;
 mod paths;
 pub mod power;
 mod program;
+pub mod reference;
 pub mod repository;
 pub mod service;
 mod settings;

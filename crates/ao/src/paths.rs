@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_socket_lies_in_its_data_folder_unless_that_is_too_deep() {
-        assert_eq!(socket("/home/me/.local/share/ao".into()), "/home/me/.local/share/ao/ao.sock");
+        assert_eq!(socket("/srv/me/.local/share/ao".into()), "/srv/me/.local/share/ao/ao.sock");
         let deep = Utf8PathBuf::from(format!("/{}", "deep/".repeat(30)));
         let short = socket(&deep);
         assert!(short.as_str().len() <= SOCKET_PATH, "{short}");

@@ -123,7 +123,10 @@ async fn main_checkout(folder: &Utf8Path, common: Utf8PathBuf) -> Result<Utf8Pat
     match first.iter().find_map(|line| line.strip_prefix("worktree ")) {
         // Git names the folder of the repository's own files if it cannot know the checkout's.
         Some(path) if path != common => Ok(path.into()),
-        _ => Err(RepositoryError::None(folder.to_owned())),
+        _ => Err(RepositoryError::Failed {
+            folder: folder.to_owned(),
+            said: format!("it does not know where the main checkout of `{common}` is; go there yourself"),
+        }),
     }
 }
 

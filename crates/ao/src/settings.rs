@@ -1,7 +1,6 @@
 //! The configuration as a command finds it.
 
-use ao_config::{Env, Loaded, Places};
-use camino::Utf8PathBuf;
+use ao_config::{Loaded, Places};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
@@ -9,13 +8,10 @@ use crate::error::{CommandError, Kind};
 /// From where files are looked for: from here upwards, or the one that was named.
 pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
     let mut places = Places::of_process()?;
-    if let Some(file) = named(cx) {
+    if let Some(file) = cx.config() {
         // The option counts more than the variable, and both mean the same.
-        let variables = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .chain([("AO_CONFIG".to_owned(), file.to_string())]);
-        places.env = Env::new(variables);
-        if !file.starts_with("~/") && !places.cwd.join(&file).is_file() {
+        places.env.set("AO_CONFIG", file.as_str());
+        if !file.starts_with("~/") && !places.cwd.join(file).is_file() {
             return Err(CommandError::new(
                 Kind::Config,
                 format!("the configuration file `{file}` is not there"),
@@ -29,8 +25,4 @@ pub(crate) fn places(cx: &Context) -> Result<Places, CommandError> {
 /// Reads the configuration that holds here.
 pub(crate) fn load(cx: &Context) -> Result<Loaded, CommandError> {
     Ok(ao_config::load(&places(cx)?)?)
-}
-
-fn named(cx: &Context) -> Option<Utf8PathBuf> {
-    cx.config().map(ToOwned::to_owned)
 }

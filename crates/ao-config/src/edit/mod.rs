@@ -2,7 +2,7 @@
 //!
 //! The text is changed where the parser says that things are, comments and order stay. What comes out is read again and
 //! compared with what went in, so that an edit that would change anything else is refused instead of made. Whether a name
-//! is known can depend on other layers: load the files with the new text before it is written.
+//! is known can depend on other layers: [`crate::load_edited`] says what the new text comes to before it is written.
 
 mod file;
 mod outline;

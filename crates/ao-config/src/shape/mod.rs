@@ -108,7 +108,7 @@ impl Default for Config {
 impl Default for Defaults {
     fn default() -> Defaults {
         Defaults {
-            runtime: Plugin::named("tmux"),
+            runtime: Plugin::named("process"),
             agent: "claude-code".into(),
             workspace: Plugin::named("worktree"),
             tracker: Plugin::named("github"),

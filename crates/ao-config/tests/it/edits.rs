@@ -1,11 +1,12 @@
 //! A change of one key leaves the rest of a file as it is.
 
 use ao_config::edit::{self, EditError};
+use ao_config::{Layer, LayerKind, load_edited};
 use camino::Utf8Path;
 use insta::assert_snapshot;
 use proptest::prelude::*;
 
-use super::support::{EXAMPLES, read};
+use super::support::{EXAMPLES, places, read};
 
 const FILE: &str = "\
 # our agents
@@ -197,6 +198,28 @@ fn a_file_for_one_project_keeps_its_form() {
 }
 
 #[test]
+fn what_an_edit_would_come_to_is_known_before_it_is_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = Utf8Path::from_path(folder.path()).unwrap();
+    let (project, local) =
+        (folder.join("agent-orchestrator.yaml"), folder.join("agent-orchestrator.local.yaml"));
+    std::fs::write(&project, "notifiers: { team: { plugin: slack } }\n").unwrap();
+    std::fs::write(&local, "port: 4\n").unwrap();
+    let layers = vec![
+        Layer { kind: LayerKind::Project, path: project },
+        Layer { kind: LayerKind::Local, path: local.clone() },
+    ];
+    let come_to = |value| {
+        let text = edit::set("port: 4\n", "defaults.notifiers", value).unwrap();
+        load_edited(layers.clone(), &local, &text, &places()).map(|loaded| loaded.config.defaults.notifiers)
+    };
+    assert_eq!(come_to("[team]").unwrap(), ["team"]);
+    let err = come_to("[taem]").unwrap_err().to_string();
+    assert!(err.contains("agent-orchestrator.local.yaml:3:15: there is no notifier called `taem`"), "{err}");
+    assert_eq!(std::fs::read_to_string(&local).unwrap(), "port: 4\n");
+}
+
+#[test]
 fn windows_line_ends_stay() {
     let before = "defaults:\r\n  agent: codex\r\nport: 1\r\n";
     let after = edit::set(before, "defaults.runtime", "tmux").unwrap();
@@ -268,6 +291,8 @@ proptest! {
             prop_assert!(new.len() >= old.len());
             text = after;
         }
+        let loaded = read(&text).unwrap();
+        prop_assert_eq!(&read(&loaded.show()).unwrap().config, &loaded.config, "{}", loaded.show());
     }
 
     #[test]

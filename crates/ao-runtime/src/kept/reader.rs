@@ -25,12 +25,12 @@ pub(crate) fn end(dir: &Path) -> io::Result<u64> {
     read(dir, u64::MAX, 0).map(|(_, end)| end)
 }
 
-/// Reads at most so many bytes from an offset on. Begins later if the beginning is no longer kept. Says also where the
-/// output ends.
+/// Reads at most so many bytes from an offset on. Begins later if the beginning is no longer kept, and at the end if the
+/// offset lies behind that. Says also where the output ends.
 pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(Output, u64)> {
     loop {
         let starts = starts(dir)?;
-        let nothing = Output { from, bytes: Vec::new(), ended: false };
+        let nothing = Output { from: 0, bytes: Vec::new(), ended: false };
         let Some(last) = starts.last() else { return Ok((nothing, 0)) };
         match read_of(dir, &starts, *last, from, limit) {
             // Dropped since it was listed, so there are newer ones.
@@ -42,9 +42,11 @@ pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(Output, u
 
 fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io::Result<(Output, u64)> {
     let end = last + open(dir, last)?.1;
+    let from = from.min(end);
     let mut output = Output { from, bytes: Vec::new(), ended: false };
     let mut index = starts.partition_point(|start| *start <= from).saturating_sub(1);
-    output.from = from.max(starts[index]);
+    // Who asks beyond the end is told where that is.
+    output.from = from.min(end).max(starts[index]);
     while let Some(start) = starts.get(index) {
         let (file, bytes, header) = open(dir, *start)?;
         let at = output.from + output.bytes.len() as u64;

@@ -203,6 +203,8 @@ mod tests {
         assert_eq!((read(2, 100).0.bytes, read(2, 100).1), (b"e two three".to_vec(), 13));
         assert_eq!(read(2, 4).0.bytes, b"e tw");
         assert_eq!(read(13, 4).0.bytes, b"");
+        // Behind the end is the end: that is how one asks where it is.
+        assert_eq!((read(u64::MAX, 4).0.from, read(14, 4).0.from), (13, 13));
     }
 
     #[test]

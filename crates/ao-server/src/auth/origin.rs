@@ -12,20 +12,23 @@ use axum::http::header::{HOST, ORIGIN};
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Names {
     port: u16,
-    names: Vec<String>,
+    /// Good with our port only.
+    own: Vec<String>,
+    /// Good with any: behind such a name may stand a proxy, which has a port of its own.
+    given: Vec<String>,
 }
 
 impl Names {
     /// For a listener at this address, with names that somebody gave us besides.
     pub(crate) fn of(bound: SocketAddr, given: &[String]) -> Names {
-        let mut names: Vec<String> = vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()];
+        let mut own: Vec<String> = vec!["localhost".into(), "127.0.0.1".into(), "[::1]".into()];
         match bound.ip() {
             ip if ip.is_unspecified() => {}
-            IpAddr::V4(ip) => names.push(ip.to_string()),
-            IpAddr::V6(ip) => names.push(format!("[{ip}]")),
+            IpAddr::V4(ip) => own.push(ip.to_string()),
+            IpAddr::V6(ip) => own.push(format!("[{ip}]")),
         }
-        names.extend(given.iter().map(|name| name.to_ascii_lowercase()));
-        Names { port: bound.port(), names }
+        let given = given.iter().map(|name| name.to_ascii_lowercase()).collect();
+        Names { port: bound.port(), own, given }
     }
 
     /// Whether `Host` names us.
@@ -56,7 +59,7 @@ impl Names {
         }
     }
 
-    /// Whether a `host:port` is one of ours. A name that somebody gave us may stand in front of us under any port.
+    /// Whether a `host:port` is one of ours.
     fn is_ours(&self, place: &str, default_port: u16) -> bool {
         let (name, port) = match place.rsplit_once(':') {
             Some((name, port)) if !port.contains(']') => match port.parse() {
@@ -66,7 +69,7 @@ impl Names {
             _ => (place, default_port),
         };
         let name = name.to_ascii_lowercase();
-        self.names.contains(&name) && port == self.port
+        self.given.contains(&name) || (self.own.contains(&name) && port == self.port)
     }
 }
 
@@ -87,7 +90,9 @@ mod tests {
     #[test]
     fn only_our_own_names_mean_us() {
         let names = Names::of("127.0.0.1:3000".parse().unwrap(), &["ao.home".into()]);
-        for ours in ["localhost:3000", "127.0.0.1:3000", "[::1]:3000", "LOCALHOST:3000", "ao.home:3000"] {
+        for ours in
+            ["localhost:3000", "127.0.0.1:3000", "[::1]:3000", "LOCALHOST:3000", "ao.home:3000", "AO.home"]
+        {
             assert!(names.mean_us(&headers(ours, None)), "{ours}");
         }
         let foreign = [
@@ -117,6 +122,10 @@ mod tests {
         let host = "localhost:3000";
         assert!(names.are_at_home(&headers(host, None)));
         assert!(names.are_at_home(&headers(host, Some("http://localhost:3000"))));
+        // A proxy in front of us speaks another protocol on another port.
+        let behind = Names::of("127.0.0.1:3000".parse().unwrap(), &["ao.home".into()]);
+        assert!(behind.are_at_home(&headers("ao.home", Some("https://ao.home"))));
+        assert!(!behind.are_at_home(&headers("ao.home", Some("https://localhost:3000"))));
         let foreign = [
             "null",
             "",

@@ -2,6 +2,8 @@
 
 use axum::http::Method;
 
+use crate::page;
+
 /// Who may call a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Right {
@@ -16,7 +18,7 @@ pub(crate) enum Right {
     Owner,
 }
 
-/// The routes by method and path.
+/// The routes of the API by method and path.
 const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/healthz", Right::Anybody),
     ("GET", "/metrics", Right::Owner),
@@ -59,6 +61,10 @@ const RULES: &[(&str, &str, Right)] = &[
 pub(crate) fn rule(method: &Method, path: &str) -> Option<Right> {
     // A HEAD is a GET of which only the beginning is wanted.
     let method = if method == Method::HEAD { &Method::GET } else { method };
+    if method == Method::GET && page::has(path) {
+        // The files of the page hold no data.
+        return Some(Right::Anybody);
+    }
     RULES
         .iter()
         .find(|(known, route, _)| method.as_str() == *known && path == *route)

@@ -12,7 +12,7 @@ use axum::extract::State;
 use super::sessions::look;
 use crate::app::App;
 use crate::auth::Caller;
-use crate::extract::{Given, Named};
+use crate::extract::{Named, Perhaps};
 use crate::problem::Failure;
 
 type Answer = Result<Json<Session>, Failure>;
@@ -37,7 +37,7 @@ pub(super) async fn stop(
     State(app): State<Arc<App>>,
     caller: Caller,
     Named(session): Named,
-    Given(stop): Given<Stop>,
+    Perhaps(stop): Perhaps<Stop>,
 ) -> Answer {
     if stop.cleanup && caller != Caller::Owner {
         return Err(crate::problem::forbidden().into());
@@ -65,7 +65,7 @@ pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(ses
 pub(super) async fn resume(
     State(app): State<Arc<App>>,
     Named(session): Named,
-    Given(resume): Given<Resume>,
+    Perhaps(resume): Perhaps<Resume>,
 ) -> Answer {
     let Resume { usd, tokens, turns, seconds } = resume;
     if usd.is_some_and(|usd| !(0.0..=1e9).contains(&usd)) {

@@ -10,7 +10,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
-use crate::extract::Given;
+use crate::extract::Perhaps;
 use crate::metrics::{Levels, is_queued};
 use crate::problem::Failure;
 
@@ -104,7 +104,7 @@ pub(super) async fn config(State(app): State<Arc<App>>) -> Json<ConfigShown> {
 )]
 pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
-    Given(test): Given<NotifyTest>,
+    Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
     Ok(Json(app.host.notify_test(&test.channels).await?))
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use ao_api::Problem;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
-use utoipa::openapi::{Content, Ref, RefOr, Response};
+use utoipa::openapi::{Content, Ref, RefOr, Required, Response};
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -75,6 +75,10 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(webhooks::receive))
 }
 
+/// The calls that can be made without a body, because what they ask for without one harms nobody.
+const BODY_OPTIONAL: &[&str] =
+    &["/api/sessions/{id}/stop", "/api/sessions/{id}/resume", "/api/notify/test", "/api/tokens"];
+
 /// The description of all routes, the same every time.
 pub(crate) fn document() -> String {
     let mut document = all().into_openapi();
@@ -87,10 +91,14 @@ pub(crate) fn document() -> String {
         .description("A refusal or a failure")
         .content("application/problem+json", Content::new(Some(RefOr::Ref(Ref::from_schema_name("Problem")))))
         .build();
-    for path in document.paths.paths.values_mut() {
+    for (name, path) in &mut document.paths.paths {
+        let optional = BODY_OPTIONAL.contains(&name.as_str());
         let calls = [&mut path.get, &mut path.post, &mut path.delete];
         for call in calls.into_iter().flatten() {
             call.responses.responses.insert("default".into(), RefOr::T(refused.clone()));
+            if let Some(RefOr::T(body)) = call.request_body.as_mut().filter(|_| optional) {
+                body.required = Some(Required::False);
+            }
             // By a token, or by the connection alone.
             call.security.get_or_insert_with(|| {
                 vec![
@@ -100,8 +108,24 @@ pub(crate) fn document() -> String {
             });
         }
     }
-    let mut text = document.to_pretty_json().expect("the description is plain data");
-    text.push('\n');
+    unsigned(&document.to_pretty_json().expect("the description is plain data"))
+}
+
+/// Leaves out how long a number is that begins with nought. It would be told as a signed one, which ends half as far.
+fn unsigned(document: &str) -> String {
+    let lines: Vec<&str> = document.lines().collect();
+    let deep = |line: &str| line.len() - line.trim_start().len();
+    let mut text = String::with_capacity(document.len());
+    for (at, line) in lines.iter().enumerate() {
+        // The rest of the same object: what is as deep or deeper.
+        let mut rest = lines[at + 1..].iter().take_while(|next| deep(next) >= deep(line));
+        let is_format = line.trim_start().starts_with("\"format\": \"int");
+        if is_format && rest.any(|next| next.trim().trim_end_matches(',') == "\"minimum\": 0") {
+            continue;
+        }
+        text.push_str(line);
+        text.push('\n');
+    }
     text
 }
 

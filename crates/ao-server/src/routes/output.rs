@@ -60,7 +60,9 @@ pub(super) async fn output(
         (from, None) => (from.unwrap_or(0), limit),
         (None, Some(tail)) => {
             let tail = tail.min(PIECE_MOST);
-            let end = app.host.output(&session, u64::MAX, 0, false).await?.next;
+            // A program that has put out nothing at all has no end to tell of.
+            let end = Some(app.host.output(&session, u64::MAX, 0, false).await?.next);
+            let end = end.filter(|end| *end < u64::MAX).unwrap_or(0);
             (end.saturating_sub(tail.into()), tail.max(1))
         }
     };

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ao_api::{NewProject, Project, Projects};
+use ao_core::ProjectId;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
-use super::sessions::live_in;
 use crate::app::App;
 use crate::extract::{Given, Part};
 use crate::problem::Failure;
@@ -47,8 +47,12 @@ pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Resul
 
 async fn known(app: &App) -> Result<Vec<Project>, Failure> {
     let mut projects = app.host.projects();
-    for project in &mut projects {
-        project.live_sessions = live_in(app, &project.id).await?;
-    }
-    Ok(projects)
+    let counted = app.handle.view(move |state| {
+        for project in &mut projects {
+            let live = state.live_in(&ProjectId::new(&project.id)).count();
+            project.live_sessions = u32::try_from(live).unwrap_or(u32::MAX);
+        }
+        projects
+    });
+    Ok(counted.await?)
 }

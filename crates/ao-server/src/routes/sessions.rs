@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
 use ao_core::session::{Role, StatusWord};
-use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
+use ao_core::{Input, Refusal, SessionId, Timestamp};
 use ao_engine::AskError;
 use axum::Json;
 use axum::extract::State;
@@ -116,8 +116,11 @@ pub(super) async fn show(
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
     responses((status = 200, body = SessionStatus)),
 )]
-pub(super) async fn status(State(app): State<Arc<App>>, Named(session): Named) -> Json<SessionStatus> {
-    Json(tell::status(&session, app.clock.now()))
+pub(super) async fn status(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+) -> Result<Json<SessionStatus>, Failure> {
+    Ok(Json(tell::status(look(&app, session.id).await?)))
 }
 
 /// Why a session is said to be what it is said to be.
@@ -144,13 +147,6 @@ pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
         .handle
         .view(move |state| state.sessions.get(&id).map(|session| tell::session(state, session, now)));
     told.await?.ok_or_else(|| gone().into())
-}
-
-/// How many of a project, or of all, have not ended.
-pub(super) async fn live_in(app: &App, project: &str) -> Result<u32, Failure> {
-    let project = ProjectId::new(project);
-    let count = app.handle.view(move |state| state.live_in(&project).count()).await?;
-    Ok(u32::try_from(count).unwrap_or(u32::MAX))
 }
 
 pub(super) fn gone() -> Problem {

@@ -11,7 +11,7 @@ use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
 use crate::auth::{COOKIE, COOKIE_LASTS, Caller};
-use crate::extract::{Given, find};
+use crate::extract::{Given, Perhaps, find};
 use crate::problem::Failure;
 
 /// A token for a session, a code for one sign-in of a browser, or, if neither is asked for, the token of the API itself.
@@ -22,7 +22,7 @@ use crate::problem::Failure;
 pub(super) async fn make(
     State(app): State<Arc<App>>,
     caller: Caller,
-    Given(wish): Given<NewToken>,
+    Perhaps(wish): Perhaps<NewToken>,
 ) -> Result<Json<Token>, Failure> {
     let token = match wish {
         NewToken { session: Some(_), sign_in: true } => {

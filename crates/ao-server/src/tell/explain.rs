@@ -36,7 +36,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
     Explanation {
         id: session.id.to_string(),
         name: session.spec.name.clone(),
-        status: status_of(session, now),
+        status: status_of(state, session, now),
         phase: phase(&session.phase).into(),
         rules: RULES
             .iter()
@@ -155,7 +155,13 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
             _ => false,
         })
         .count();
-    let obstacle = obstacle(state, session).map(|obstacle| match obstacle {
+    let obstacle = obstacle(state, session).as_ref().map(waits_for);
+    Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
+}
+
+/// What a session in the queue waits for.
+pub(super) fn waits_for(obstacle: &Obstacle) -> String {
+    match obstacle {
         Obstacle::Cap { max } => format!("{max} agents run already, which is all that may"),
         Obstacle::ProjectCap { max } => {
             format!("{max} agents of this project run already, which is all that may")
@@ -166,8 +172,7 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
         Obstacle::Held(why) => format!("it is held: {why}"),
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
         Obstacle::Ports => "all ports of its project are in use".into(),
-    });
-    Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
+    }
 }
 
 fn incidents(state: &State, session: &Session) -> Vec<Incident> {
@@ -198,14 +203,13 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
 fn next(session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
-        StatusWord::NeedsInput => &["ao attach", "ao answer"],
-        StatusWord::SetupFailed => &["ao logs --setup", "ao session retry"],
-        StatusWord::Exited | StatusWord::Stopped => &["ao session restore", "ao logs"],
-        StatusWord::Paused | StatusWord::Capped => &["ao resume"],
-        StatusWord::Blocked | StatusWord::Unknown => &["ao attach", "ao send"],
-        StatusWord::Idle => &["ao send", "ao attach"],
-        StatusWord::Merged => &["ao session cleanup"],
+        StatusWord::NeedsInput => &["ao answer NAME yes", "ao attach NAME"],
+        StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
+        StatusWord::Exited | StatusWord::Stopped => &["ao session restore NAME", "ao logs NAME"],
+        StatusWord::Paused | StatusWord::Capped => &["ao resume NAME"],
+        StatusWord::Blocked | StatusWord::Unknown | StatusWord::Idle => &["ao attach NAME", "ao send NAME …"],
+        StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    commands.iter().map(|command| format!("{command} {name}")).collect()
+    commands.iter().map(|command| command.replace("NAME", name)).collect()
 }

@@ -3,6 +3,7 @@
 use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree};
 use ao_core::evidence::{Rule, judge};
 use ao_core::incident::Subject;
+use ao_core::schedule::obstacle;
 use ao_core::session::{Phase, Session, StatusWord};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{State, Timestamp};
@@ -19,7 +20,7 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
         role: word(&spec.role),
         title: title(session),
         issue: spec.task.as_ref().map(|task| task.key.clone()),
-        status: status_of(session, now),
+        status: status_of(state, session, now),
         agent: Agent {
             name: spec.agent.name.clone(),
             model: spec.agent.model.clone(),
@@ -41,25 +42,33 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
     }
 }
 
-pub(crate) fn status(session: &Session, now: Timestamp) -> SessionStatus {
-    let status = status_of(session, now);
+/// The same in few words.
+pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
     SessionStatus {
-        id: session.id.to_string(),
-        name: session.spec.name.clone(),
-        project_id: session.spec.project.to_string(),
-        agent: session.spec.agent.name.clone(),
-        state: status.state,
-        reason: status.reason,
-        since: status.since,
-        current_task: title(session),
-        issue: session.spec.task.as_ref().map(|task| task.key.clone()),
-        branch: session.spec.branch.clone(),
-        workspace_path: session.workspace.path().map(str::to_owned),
-        runtime: session.spec.runtime.clone(),
+        id: session.id,
+        name: session.name,
+        project_id: session.project_id,
+        agent: session.agent.name,
+        state: session.status.state,
+        reason: session.status.reason,
+        since: session.status.since,
+        current_task: session.title,
+        issue: session.issue,
+        branch: session.branch,
+        workspace_path: session.workspace.map(|tree| tree.path),
+        runtime: session.runtime,
     }
 }
 
-pub(super) fn status_of(session: &Session, now: Timestamp) -> Status {
+/// Why it stands where it stands; for one that waits, what it waits for.
+fn reason(state: &State, session: &Session, now: Timestamp) -> String {
+    match obstacle(state, session) {
+        Some(obstacle) if session.holds.is_empty() => super::explain::waits_for(&obstacle),
+        _ => session.status(now).reason,
+    }
+}
+
+pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Status {
     let status = session.status(now);
     let judgement = matches!(status.word, StatusWord::Working | StatusWord::NeedsInput)
         .then(|| judge(&session.evidence, now));
@@ -67,7 +76,7 @@ pub(super) fn status_of(session: &Session, now: Timestamp) -> Status {
     let question = judgement.as_ref().filter(|judgement| judgement.rule == Rule::DialogOpen);
     Status {
         state: word(&status.word),
-        reason: status.reason,
+        reason: reason(state, session, now),
         since: time(status.since),
         quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
         question: question.map(|judgement| judgement.detail.clone()),

@@ -106,13 +106,20 @@ async fn what_cannot_be_a_session_is_refused_with_what_to_do_next() {
     let ambiguous = get("/api/sessions/my-app-fix-log").owner().to(&app).await;
     assert_eq!(ambiguous.told(), "409 ambiguous-session");
     for (body, expected) in [
-        (json!({}), "422 nothing-to-do"),
         (json!({"title": "x", "projectId": "nowhere"}), "404 unknown-project"),
         (json!({"tilte": "x"}), "422 invalid-body"),
         (json!({"title": 7}), "422 invalid-body"),
     ] {
         assert_eq!(post("/api/sessions", body.clone()).owner().to(&app).await.told(), expected, "{body}");
     }
+    // What nobody asked for is not begun: neither without a body, nor by a list that could pass for an empty wish.
+    let cleanup = "/api/workspaces/cleanup";
+    assert_eq!(call(Method::POST, cleanup).owner().to(&app).await.told(), "400 malformed-body");
+    for list in [json!([]), json!([null, null])] {
+        assert_eq!(post(cleanup, list).owner().to(&app).await.told(), "422 invalid-body");
+    }
+    assert_eq!(post(cleanup, json!(7)).owner().to(&app).await.told(), "422 invalid-body");
+    assert!(house.host.called.lock().unwrap().is_empty());
     let call = get("/api/nowhere").owner().to(&app).await;
     assert_eq!(call.told(), "404 no-such-call");
     let put = crate::support::call(Method::PUT, "/api/sessions").owner().to(&app).await;

@@ -264,6 +264,8 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
             account: None,
             model: None,
             abilities: AgentAbilities::default(),
+            args: vec![],
+            permissions: None,
         },
         runtime: "process".into(),
         workspace: "worktree".into(),
@@ -277,6 +279,7 @@ impl Host for TestHost {
     fn about(&self) -> Daemon {
         Daemon {
             version: "1.2.3".into(),
+            build: "b".into(),
             api: ao_api::VERSION,
             pid: std::process::id(),
             started_at: ao_api::Timestamp::UNIX_EPOCH,

@@ -53,7 +53,7 @@ async fn call(
     let laid_out = if out.is_terminal() { serde_json::from_slice(&answer.body).ok() } else { None };
     match laid_out {
         Some::<serde_json::Value>(value) => {
-            serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?
+            serde_json::to_writer_pretty(&mut out, &value).map_err(std::io::Error::from)?;
         }
         None => out.write_all(&answer.body)?,
     }

@@ -80,7 +80,7 @@ async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     let mut options = daemon::Options::new(data_dir, program);
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
-    let daemon = Arc::new(Daemon::start(options, clock.clone()).await?);
+    let daemon = Arc::new(start_when_free(options, clock.clone()).await?);
 
     let stop = CancellationToken::new();
     let socket = paths::socket(data_dir);
@@ -100,6 +100,23 @@ async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     };
     tracing::info!("the daemon has ended; agents go on");
     served.and(stopped)
+}
+
+/// How long the daemon before may take to close its log.
+const CLOSES: Duration = Duration::from_secs(10);
+
+/// Starts the daemon, and waits a while if one before is still closing the log.
+async fn start_when_free(options: daemon::Options, clock: Arc<SystemClock>) -> Result<Daemon, CommandError> {
+    let until = tokio::time::Instant::now() + CLOSES;
+    let socket = paths::socket(&options.data_dir);
+    while ao_store::Store::is_locked(&options.data_dir) && tokio::time::Instant::now() < until {
+        // One that answers is not closing anything.
+        if tokio::net::UnixStream::connect(&socket).await.is_ok() {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    Daemon::start(options, clock).await
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of `live`, which owns all of these")]

@@ -1,5 +1,6 @@
 //! `ao dashboard`: the page in the browser, signed in.
 
+use ao_api::client::Client;
 use ao_api::{Daemon, NewToken, Token};
 use serde_json::json;
 
@@ -31,9 +32,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
         })?;
-        let wish = NewToken { sign_in: true, ..NewToken::default() };
-        let code: Token = client.post("/api/tokens", &wish).await?;
-        let address = format!("{}/#code={}", url.trim_end_matches('/'), code.token);
+        let address = address(&client, &url).await?;
         let opened =
             if args.no_open || !desktop::is_there() { None } else { Some(desktop::open(&address).await) };
         let is_open = matches!(opened, Some(Ok(())));
@@ -53,4 +52,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::note("it signs one browser in, within a minute");
         Ok(())
     })
+}
+
+/// The address that signs a browser in, once.
+pub(crate) async fn address(client: &Client, url: &str) -> Result<String, CommandError> {
+    let wish = NewToken { sign_in: true, ..NewToken::default() };
+    let code: Token = client.post("/api/tokens", &wish).await?;
+    Ok(format!("{}/#code={}", url.trim_end_matches('/'), code.token))
 }

@@ -1,10 +1,8 @@
 //! `ao open`: a session where one can look at it.
 
-use std::process::{Command, Stdio};
-
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete, ui};
+use crate::{calls, complete, desktop, ui};
 
 /// Open a session in the dashboard
 ///
@@ -26,41 +24,28 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let (session, daemon) = cx.wait_for(async {
+    cx.wait_for(async {
         let session = calls::session(&client, &args.session).await?;
-        Ok((session, calls::daemon(&client).await?))
-    })?;
-    let page = daemon
-        .url
-        .map(|url| format!("{}/sessions/{}", url.trim_end_matches('/'), calls::segment(&session.name)));
-    if cx.json() {
-        return Ok(ui::json(&serde_json::json!({ "session": session.name, "url": page }))?);
-    }
-    let name = &session.name;
-    let Some(page) = page else {
-        ui::note("the daemon serves no pages: it listens on its socket only");
-        return Ok(ui::line(format_args!("ao attach {name}"))?);
-    };
-    if !args.print && has_desktop() && open(&page) {
-        return Ok(ui::line(format_args!("opened {page}"))?);
-    }
-    ui::line(&page)?;
-    if !args.print {
-        ui::note(format_args!("open it in a browser, or look at its terminal here with `ao attach {name}`"));
-    }
-    Ok(())
-}
-
-/// Whether there is anything to open a window on.
-fn has_desktop() -> bool {
-    let set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-    cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY")
-}
-
-/// Hands the page to the desktop, which says nothing of whether anybody sees it.
-fn open(page: &str) -> bool {
-    let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
-    let quiet = Stdio::null;
-    let opened = Command::new(opener).arg(page).stdin(quiet()).stdout(quiet()).stderr(quiet()).status();
-    opened.is_ok_and(|status| status.success())
+        let name = &session.name;
+        let Some(url) = calls::daemon(&client).await?.url else {
+            ui::note("the daemon has no address for browsers; this shows its terminal here");
+            return Ok(ui::line(format_args!("ao attach {name}"))?);
+        };
+        let code = calls::sign_in(&client).await?.token;
+        // Both behind `#`, which browsers never send anywhere.
+        let page = format!("{}/#code={code}&session={}", url.trim_end_matches('/'), calls::segment(name));
+        let opened = !args.print && desktop::is_there() && desktop::open(&page).await.is_ok();
+        if cx.json() {
+            return Ok(ui::json(&serde_json::json!({ "session": name, "url": page, "opened": opened }))?);
+        }
+        if opened {
+            // Without the code: what stands in a terminal is copied, logged and shown around.
+            return Ok(ui::line(format_args!("opened {name} at {url}"))?);
+        }
+        ui::line(&page)?;
+        ui::note(format_args!(
+            "it signs one browser in, within a minute; `ao attach {name}` shows its terminal here"
+        ));
+        Ok(())
+    })
 }

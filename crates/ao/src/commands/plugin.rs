@@ -49,31 +49,44 @@ enum Command {
 }
 
 /// Something that fills a slot.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 struct Plugin {
     slot: &'static str,
-    name: &'static str,
+    name: String,
     /// What it is, in one line.
-    about: &'static str,
+    about: String,
 }
 
-/// What is built in. A slot that nothing fills yet is not in it.
-const BUILT_IN: &[Plugin] = &[
-    plugin("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
-    plugin("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
-    plugin("workspace", "worktree", "a git worktree inside the repository"),
-    plugin("workspace", "clone", "a clone of its own"),
-    plugin("agent", "command", "any program that is told things by lines, keys, arguments or files"),
-    plugin("notifier", "terminal", "a line on the daemon's terminal"),
-];
-
-const fn plugin(slot: &'static str, name: &'static str, about: &'static str) -> Plugin {
-    Plugin { slot, name, about }
+/// What is built in. A slot that nothing fills yet has nothing here.
+fn built_in() -> Vec<Plugin> {
+    const FIXED: [(&str, &str, &str); 9] = [
+        ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
+        ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
+        ("workspace", "worktree", "a git worktree inside the repository"),
+        ("workspace", "clone", "a clone of its own"),
+        ("notifier", "desktop", "a notice of the desktop"),
+        ("notifier", "slack", "a message by an incoming webhook of Slack"),
+        ("notifier", "discord", "a message by a webhook of Discord"),
+        ("notifier", "telegram", "a message by a bot of Telegram"),
+        ("notifier", "webhook", "JSON to an address of yours"),
+    ];
+    let fixed = FIXED.map(|(slot, name, about)| Plugin { slot, name: name.into(), about: about.into() });
+    let agents = ao_agent::known().into_iter().map(|agent| Plugin {
+        slot: "agent",
+        about: format!("runs `{}`", agent.program),
+        name: agent.name,
+    });
+    let own = Plugin {
+        slot: "agent",
+        name: "command".into(),
+        about: "any program, described under `tools` in the configuration".into(),
+    };
+    fixed.into_iter().chain(agents).chain([own]).collect()
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     match &args.command {
-        Command::List => list(BUILT_IN, cx),
+        Command::List => list(&built_in(), cx),
         Command::Search { word } => {
             let found = found(word);
             if found.is_empty() {
@@ -95,10 +108,10 @@ fn not_yet(what: String) -> CommandError {
 
 fn found(word: &str) -> Vec<Plugin> {
     let word = word.to_lowercase();
-    let has = |plugin: &&Plugin| {
-        [plugin.slot, plugin.name, plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
+    let has = |plugin: &Plugin| {
+        [plugin.slot, &plugin.name, &plugin.about].iter().any(|text| text.to_lowercase().contains(&word))
     };
-    BUILT_IN.iter().filter(has).copied().collect()
+    built_in().into_iter().filter(has).collect()
 }
 
 fn list(plugins: &[Plugin], cx: &Context) -> Result<(), CommandError> {
@@ -107,7 +120,7 @@ fn list(plugins: &[Plugin], cx: &Context) -> Result<(), CommandError> {
     }
     let mut table = Table::new(&[Column::new("SLOT"), Column::new("NAME"), Column::new("WHAT IT IS")]);
     for plugin in plugins {
-        table.row([Cell::new(plugin.slot), Cell::styled(plugin.name, ui::TITLE), Cell::new(plugin.about)]);
+        table.row([Cell::new(plugin.slot), Cell::styled(&plugin.name, ui::TITLE), Cell::new(&plugin.about)]);
     }
     Ok(ui::text(table.draw(ui::width()))?)
 }

@@ -10,7 +10,7 @@ use serde_json::json;
 use crate::change::{Change, is_absence, tell_daemon};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{settings, ui};
+use crate::{complete, settings, ui};
 
 /// Stop looking after a repository; nothing of it is deleted
 ///
@@ -22,6 +22,7 @@ use crate::{settings, ui};
   ao stop --project my-app --all && ao remove-project my-app")]
 pub(crate) struct Args {
     /// The project's name
+    #[arg(add = complete::projects())]
     project: String,
 }
 

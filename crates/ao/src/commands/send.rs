@@ -3,7 +3,7 @@
 use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
-use ao_api::client::Client;
+use ao_api::client::{Client, ClientError};
 use ao_api::{MessageSent, MessageState, NewMessage};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, sleep};
@@ -93,7 +93,7 @@ fn late(error: String) -> CommandError {
 async fn deliver(client: &Client, args: &Args, content: String) -> Result<MessageSent, CommandError> {
     let deadline = Instant::now() + args.timeout;
     let key = format!("cli-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
-    let mut queued = false;
+    let mut reached = false;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let seconds = left.as_millis().div_ceil(1000).min(ONE_CALL.into());
@@ -105,7 +105,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
         };
         match calls::send(client, &args.session, &message).await {
             Ok(sent) => {
-                queued = true;
+                reached = true;
                 let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);
                 if settled || args.no_wait || Instant::now() >= deadline {
                     return Ok(sent);
@@ -113,8 +113,12 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
                 // A daemon that answers before the time is over would otherwise be asked in a circle.
                 sleep(KNOCK).await;
             }
-            // One that never answered at all has not got it; that is said at once.
-            Err(err) if follow::is_away(&err) && queued && Instant::now() < deadline => sleep(KNOCK).await,
+            // Nobody to be reached at all has not got it; that is said at once.
+            Err(err @ ClientError::Unreachable { .. }) if !reached => return Err(err.into()),
+            Err(err) if follow::is_away(&err) && Instant::now() < deadline => {
+                reached = true;
+                sleep(KNOCK).await;
+            }
             Err(err) => return Err(err.into()),
         }
     }

@@ -32,14 +32,22 @@ pub(crate) struct Args {
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     /// Write the service, enable it and start it
+    #[command(after_help = "Examples:
+  ao service install
+  ao --data-dir ~/ao-work service install   for a daemon with a data folder of its own")]
     Install {
         /// Write over a file that was not written by this command
         #[arg(long)]
         force: bool,
     },
     /// Stop the service and remove it; agents go on
+    #[command(after_help = "Examples:
+  ao service uninstall")]
     Uninstall,
     /// Say whether it is installed, enabled and running
+    #[command(after_help = "Examples:
+  ao service status
+  ao service status --json | jq .running")]
     Status,
 }
 

@@ -1,6 +1,6 @@
 //! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
-use ao_api::{NewProject, NewSession, Session, Spawned};
+use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
@@ -9,8 +9,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::git_url::GitUrl;
 use crate::host::configs;
+use crate::initial::{Initial, Wishes};
 use crate::repository::Repository;
-use crate::{clone, desktop, ui};
+use crate::{clone, desktop, paths, ui};
 
 /// Start the daemon, or join the one that runs, and take care of a repository
 ///
@@ -62,23 +63,33 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     // Everything that can be wrong with what was asked for is found out before anything is started.
     let mut notes = Vec::new();
-    let config = match find(args.what.as_deref(), cx).await? {
-        Found::Config(file) => Some(file),
-        Found::Repository(repository) => Some(configure(&repository, &mut notes)?),
-        Found::Nothing => None,
+    let (config, brought) = match find(args.what.as_deref(), cx).await? {
+        Found::Config(file) => (Some(file), false),
+        Found::Brought(file) => (Some(file), true),
+        Found::Repository(repository) => (Some(configure(&repository, &mut notes)?), false),
+        Found::Nothing => (None, false),
     };
     let enabled = match &config {
         Some(file) => {
             let loaded = configs::load(Some(file))?;
             notes.extend(loaded.warnings.iter().map(ToString::to_string));
-            loaded.config.orchestrator.enabled
+            let strange = brought && runs_commands(&loaded.config);
+            if strange {
+                notes.push(format!(
+                    "the repository brings a configuration that runs commands of its own: look at {file} before you \
+                     start a session; no orchestrator was started"
+                ));
+            }
+            loaded.config.orchestrator.enabled && !strange
         }
         None => configs::load(None).map(|_| false)?,
     };
     let joined = background::ensure(cx, args.port).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
-        projects = joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+        let added: Projects =
+            joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+        projects = added.projects.into_iter().map(|project| project.id).collect();
     }
     if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
@@ -100,7 +111,21 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     Ok(started)
 }
 
+/// Whether a configuration has commands in it that nobody here has written.
+fn runs_commands(config: &ao_config::Config) -> bool {
+    !config.tools.is_empty()
+        || config.projects.values().any(|project| {
+            let agents =
+                [&project.agent_config, &project.worker.agent_config, &project.orchestrator.agent_config];
+            !project.post_create.is_empty()
+                || !project.teardown.is_empty()
+                || agents.iter().any(|agent| agent.permissions.is_some() || !agent.args.is_empty())
+        })
+}
+
 enum Found {
+    /// A configuration file that has come with a repository just now.
+    Brought(Utf8PathBuf),
     /// A configuration file that is there.
     Config(Utf8PathBuf),
     /// A repository that has none yet.
@@ -110,12 +135,17 @@ enum Found {
 }
 
 async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
-    let here = Utf8PathBuf::try_from(std::env::current_dir()?).map_err(CommandError::environment)?;
+    let here = paths::here()?;
+    let mut fresh = false;
     let folder = match what {
         // Whatever is there is a path, whatever it looks like.
         Some(what) if here.join(what).exists() => here.join(what),
         Some(what) => match GitUrl::parse_short(what)? {
-            Some(url) => clone::clone(&url, &here).await?.repository.root,
+            Some(url) => {
+                let cloned = clone::clone(&url, &here).await?;
+                fresh = cloned.fresh;
+                cloned.repository.root
+            }
             None => here.join(what),
         },
         None => {
@@ -127,11 +157,15 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     };
     let repository = match Repository::at(&folder).await {
         Ok(repository) => Ok(repository),
-        Err(err) => Err(CommandError::from(err)),
+        Err(err) => match CommandError::from(err) {
+            // Without git nothing can be done anywhere.
+            err if err.kind() == Kind::MissingProgram => return Err(err),
+            err => Err(err),
+        },
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
-        return Ok(Found::Config(file));
+        return Ok(if fresh { Found::Brought(file) } else { Found::Config(file) });
     }
     match repository {
         Ok(repository) => Ok(Found::Repository(Box::new(repository))),
@@ -153,8 +187,10 @@ fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
 }
 
 fn configure(repository: &Repository, notes: &mut Vec<String>) -> Result<Utf8PathBuf, CommandError> {
-    let _ = notes;
-    let file = repository.root.join("agent-orchestrator.yaml");
+    let initial = Initial::choose(repository, &Wishes::default())?;
+    let file = initial.write(&repository.root, false)?;
+    notes.push(format!("wrote {file}; it is yours to change and to commit"));
+    notes.extend(initial.notes);
     Ok(file)
 }
 
@@ -186,7 +222,10 @@ async fn open_browser(started: &Started) -> bool {
     if !desktop::is_there() {
         return false;
     }
-    desktop::open(url).await.is_ok()
+    match super::dashboard::address(&started.joined.client, url).await {
+        Ok(address) => desktop::open(&address).await.is_ok(),
+        Err(_) => false,
+    }
 }
 
 fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {

@@ -4,15 +4,10 @@ use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
 use ao_api::{Session, Stop, Stopping};
-use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{calls, complete, follow, show, span, ui};
-
-/// How long a daemon may take to finish what it has begun.
-const GOING: Duration = Duration::from_secs(30);
-const KNOCK: Duration = Duration::from_millis(50);
+use crate::{background, calls, complete, follow, show, span, ui};
 
 /// Stop sessions; or the daemon, if none is named, while agents go on
 ///
@@ -146,7 +141,7 @@ fn told(session: &Session) -> String {
 }
 
 async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
-    let stopping = match calls::stop_daemon(client).await {
+    let stopping = match background::stop(client).await {
         Ok(stopping) => stopping,
         Err(err @ ClientError::Unreachable { .. }) if gone(&err) => {
             if !cx.json() {
@@ -156,14 +151,7 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
         }
         Err(err) => return Err(err.into()),
     };
-    let deadline = Instant::now() + GOING;
-    while calls::daemon(client).await.is_ok_and(|daemon| daemon.pid == stopping.pid) {
-        if Instant::now() >= deadline {
-            let error = format!("the daemon (pid {}) was told to stop and still answers", stopping.pid);
-            return Err(CommandError::new(Kind::TimedOut, error));
-        }
-        sleep(KNOCK).await;
-    }
+    background::still_there(stopping.pid)?;
     if cx.json() {
         return Ok(ui::json(&stopping)?);
     }

@@ -28,7 +28,8 @@ use self::secrets::Secrets;
 use self::views::Views;
 use crate::chores;
 use crate::daemon::Daemon;
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
+use crate::repository::Repository;
 
 /// The daemon, its configuration, and what is told of it.
 pub(crate) struct TheHost {
@@ -130,6 +131,32 @@ impl TheHost {
         Ok(changes)
     }
 
+    /// Whether a project's folder is a repository that work can begin in. What is wrong is told before anything is made.
+    async fn is_repository(&self, project: &ProjectId) -> Result<(), Problem> {
+        let Some(path) =
+            self.configs().projects().get(project).map(|known| known.effective().project.path.clone())
+        else {
+            return Ok(());
+        };
+        // Asking git takes a while, and the usual case can be seen at once.
+        if path.join(".git").exists() {
+            return Ok(());
+        }
+        let wrong = match Repository::at(&path).await {
+            Ok(_) => return Ok(()),
+            Err(err) => CommandError::from(err),
+        };
+        let word = match wrong.kind() {
+            Kind::UnbornRepository => "unborn-repository",
+            Kind::BareRepository => "bare-repository",
+            Kind::MissingProgram => "missing-program",
+            _ => "not-a-repository",
+        };
+        let mut problem = Problem::new(422, word, wrong.to_plain());
+        problem.hints = wrong.hints().to_vec();
+        Err(problem)
+    }
+
     /// The project of a session, with the secrets that its agent was given.
     async fn secrets_of(&self, session: &Session) -> Secrets {
         let project = session.spec.project.clone();
@@ -156,6 +183,7 @@ impl Host for TheHost {
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
         let configs = self.in_force();
         let order = order::whole(wish, &configs, &PluggedIn { daemon: &self.daemon, configs: &configs })?;
+        self.is_repository(&order.project).await?;
         // Measured before anybody is let in, so that nobody slips in between two looks.
         chores::tell_memory(&self.daemon.handle).await.map_err(stopping)?;
         Ok(order)
@@ -304,7 +332,7 @@ fn agents(configs: &InForce) -> Result<Vec<ao_agent::Options>, CommandError> {
         let mut manifest = manifest.clone();
         manifest.entry("name").or_insert_with(|| name.as_str().into());
         let options: ao_agent::Options = serde_json::from_value(manifest.into()).map_err(|err| {
-            CommandError::new(crate::error::Kind::Config, format!("`tools.{name}` makes no sense: {err}"))
+            CommandError::new(Kind::Config, format!("`tools.{name}` makes no sense: {err}"))
         })?;
         agents.insert(name.clone(), options);
     }

@@ -30,7 +30,7 @@ pub(super) async fn read(
     let read = runtimes.output(&process, from, limit, wait).await.map_err(|err| unreadable(session, &err))?;
     let whole = if read.ended { read.bytes.len() } else { whole_part(&read.bytes) };
     let text = String::from_utf8_lossy(&read.bytes[..whole]).into_owned();
-    let text = anstream::adapter::strip_str(&text).to_string();
+    let text = anstream::adapter::strip_str(&in_lines(&text)).to_string();
     Ok(Output {
         from: read.from,
         next: read.from + whole as u64,
@@ -53,6 +53,31 @@ fn unreadable(session: &Session, err: &RuntimeError) -> Problem {
         Problem::new(500, "unreadable-output", format!("the output of `{name}` cannot be read"));
     problem.detail = Some(err.to_string());
     problem.hint(format!("`ao explain {name}` says what is known of it"))
+}
+
+/// Ends a line wherever a program that draws goes to another place of the screen, so that what stands on lines of their own
+/// there does so in plain text too. Lines with nothing on them are not told.
+fn in_lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("\x1b[") {
+        lines.push_str(before);
+        let parameters = behind.find(|c: char| !matches!(c, '0'..='9' | ';')).unwrap_or(behind.len());
+        if behind[parameters..].starts_with(['H', 'f', 'E']) {
+            if !lines.is_empty() && !lines.ends_with('\n') {
+                lines.push('\n');
+            }
+            rest = &behind[parameters + 1..];
+        } else if behind[..parameters] == *"2" && behind[parameters..].starts_with('K') {
+            // A line is cleared before it is drawn anew; kept, it would stand between two ends of lines.
+            rest = &behind[parameters + 1..];
+        } else {
+            lines.push_str("\x1b[");
+            rest = behind;
+        }
+    }
+    lines.push_str(rest);
+    lines
 }
 
 /// How much of a piece can be shown: not the beginning of a letter or of an escape sequence whose rest is still to come.
@@ -94,6 +119,14 @@ fn whole_part(bytes: &[u8]) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_drawn_on_lines_of_their_own_is_told_so() {
+        let drawn =
+            "\x1b[H\x1b[1;1H\x1b[2Kagent\x1b[2;1H\x1b[2K\x1b[3;1H\x1b[2K\x1b[31m> ask\x1b[0m\x1b[4;1H";
+        assert_eq!(anstream::adapter::strip_str(&in_lines(drawn)).to_string(), "agent\n> ask\n");
+        assert_eq!(in_lines("plain\r\n\x1b[1mtext\x1b["), "plain\r\n\x1b[1mtext\x1b[");
+    }
 
     #[test]
     fn nothing_is_shown_of_what_is_cut_in_two() {

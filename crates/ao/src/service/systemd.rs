@@ -68,9 +68,9 @@ mod tests {
     #[test]
     fn the_unit_lets_agents_outlive_the_daemon() {
         let service = Service {
-            program: "/home/me/.cargo/bin/ao".into(),
-            data_dir: "/home/me/.local/share/ao".into(),
-            path: "/home/me/.npm/bin:/usr/bin:/bin".into(),
+            program: "/srv/me/.cargo/bin/ao".into(),
+            data_dir: "/srv/me/.local/share/ao".into(),
+            path: "/srv/me/.npm/bin:/usr/bin:/bin".into(),
         };
         assert_snapshot!(unit(&service), @r#"
         # Written by `ao service install`; `ao service uninstall` removes it.
@@ -79,8 +79,8 @@ mod tests {
 
         [Service]
         Type=exec
-        ExecStart="/home/me/.cargo/bin/ao" daemon --data-dir "/home/me/.local/share/ao"
-        Environment="PATH=/home/me/.npm/bin:/usr/bin:/bin"
+        ExecStart="/srv/me/.cargo/bin/ao" daemon --data-dir "/srv/me/.local/share/ao"
+        Environment="PATH=/srv/me/.npm/bin:/usr/bin:/bin"
         # Tokens for the daemon, one NAME=value a line. Only you should be able to read that file.
         EnvironmentFile=-%E/ao/environment
         Restart=on-failure

@@ -30,8 +30,16 @@ fn without_tmux_and_node_a_session_runs_and_the_doctor_names_what_is_missing() {
     let house = House::new();
     let bin = path_with(&house, &["git", "sh"]);
     ao(&house, &bin, &["--version"]).succeeds();
-    let told = ao(&house, &bin, &["doctor"]);
-    assert!(told.out.contains("tmux"), "{}", told.out);
+    ao(&house, &bin, &["doctor"]).succeeds();
+    // Another one that wants what is not there.
+    let more = house.path("more");
+    crate::fleet::make_repository(&more);
+    let mut init = house.command(&more, &["init", "--agent", "claude-code", "--runtime", "tmux"]);
+    Ran::of(init.env("PATH", &bin).output().unwrap()).succeeds();
+    let told = Ran::of(house.command(&more, &["doctor"]).env("PATH", &bin).output().unwrap()).exits(3);
+    for missing in ["tmux", "claude", "fix:"] {
+        assert!(told.out.contains(missing), "{missing}: {}", told.out);
+    }
     ao(&house, &bin, &["start", "--port", "0"]).succeeds();
     ao(&house, &bin, &["new", "Say hello", "--prompt", "[[say hello]]", "--name", "hello"]).succeeds();
     ao(&house, &bin, &["wait", "hello", "--for", "idle", "--timeout", "60"]).succeeds();

@@ -116,7 +116,8 @@ async fn nothing_is_left_of_a_clone_without_a_commit() {
     let place = Place::new();
     git(place.dir.path(), &["init", "--quiet", "their-app"]);
     let err = clone(&place.url(), &place.parent()).await.unwrap_err();
-    assert!(matches!(&err, CloneError::Unusable { err: RepositoryError::Unborn(_), .. }), "{err}");
+    let CloneError::Unusable { err: why, .. } = &err else { panic!("{err}") };
+    assert!(matches!(**why, RepositoryError::Unborn(_)), "{why}");
     assert!(place.entries().is_empty(), "{:?}", place.entries());
 }
 

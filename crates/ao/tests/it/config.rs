@@ -101,9 +101,10 @@ fn what_would_be_wrong_is_not_written() {
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
-    exit 1
+    exit 2
     -- stderr --
-    error: `[home]/my-app/agent-orchestrator.yaml`: `port` has to be a whole number, and is `many`
+    error: `port` has to be a whole number, and is `many`
+    hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "projects.my-app.tracker", "githib"]), @r"
     exit 2
@@ -370,4 +371,116 @@ fn a_project_that_cannot_be_added_changes_nothing() {
     hint: the repository has a configuration of its own, `[home]/other/agent-orchestrator.yaml`; start with `ao start ../other`
     ");
     assert_eq!(text(&app), CONFIG);
+}
+
+#[test]
+fn every_key_can_be_asked_about() {
+    let place = Place::new();
+    let here = place.home.path();
+    assert_snapshot!(place.run(here, &["config-help", "defaults.runtime"]), @r"
+    exit 0
+    -- stdout --
+    defaults.runtime
+        text, or mapping with `plugin`, by default process
+        Where agents run: `tmux`, `process`, `docker` or `kubernetes`.
+
+    Example:
+      ao config set defaults.runtime process
+    ");
+    assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
+    exit 0
+    -- stdout --
+    projects.<name>.env
+        mapping
+        What its agents find in their environment.
+
+    Keys below it:
+
+    projects.<name>.env.pass
+        list
+        Variables that are passed on from the daemon's own environment.
+
+    projects.<name>.env.secrets
+        mapping by name
+        Variables whose value is looked up when an agent starts, and is kept in no log.
+
+    projects.<name>.env.set
+        mapping by name
+        Variables with a fixed value. A value that is a whole `${NAME}` is looked up when an agent starts, and is kept in no log.
+    ");
+    assert_snapshot!(place.run(here, &["config-help", "power", "--json"]), @r#"
+    exit 0
+    -- stdout --
+    {"keys":[{"default":null,"example":null,"is":"mapping","key":"power","text":"What happens to the computer while agents work."},{"default":"true","example":"true","is":"`true` or `false`","key":"power.preventIdleSleep","text":"Whether it is kept from going to sleep while an agent works."}]}
+    "#);
+    let all = place.run(here, &["config-help"]);
+    for key in
+        ["port", "projects.<name>.path", "reactions.ci-failed", "reactions.<kind>.retries", "agents[].tool"]
+    {
+        assert!(all.lines().any(|line| line == key), "{key} is not in\n{all}");
+    }
+    let about = place.run(here, &["config-help", "budget"]);
+    assert!(about.contains("projects.<name>.dailyBudget") && !about.contains("defaults.runtime"), "{about}");
+}
+
+#[test]
+fn a_key_that_is_none_is_answered_with_the_nearest() {
+    let place = Place::new();
+    assert_snapshot!(place.run(place.home.path(), &["config-help", "defaults.runtme"]), @r"
+    exit 16
+    -- stderr --
+    error: there is no key `defaults.runtme`; did you mean `defaults.runtime`?
+    hint: `ao config-help` lists all keys
+    ");
+    assert_snapshot!(place.run(place.home.path(), &["config-help", "xyzzy"]), @r"
+    exit 16
+    -- stderr --
+    error: there is no key `xyzzy`
+    hint: `ao config-help` lists all keys
+    ");
+}
+
+#[test]
+fn of_changes_at_the_same_time_none_is_lost() {
+    let place = Place::new();
+    let app = app(&place);
+    let keys = ["restarts", "setupTries", "deliveryTries", "noticeTries", "maxParallelAgents"];
+    let all: Vec<_> = keys
+        .iter()
+        .map(|key| place.ao(&app, &["config", "set", &format!("lifecycle.{key}"), "7"]).spawn().unwrap())
+        .collect();
+    for mut one in all {
+        assert!(one.wait().unwrap().success());
+    }
+    for key in keys {
+        assert!(text(&app).contains(&format!("{key}: 7")), "{key} is not in\n{}", text(&app));
+    }
+}
+
+#[test]
+fn odd_files_are_told_of_and_change_nothing() {
+    let place = Place::new();
+    let app = app(&place);
+    assert_snapshot!(place.run(&app, &["config", "check", "nowhere.yaml"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/nowhere.yaml: cannot be read: No such file or directory (os error 2)
+    ");
+    assert_snapshot!(place.run(&app, &["config", "check", "/dev/null"]), @r"
+    exit 2
+    -- stderr --
+    error: /dev/null: is no file
+    ");
+    std::fs::write(app.join("latin.yaml"), b"port: 3000\n# caf\xe9\n").unwrap();
+    assert_snapshot!(place.run(&app, &["config", "check", "latin.yaml"]), @r"
+    exit 2
+    -- stderr --
+    error: [home]/my-app/latin.yaml: line 2 is no UTF-8 text
+    ");
+    assert_snapshot!(place.run(&app, &["config", "unset", "--user", "port"]), @r"
+    exit 1
+    -- stderr --
+    error: `[home]/.config/ao/config.yaml`: `port` is not in the file
+    ");
+    assert!(!place.home.path().join(".config").exists());
 }

@@ -20,7 +20,6 @@ fn a_dry_run_says_size_decision_and_reason_and_the_disk_is_freed_by_what_it_says
     let (clean_tree, dirty_tree) = (tree(&clean), tree(&dirty));
     fs::write(format!("{dirty_tree}/notes.txt"), "not to be lost").unwrap();
     fs::write(format!("{clean_tree}/big.o"), vec![7; 3 << 20]).unwrap();
-    fs::write(format!("{clean_tree}/.git-ignored"), "").ok();
     git(clean_tree.as_ref(), &["add", "big.o"]);
     git(clean_tree.as_ref(), &["commit", "--quiet", "-m", "big"]);
     // Safe elsewhere, so nothing would be lost.

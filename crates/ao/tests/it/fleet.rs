@@ -576,7 +576,7 @@ pub(crate) fn processes_with(line: &str) -> Vec<i32> {
     .collect()
 }
 
-fn is_agent(pid: i32) -> bool {
+pub(crate) fn is_agent(pid: i32) -> bool {
     let exe = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
     exe.file_name() == scripted::program().file_name()
 }

@@ -16,7 +16,7 @@ fn help_says_what_it_is_and_gives_examples() {
 
     Begin:
       init            Write a configuration file for this repository
-      start           Start the daemon, or join the one that runs, and take care of this repository
+      start           Start the daemon, or join the one that runs, and take care of a repository
       stop            Stop sessions; or the daemon, if none is named, while agents go on
       dashboard       Open the dashboard in a browser
       service         Let the daemon start with your login
@@ -48,10 +48,10 @@ fn help_says_what_it_is_and_gives_examples() {
       review-check    Show pull requests with open reviews, and whether their agents were told
 
     Projects and configuration:
-      add-project     Take care of one more repository
-      remove-project  No longer take care of a repository
+      add-project     Add a repository to those that are looked after
+      remove-project  Stop looking after a repository; nothing of it is deleted
       config          Check, show and change the configuration
-      config-help     Explain the configuration file and its keys
+      config-help     Tell what can be said in the configuration
       plugin          Show the slots and what can fill them
 
     Care:
@@ -268,4 +268,17 @@ fn a_wrong_word_is_answered_with_the_right_one() {
 
     For more information, try '--help'.
     ");
+}
+
+#[test]
+fn colours_are_for_people_and_for_those_who_ask() {
+    let home = Home::new();
+    let coloured = |args: &[&str]| home.run(args).contains('\u{1b}');
+    assert!(!coloured(&["plugin", "list"]));
+    assert!(coloured(&["plugin", "list", "--color", "always"]));
+    let output = home.ao(&["plugin", "list"]).env("CLICOLOR_FORCE", "1").output().unwrap();
+    assert!(output.stdout.contains(&0x1b));
+    let output =
+        home.ao(&["plugin", "list"]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").output().unwrap();
+    assert!(!output.stdout.contains(&0x1b));
 }

@@ -46,7 +46,7 @@ impl House {
     /// Only a home.
     pub(crate) fn bare() -> House {
         let house = House { dir: tempfile::tempdir().unwrap() };
-        for folder in ["tmp", "agents", "data"] {
+        for folder in ["tmp", "agents"] {
             fs::create_dir(house.path(folder)).unwrap();
         }
         fs::write(house.path(".gitconfig"), "[user]\n name = Ann\n email = ann@example.org\n").unwrap();
@@ -163,7 +163,10 @@ impl House {
     }
 
     pub(crate) fn agents(&self) -> Vec<i32> {
-        processes_with(&format!("SCRIPTED_HOME={}", self.path("agents").display()))
+        let mut pids = processes_with(&format!("SCRIPTED_HOME={}", self.path("agents").display()));
+        // Without what they run for a moment, such as hooks.
+        pids.retain(|pid| crate::fleet::is_agent(*pid));
+        pids
     }
 }
 

@@ -1,12 +1,14 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
 mod attach;
+mod changes;
 mod clean_machine;
 mod cli;
 mod clone;
 mod config;
 mod demo;
 mod disk;
+mod doctor;
 mod door;
 mod embed;
 mod events;
@@ -20,8 +22,11 @@ mod life;
 mod limits;
 mod logind;
 mod messages;
+mod notify;
 mod place;
 mod power;
+mod reference;
+mod repository;
 mod service;
 mod start;
 mod states;

@@ -144,10 +144,10 @@ fn calls() -> Vec<(String, String, Option<String>)> {
     for span in spans(text) {
         match span.split_once(' ') {
             Some((method @ ("GET" | "POST" | "DELETE" | "PUT"), path)) => {
-                calls.push((method.into(), path.into(), None))
+                calls.push((method.into(), path.into(), None));
             }
             _ if span.starts_with('{') => {
-                calls.last_mut().expect("a body stands behind its call").2 = Some(span)
+                calls.last_mut().expect("a body stands behind its call").2 = Some(span);
             }
             _ => {}
         }

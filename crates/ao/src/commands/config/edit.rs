@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::change::{Change, tell_daemon};
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::ui;
+use crate::{complete, ui};
 
 /// Change one key of the configuration file
 ///
@@ -20,6 +20,7 @@ use crate::ui;
   ao config set --user lifecycle.maxParallelAgents 8")]
 pub(crate) struct SetArgs {
     /// Which key, such as `defaults.runtime`; `ao config-help` lists them
+    #[arg(add = complete::config_keys())]
     key: String,
     /// The value, as it would stand in the file
     #[arg(allow_hyphen_values = true)]
@@ -36,6 +37,7 @@ pub(crate) struct SetArgs {
   ao config unset --user lifecycle.maxParallelAgents")]
 pub(crate) struct UnsetArgs {
     /// Which key, such as `defaults.runtime`
+    #[arg(add = complete::config_keys())]
     key: String,
     /// Change your own file, `~/.config/ao/config.yaml`, instead of the project's
     #[arg(long)]

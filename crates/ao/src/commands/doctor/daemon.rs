@@ -13,7 +13,7 @@ use super::finding::Finding;
 use crate::change::is_absence;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::paths;
+use crate::{background, paths, ui};
 
 /// A daemon that lives answers at once.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -55,20 +55,21 @@ pub(super) async fn running(
 fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
     let ours = env!("CARGO_PKG_VERSION");
     let mut findings = Vec::new();
-    findings.push(match daemon.version == ours {
-        true => Finding::ok(
-            "daemon",
-            format!(
-                "{} runs as process {}, with {} live sessions",
-                daemon.version, daemon.pid, daemon.live_sessions
-            ),
-        ),
-        false => Finding::problem(
+    let sessions = ui::count(daemon.live_sessions.into(), "live session");
+    let runs = format!("{} runs as process {}, with {sessions}", daemon.version, daemon.pid);
+    findings.push(if daemon.version != ours {
+        Finding::problem(
             "daemon",
             format!("the daemon that runs is of version {}, this is {ours}", daemon.version),
         )
         .means("they may not understand each other; agents go on while the daemon is replaced")
-        .fix("ao stop && ao start"),
+        .fix("ao start")
+    } else if daemon.build != background::build() {
+        Finding::warning("daemon", format!("{runs}; it is another build than this one"))
+            .means("agents go on while the daemon is replaced")
+            .fix("ao start")
+    } else {
+        Finding::ok("daemon", runs)
     });
     if let Some(problem) = &daemon.config_problem {
         findings.push(
@@ -120,7 +121,7 @@ fn left_alone(data_dir: &Utf8Path) -> Option<Finding> {
     let attempts = children(&data_dir.join("processes")).into_iter().flat_map(|session| children(&session));
     let alone = attempts.filter(|attempt| holds(attempt)).count();
     (alone > 0).then(|| {
-        let agents = crate::ui::count(alone as u64, "agent");
+        let agents = ui::count(alone as u64, "agent");
         Finding::warning("agents", format!("{agents} of an earlier daemon still run"))
             .means("they go on by themselves, but nobody sees what they ask or how they end")
             .fix("ao start")

@@ -24,7 +24,7 @@ use crate::{settings, ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao doctor
-  ao doctor --fix                                            make folders, set permissions, remove a stale socket
+  ao doctor --fix     also makes folders, sets permissions, removes a stale socket
   ao doctor --json | jq '.checks[] | select(.level != \"ok\")'")]
 pub(crate) struct Args {
     /// Do what cannot do harm, and say what was done

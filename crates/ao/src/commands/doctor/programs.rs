@@ -100,6 +100,9 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
                     .means("it is not needed: agents run in terminals of ao's own, and outlive the daemon there too")
                     .fix(install(package)),
             ),
+            (false, false) if name == "tmux" => {
+                findings.push(Finding::ok("runtime", "tmux is not installed, and not needed here"));
+            }
             (false, _) => {}
         }
     }
@@ -160,7 +163,7 @@ fn get(command: &str) -> String {
     };
     match program::find(tool) {
         Some(_) => command.to_owned(),
-        None => format!("{} && {command}", install(package)),
+        None => format!("{}, then: {command}", install(package)),
     }
 }
 
@@ -190,7 +193,7 @@ pub(super) async fn trackers(loaded: Option<&Loaded>) -> Vec<Finding> {
             findings.push(
                 Finding::problem("tracker", format!("issues are at {name}, and {variable} is not set"))
                     .means("issues and pull requests there cannot be read; sessions by title work all the same")
-                    .fix(format!("{more}set {variable} before `ao start`; with `issues` here: `ao config set defaults.tracker local`")),
+                    .fix(format!("{more}set {variable} before `ao start`; or keep issues here: `ao config set defaults.tracker local`")),
             );
         }
     }

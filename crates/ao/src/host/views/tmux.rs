@@ -4,8 +4,6 @@
 //! agent's. With control it is a client as a person would start it, and the agent's terminal is as large as the viewer's
 //! window. A viewer that is slow is not read for, and then tmux itself lets output go and draws anew.
 
-#![expect(clippy::result_large_err, reason = "a problem is what the API answers with, and it is rare")]
-
 use std::collections::VecDeque;
 use std::process::Stdio;
 use std::sync::Arc;

@@ -41,7 +41,6 @@ impl Door {
 
 async fn serve(stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views>) {
     let mut asked = None;
-    #[expect(clippy::result_large_err, reason = "it is how the handshake refuses")]
     let callback = |request: &Request, response: Response| {
         let name = request.uri().path().split('/').nth(3).unwrap_or_default();
         let session = sessions.iter().find(|session| session.spec.name == name).cloned();

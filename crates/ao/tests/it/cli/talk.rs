@@ -294,9 +294,9 @@ fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
         json(&value!({"from": from, "next": next, "text": text, "ended": ended}))
     };
     daemon
-        .on("GET /api/sessions/app/output?from=0&wait=false", piece(0, 4, "a\nb\n", true))
-        .on("GET /api/sessions/app/output?from=4&wait=false", piece(4, 6, "c\n", true))
-        .on("GET /api/sessions/app/output?from=6&wait=false", piece(6, 6, "", true));
+        .on("GET /api/sessions/app/output?from=0&limit=1048576&wait=false", piece(0, 4, "a\nb\n", true))
+        .on("GET /api/sessions/app/output?from=4&limit=1048576&wait=false", piece(4, 6, "c\n", true))
+        .on("GET /api/sessions/app/output?from=6&limit=1048576&wait=false", piece(6, 6, "", true));
     assert_snapshot!(daemon.ao(&["logs", "app"]), @"
     exit 0
     -- stdout --
@@ -310,6 +310,28 @@ fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
     b
     c
     ");
+}
+
+#[test]
+fn output_of_a_session_that_waits_is_not_asked_for_in_a_circle() {
+    let daemon = StandIn::new();
+    let piece =
+        |next: u64, text: &str, ended| json(&value!({"from": 0, "next": next, "text": text, "ended": ended}));
+    let path = |from, wait| format!("GET /api/sessions/app/output?from={from}&limit=1048576&wait={wait}");
+    daemon
+        .on(&path(0, false), piece(0, "", false))
+        .on(&path(0, true), piece(0, "", false))
+        .on(&path(0, true), piece(3, "hi\n", true))
+        .on(&path(3, true), json(&value!({"from": 3, "next": 3, "text": "", "ended": true})))
+        .on("GET /api/events?session=app", Reply::Events(vec![event(1, "app-1")]))
+        .on("GET /api/sessions/app", json(&session("app-1", "queued")))
+        .on("GET /api/sessions/app", json(&session("app-1", "working")));
+    assert_snapshot!(daemon.ao(&["logs", "app", "-f"]), @"
+    exit 0
+    -- stdout --
+    hi
+    ");
+    assert_eq!(daemon.calls("GET /api/sessions/app/output").len(), 4);
 }
 
 #[test]
@@ -335,7 +357,7 @@ fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
 fn what_differs_from_belief_is_listed_and_fails() {
     let daemon = StandIn::new();
     let about = value!({
-        "version": env!("CARGO_PKG_VERSION"), "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
+        "version": env!("CARGO_PKG_VERSION"), "build": "b", "api": 1, "pid": 1, "startedAt": "2026-03-01T12:00:00Z",
         "dataDir": "/d", "socket": "/d/s", "url": null, "log": "/d/log", "configs": [], "configProblem": null,
         "liveSessions": 0, "queuedSessions": 0, "maxParallelAgents": 5, "seq": 1,
     });
@@ -345,9 +367,10 @@ fn what_differs_from_belief_is_listed_and_fails() {
     assert_snapshot!(daemon.ao(&["verify"]), @"
     exit 1
     -- stdout --
+    daemon: is of another build than this program; `ao start` replaces it, and agents go on meanwhile
     app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
     -- stderr --
-    error: 1 difference from what ao believes of 1 session
+    error: 2 differences from what ao believes of 1 session
     hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
     ");
 }

@@ -1,0 +1,189 @@
+// One session in full: where it stands and why, what it puts out, what it asks, and what can be done.
+
+import { Problem, get, post, sessionPath } from './api.js';
+import { confirm, copy, make, say, sayWithCode, show, showProblem } from './dom.js';
+import { fillState } from './fleet.js';
+import { outputView } from './output.js';
+import { talkView } from './talk.js';
+import { count, setSince, span } from './words.js';
+
+const OVER = ['stopped', 'merged'];
+
+// What can be done in which states. The daemon decides; this only keeps out of sight what would be refused.
+const ACTIONS = [
+  { word: 'resume', label: 'Resume', body: {}, when: (session) => session.holds.length > 0, primary: true },
+  { word: 'restore', label: 'Restore', when: ({ status }) => ['exited', 'stopped'].includes(status.state), primary: true },
+  { word: 'retry', label: 'Try again', when: ({ status }) => status.state === 'setup_failed', primary: true },
+  {
+    word: 'pause', label: 'Pause',
+    when: ({ status, holds }) => holds.length === 0 && !['stopping', 'exited', 'setup_failed', ...OVER].includes(status.state),
+  },
+  { word: 'stop', label: 'Stop', body: {}, when: ({ status }) => !['stopping', ...OVER].includes(status.state), asks: true },
+];
+
+/** The view of a session by its name or id. `changed` is called when something was done. */
+export function sessionView(name, changed) {
+  const root = copy('session');
+  const part = (selector) => root.querySelector(selector);
+  const output = outputView(part('.output'), name);
+  const talk = talkView(part('.talk'), name, changed);
+  const question = part('.question');
+  const headProblem = part('.head > .problem');
+  say(part('h1'), name);
+
+  async function act(action, session) {
+    if (action.asks) {
+      const text = 'Its agent is ended. Its branch and its workspace are kept, and it can be restored.';
+      if (!await confirm({ title: `Stop ${session.name}?`, text, yes: 'Stop' })) return;
+    }
+    await tell(`/${action.word}`, action.body, headProblem);
+  }
+
+  async function tell(rest, body, problemBox) {
+    root.setAttribute('aria-busy', 'true');
+    try {
+      await post(sessionPath(name, rest), body);
+      showProblem(problemBox, null);
+    } catch (error) {
+      showProblem(problemBox, Problem.from(error));
+    }
+    root.removeAttribute('aria-busy');
+    changed();
+  }
+
+  const answerForm = part('.answer');
+  const answer = (text) => tell('/answer', { answer: text }, question.querySelector('.problem'));
+  for (const button of answerForm.querySelectorAll('[data-answer]')) {
+    button.addEventListener('click', () => answer(button.dataset.answer));
+  }
+  answerForm.addEventListener('submit', (event) => {
+    event.preventDefault();
+    const text = answerForm.elements.answer.value.trim();
+    if (text === '') return answerForm.elements.answer.focus();
+    answerForm.elements.answer.value = '';
+    answer(text);
+  });
+
+  let actionsShown = '';
+  function fill(session) {
+    const { status } = session;
+    say(part('h1'), session.name);
+    say(part('.title'), session.title);
+    fillState(part('.head'), status);
+    setSince(part('.now time'), status.since);
+    // A question is shown on its own, and is often the whole reason.
+    say(part('.head .reason'), status.reason);
+    show(question, status.state === 'needs_input');
+    say(part('.asked'), status.question ?? status.reason);
+    const actions = ACTIONS.filter(({ when }) => when(session));
+    const words = actions.map(({ word }) => word).join(' ');
+    if (words !== actionsShown) {
+      actionsShown = words;
+      part('.actions').replaceChildren(...actions.map((action) => {
+        const button = make('button', action.label, action.primary ? 'primary' : '');
+        button.type = 'button';
+        button.addEventListener('click', () => act(action, session));
+        return button;
+      }));
+    }
+    show(part('.say'), !OVER.includes(status.state));
+    fillAbout(part('.about'), session);
+    output.update(session.attempt);
+  }
+
+  return {
+    root,
+    /** Shows what is known of it now. */
+    async update(sessions) {
+      try {
+        const listed = sessions.find((one) => one.name === name || one.id === name);
+        const [session, told] = await Promise.all([
+          listed ?? get(sessionPath(name)),
+          get(sessionPath(name, '/explain')),
+        ]);
+        fill(session);
+        fillWhy(root, told);
+        talk.update(told.messages);
+        if (headProblem.dataset.of === 'look') showProblem(headProblem, null);
+      } catch (error) {
+        const problem = Problem.from(error);
+        // Whether we are signed in, or the daemon is there, is not this view's to tell.
+        if (problem.status === 401 || problem.status === 0) throw error;
+        headProblem.dataset.of = 'look';
+        showProblem(headProblem, problem);
+      }
+    },
+    leave: () => output.stop(),
+  };
+}
+
+function fillAbout(list, session) {
+  const { agent, workspace, spend } = session;
+  const facts = {
+    project: session.projectId,
+    role: session.role === 'worker' ? '' : session.role,
+    issue: session.issue ?? '',
+    agent: [agent.name, agent.model, agent.account].filter(Boolean).join(', '),
+    'runs in': session.attempt > 1 ? `${session.runtime}, start ${session.attempt}` : session.runtime,
+    branch: session.branch,
+    workspace: workspace ? (workspace.state === 'ready' ? workspace.path : `${workspace.path} (${workspace.state})`) : '',
+    kept: workspace?.reasons.join('; ') ?? '',
+    pulls: session.pulls.join(', '),
+    ports: Object.entries(session.ports).map(([name, port]) => `${name}=${port}`).join(' '),
+    held: session.holds.map(({ why }) => why).join('; '),
+    used: [
+      spend.usd == null ? 'cost unknown' : `$${spend.usd.toFixed(2)}`,
+      spend.tokens == null ? '' : count(spend.tokens, 'token'),
+      count(spend.turns, 'turn'),
+      span(spend.seconds),
+    ].filter(Boolean).join(', '),
+    made: new Date(session.createdAt).toLocaleString(),
+    id: session.id,
+  };
+  const told = Object.entries(facts).filter(([, value]) => value !== '');
+  // Left alone while nothing changes, so that what somebody is selecting stays selected.
+  if (list.dataset.told === JSON.stringify(told)) return;
+  list.dataset.told = JSON.stringify(told);
+  list.replaceChildren(...told.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
+}
+
+function fillWhy(root, told) {
+  const won = told.rules.find((rule) => rule.won);
+  const queue = told.queue && [
+    told.queue.before === 0 ? 'It is next in line' : `${told.queue.before} before it in line`, told.queue.obstacle,
+  ].filter(Boolean).join('; ');
+  const rule = won ? `${won.meaning}, so it is ${won.says.replaceAll('_', ' ')} (rule ${won.rule}).`
+    : queue ?? told.status.reason;
+  say(root.querySelector('.rule'), [rule, told.astray].filter(Boolean).join(' '));
+
+  const rows = told.signals.map((signal) => {
+    const row = make('tr', '', signal.decided ? 'decided' : '');
+    const what = make('td', signal.detail || signal.reading);
+    what.title = `${signal.reading}, ${signal.confidence} confidence`;
+    const time = make('time');
+    setSince(time, signal.at);
+    const ageCell = make('td', '', 'number');
+    ageCell.append(time);
+    const source = make('th', signal.source);
+    source.scope = 'row';
+    if (signal.decided) source.append(make('span', 'decided', 'badge'));
+    row.append(source, what, ageCell);
+    return row;
+  });
+  root.querySelector('.why tbody').replaceChildren(...rows);
+  show(root.querySelector('.why table'), rows.length > 0);
+  show(root.querySelector('.why .none'), rows.length === 0);
+
+  show(root.querySelector('.open'), told.incidents.length > 0);
+  root.querySelector('.incidents').replaceChildren(...told.incidents.map((incident) => {
+    const item = make('li', `${incident.kind}: ${incident.detail || incident.problem}`);
+    item.append(make('span', ` asked: ${incident.asked}`, 'faint'));
+    return item;
+  }));
+  show(root.querySelector('.next'), told.next.length > 0);
+  root.querySelector('.commands').replaceChildren(...told.next.map((command) => {
+    const item = make('li');
+    sayWithCode(item, `\`${command}\``);
+    return item;
+  }));
+}
