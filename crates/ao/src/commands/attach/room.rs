@@ -248,7 +248,8 @@ impl Room {
                     self.stand(standing)?;
                     return self.resize();
                 }
-                Err(err @ ClientError::Refused(_)) => return Err(err.into()),
+                // One that is just going, or just coming, refuses for another reason than that it must not be.
+                Err(ClientError::Refused(problem)) if problem.status < 500 => return Err((*problem).into()),
                 Err(err) if Instant::now() >= until => return Err(err.into()),
                 Err(_) => {}
             }

@@ -14,6 +14,7 @@ use rustix::process::Signal;
 use self::desk::Desk;
 use self::door::Door;
 use crate::fleet::{Fleet, Plan};
+use crate::house::House;
 use crate::support::Home;
 
 /// The agent's input box.
@@ -173,6 +174,32 @@ async fn a_daemon_that_goes_is_waited_for() {
     desk.types("\x1dd");
     assert_eq!(desk.exit_code().await, 0);
     stage.fleet.finish().await;
+}
+
+/// The whole way: the program, the daemon with its API, the shim. The daemon is killed meanwhile, and another one started.
+#[tokio::test]
+async fn a_daemon_that_is_replaced_for_real_is_waited_for() {
+    let house = House::new();
+    house.start();
+    let session = house.session("look at me", "get ready");
+    house.wait_for(&session, "idle");
+    let mut desk = Desk::with(&house.path("data"), (90, 24), &["attach", &session]);
+    desk.until_shown(BOX).await;
+    let daemon = rustix::process::Pid::from_raw(house.daemon_pid()).unwrap();
+    rustix::process::kill_process(daemon, Signal::KILL).unwrap();
+    desk.until_shown("the daemon is gone; waiting…").await;
+    house.start();
+    desk.until("it goes on", |desk| !desk.screen().contains("waiting…")).await;
+    desk.types("hello again\r");
+    desk::until("the agent has taken it", async || {
+        let turns = house.turns(&session);
+        if turns == ["get ready", "hello again"] { Ok(()) } else { Err(format!("{turns:?}")) }
+    })
+    .await;
+    desk.types("\x1dd");
+    assert_eq!(desk.exit_code().await, 0);
+    let mut lost = Desk::with(&house.path("data"), (90, 24), &["attach", "nobody"]);
+    assert_eq!(lost.exit_code().await, 5);
 }
 
 #[tokio::test]
