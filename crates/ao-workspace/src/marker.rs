@@ -19,6 +19,9 @@ pub(crate) struct Marker {
     /// The branch that its work is meant for, so that it can be seen whether that has the work.
     #[serde(default)]
     pub(crate) base_branch: String,
+    /// It was made for whoever embeds us, who lends it to a session.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) lent: bool,
 }
 
 /// In the git directory of a worktree that somebody else made and a session of ours uses.

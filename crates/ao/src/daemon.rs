@@ -96,6 +96,8 @@ pub struct Daemon {
     pub spool: Arc<Spool>,
     plugged: Mutex<Plugged>,
     ground: GroundFor,
+    /// The same as in its slot, for whoever makes worktrees of their own: a repository has one queue.
+    pub(crate) worktrees: Arc<Worktrees>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     engine: JoinSet<Result<(), EngineError>>,
     /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
@@ -127,7 +129,7 @@ impl Daemon {
             clock: clock.clone(),
             spool: spool.clone(),
         };
-        let workspaces = workspaces(&data_dir);
+        let (worktrees, workspaces) = workspaces(&data_dir);
         let mut plugged = Plugged { notifiers, scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
         plugged.replace_agents(agents, &ground)?;
@@ -166,6 +168,7 @@ impl Daemon {
             spool,
             plugged: Mutex::new(plugged),
             ground,
+            worktrees,
             workspaces,
             engine: running,
             beside,
@@ -290,16 +293,18 @@ fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, A
     }
 }
 
-fn workspaces(data_dir: &Utf8PathBuf) -> BTreeMap<String, Arc<dyn Workspace>> {
+fn workspaces(data_dir: &Utf8PathBuf) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
     let options = || ao_workspace::Options {
         provision: Some(provision::Options::new(data_dir.join("logs"))),
         ..ao_workspace::Options::default()
     };
     let clones = Clones::new(data_dir.join("clones"), options());
-    BTreeMap::from([
-        ("worktree".to_owned(), Arc::new(Worktrees::with(options())) as Arc<dyn Workspace>),
+    let worktrees = Arc::new(Worktrees::with(options()));
+    let by_name = BTreeMap::from([
+        ("worktree".to_owned(), worktrees.clone() as Arc<dyn Workspace>),
         ("clone".to_owned(), Arc::new(clones)),
-    ])
+    ]);
+    (worktrees, by_name)
 }
 
 /// Hears what hooks tell. Without it agents are still read by their screens, so a failure is no reason to end.

@@ -1,6 +1,7 @@
 //! What the program `ao` is made of: many AI coding agents at once, steered from one program.
 //!
-//! A library only so that its parts can be tried from tests; the program is all that is meant for others.
+//! The program is what most people use. Those who embed it in a program of their own begin with [`Orchestrator`] and
+//! [`run_as_helper`]; `docs/embedding.md` tells how. All else is public only so that it can be tried from tests.
 
 mod background;
 mod calls;
@@ -22,6 +23,7 @@ pub mod host;
 mod initial;
 mod known_agents;
 mod logs;
+pub mod orchestrator;
 mod paths;
 pub mod power;
 mod program;
@@ -36,30 +38,48 @@ mod ui;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+pub use crate::orchestrator::Orchestrator;
+/// What the slots and their contracts are made of, for those who fill one of their own.
+pub use {ao_agent, ao_core, ao_ports};
+
 /// Runs the command that the arguments of this process ask for.
 pub fn main() -> ExitCode {
     // Before anything else is set up: there is one of these for every session, and it is to stay small.
-    match std::env::args_os().nth(1) {
-        // Whoever types it by hand hears from the command line that there is no such command for people. With further words
-        // it is a shim's own call: it gives a program its terminal, and has that terminal as its input.
-        Some(arg)
-            if arg == daemon::SHIM && (std::env::args_os().len() > 2 || !std::io::stdin().is_terminal()) =>
-        {
-            return ao_runtime::process::shim::run();
-        }
-        // The whole command line need not be put together for that.
-        Some(arg) if (arg == "--version" || arg == "-V") && std::env::args_os().len() == 2 => {
-            return version();
-        }
-        Some(arg) if arg == daemon::TMUX_HELPER => {
-            return ao_runtime::tmux::helper::main(std::env::args_os().skip(2));
-        }
-        _ => {}
+    if let Some(code) = helper() {
+        return code;
+    }
+    // The whole command line need not be put together for that.
+    if matches!(std::env::args_os().nth(1), Some(arg) if arg == "--version" || arg == "-V")
+        && std::env::args_os().len() == 2
+    {
+        return version();
     }
     match cli::run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(err) => err.show(),
     }
+}
+
+/// Is a helper of agents, if this process was started as one, and then never returns.
+///
+/// Agents outlive whoever started them, so each is held by a small process. With the program `ao` that is `ao` itself. A
+/// program that embeds an [`Orchestrator`] is started for that too, and calls this first in its `main`, before it starts
+/// threads, reads its arguments or prints.
+pub fn run_as_helper() {
+    if let Some(code) = helper() {
+        // The helpers leave nothing behind in memory that has to be put away.
+        std::process::exit(i32::from(code != ExitCode::SUCCESS));
+    }
+}
+
+fn helper() -> Option<ExitCode> {
+    let arg = std::env::args_os().nth(1)?;
+    // Whoever types it by hand hears from the command line that there is no such command for people. With further words it
+    // is a shim's own call: it gives a program its terminal, and has that terminal as its input.
+    if arg == daemon::SHIM && (std::env::args_os().len() > 2 || !std::io::stdin().is_terminal()) {
+        return Some(ao_runtime::process::shim::run());
+    }
+    (arg == daemon::TMUX_HELPER).then(|| ao_runtime::tmux::helper::main(std::env::args_os().skip(2)))
 }
 
 fn version() -> ExitCode {

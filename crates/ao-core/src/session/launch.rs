@@ -40,6 +40,7 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
                 stage: Stage::Writing,
                 ..unproven.clone()
             }),
+            None if abilities.one_turn && !resume => outbox.compose_whole(Stage::Writing, Some(attempt)),
             None => outbox.compose(Stage::Writing, Some(attempt)),
         })
         .flatten()

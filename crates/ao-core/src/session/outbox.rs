@@ -168,6 +168,32 @@ impl Outbox {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, no)| *no)
     }
 
+    /// The task and all that waits behind it, as one text, for an agent that forgets everything with each process and takes
+    /// nothing but what it is started with. What was said alone would be said to somebody who knows of nothing, and what
+    /// waits for the next process would wait behind the task again.
+    pub(super) fn compose_whole(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
+        let (mut messages, mut size) = (Vec::new(), 0);
+        for message in &self.waiting {
+            size += message.body.len() + 2;
+            // One that is too large on its own is still to be said; with the task, which is always first.
+            if size > DELIVERY_BYTES && messages.len() > 1 {
+                break;
+            }
+            messages.push(message.clone());
+        }
+        let text = messages.iter().map(|message| message.body.as_str()).collect::<Vec<_>>().join("\n\n");
+        (!messages.is_empty()).then(|| Delivery {
+            no: self.next_delivery.saturating_add(1),
+            interrupt: false,
+            messages,
+            text,
+            tries: 1,
+            pauses: 0,
+            with_launch,
+            stage,
+        })
+    }
+
     /// Takes the next messages that go out together, as the delivery they would make.
     pub(super) fn compose(&self, stage: Stage, with_launch: Option<Attempt>) -> Option<Delivery> {
         let first = match self.waiting.iter().find(|message| message.interrupt) {

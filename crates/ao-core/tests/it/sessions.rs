@@ -398,6 +398,30 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
     assert_eq!(desk.told().len(), 1);
 }
 
+/// It would otherwise get its task again and again, and never the message.
+#[test]
+fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since_at_once() {
+    let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
+    let mut desk = Desk::new();
+    let session = desk.idle_with("1", forgets);
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    desk.send(session, "One more thing.");
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    let prompt = plan.prompt.clone().unwrap();
+    assert!(
+        !plan.resume && prompt.starts_with("Do task 1.") && prompt.ends_with("\n\nOne more thing."),
+        "{prompt}"
+    );
+    desk.launch(session);
+    desk.prove(session, &prompt);
+    assert!(desk.session(session).outbox.is_empty());
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    assert_eq!(desk.status(session), "exited: the agent exited with code 0");
+    assert_eq!(desk.wants(session), Vec::<String>::new(), "it rests");
+}
+
 #[test]
 fn signals_of_nobody_are_refused() {
     let mut desk = Desk::new();

@@ -30,6 +30,7 @@ export function sessionView(name, changed) {
   const question = part('.question');
   const headProblem = part('.head > .problem');
   say(part('h1'), name);
+  root.dataset.known = 'not-yet';
 
   async function act(action, session) {
     if (action.asks) {
@@ -67,6 +68,7 @@ export function sessionView(name, changed) {
   let actionsShown = '';
   function fill(session) {
     const { status } = session;
+    root.dataset.known = 'yes';
     say(part('h1'), session.name);
     say(part('.title'), session.title);
     fillState(part('.head'), status);
@@ -105,17 +107,22 @@ export function sessionView(name, changed) {
         fillWhy(root, told);
         talk.update(told.messages);
         if (headProblem.dataset.of === 'look') showProblem(headProblem, null);
+        headProblem.dataset.of = '';
       } catch (error) {
         const problem = Problem.from(error);
         // Whether we are signed in, or the daemon is there, is not this view's to tell.
         if (problem.status === 401 || problem.status === 0) throw error;
         headProblem.dataset.of = 'look';
+        if (root.dataset.known === 'not-yet') root.dataset.known = 'no';
         showProblem(headProblem, problem);
       }
     },
     leave: () => output.stop(),
   };
 }
+
+/** What was told last in each view, so that nothing is drawn anew while it stays the same. */
+const whys = new WeakMap();
 
 function fillAbout(list, session) {
   const { agent, workspace, spend } = session;
@@ -148,6 +155,10 @@ function fillAbout(list, session) {
 }
 
 function fillWhy(root, told) {
+  // Ages are counted here, and are no news.
+  const news = JSON.stringify({ ...told, messages: null, signals: told.signals.map((signal) => ({ ...signal, ageSeconds: 0 })) });
+  if (whys.get(root) === news) return;
+  whys.set(root, news);
   const won = told.rules.find((rule) => rule.won);
   const queue = told.queue && [
     told.queue.before === 0 ? 'It is next in line' : `${told.queue.before} before it in line`, told.queue.obstacle,

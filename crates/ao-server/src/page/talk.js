@@ -7,6 +7,8 @@ import { make, say, showProblem } from './dom.js';
 const WAIT_SECONDS = 30;
 /** Of those that the agent took, so many stay in sight. */
 const SHOWN = 5;
+/** The place of what has no number yet. */
+const LAST = Number.MAX_SAFE_INTEGER;
 
 /** The messages of a session with the box to write one. `again` asks for another look. */
 export function talkView(section, session, again) {
@@ -48,8 +50,19 @@ export function talkView(section, session, again) {
     const others = outbox.filter((message) => !numbers.has(message.number));
     const done = sent.filter((message) => message.state === 'accepted');
     for (const old of done.slice(0, -SHOWN)) sent.splice(sent.indexOf(old), 1);
-    const all = [...others, ...sent].sort((a, b) => (a.number ?? Infinity) - (b.number ?? Infinity));
+    const all = [...others, ...sent].sort((a, b) => (a.number ?? LAST) - (b.number ?? LAST));
     list.replaceChildren(...all.map(line));
+  }
+
+  /** A call that waits for the agent has not told the number yet, but the outbox may have the message already. */
+  function adopt() {
+    const claimed = new Set(sent.map((message) => message.number));
+    for (const message of sent.filter(({ number }) => number === undefined)) {
+      const own = outbox.findLast((one) => one.content === message.content && one.state !== 'failed' && !claimed.has(one.number));
+      if (own === undefined) continue;
+      claimed.add(own.number);
+      Object.assign(message, { number: own.number, state: own.state, reason: own.reason });
+    }
   }
 
   form.addEventListener('submit', (event) => {
@@ -71,6 +84,7 @@ export function talkView(section, session, again) {
     /** What waits or was given up is what the daemon says. What it no longer has, the agent took. */
     update(messages) {
       outbox = messages;
+      adopt();
       for (const message of sent.filter(({ state }) => state === 'queued' || state === 'written')) {
         const known = outbox.find((one) => one.number === message.number);
         message.missed = known ? 0 : (message.missed ?? 0) + 1;

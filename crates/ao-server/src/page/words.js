@@ -70,7 +70,7 @@ export function tick() {
   }
 }
 
-export const clockTime = (ms) => new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
+export const clockTime = (ms) => new Date(ms).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' });
 
 export const count = (n, word) => `${n} ${word}${n === 1 ? '' : 's'}`;
 

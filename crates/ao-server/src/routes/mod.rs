@@ -113,14 +113,18 @@ pub(crate) fn document() -> String {
 
 /// Leaves out how long a number is that begins with nought. It would be told as a signed one, which ends half as far.
 fn unsigned(document: &str) -> String {
+    let lines: Vec<&str> = document.lines().collect();
+    let deep = |line: &str| line.len() - line.trim_start().len();
     let mut text = String::with_capacity(document.len());
-    let mut lines = document.lines().peekable();
-    while let Some(line) = lines.next() {
-        let next = lines.peek().map_or("", |next| next.trim().trim_end_matches(','));
-        if next != "\"minimum\": 0" || !line.trim_start().starts_with("\"format\"") {
-            text.push_str(line);
-            text.push('\n');
+    for (at, line) in lines.iter().enumerate() {
+        // The rest of the same object: what is as deep or deeper.
+        let mut rest = lines[at + 1..].iter().take_while(|next| deep(next) >= deep(line));
+        let is_format = line.trim_start().starts_with("\"format\": \"int");
+        if is_format && rest.any(|next| next.trim().trim_end_matches(',') == "\"minimum\": 0") {
+            continue;
         }
+        text.push_str(line);
+        text.push('\n');
     }
     text
 }

@@ -6,6 +6,7 @@ mod limits;
 mod load;
 mod messages;
 mod openapi;
+mod page;
 mod serving;
 mod sessions;
 mod support;

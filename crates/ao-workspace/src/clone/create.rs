@@ -51,7 +51,8 @@ pub(super) async fn create(
     copy(source, &partial, plan).await?;
     let tree = OwnTree::clone_of(source, &partial, session)?;
     furnish(shop, source, &tree, session, plan, &start).await?;
-    let marker = Marker { session, base: start.commit.clone(), base_branch: plan.base_branch.clone() };
+    let marker =
+        Marker { session, base: start.commit.clone(), base_branch: plan.base_branch.clone(), lent: false };
     marker.write(&tree.git_dir)?;
     fs::rename(&partial, path).map_err(TreeError::file("move into place", &partial))?;
     Intent::clear(&source.common_dir, session)?;

@@ -24,7 +24,7 @@ pub(super) async fn adopt(
     let place = path.canonicalize().map_err(|_| no("there is no such folder"))?;
     let git_dir = own_git_dir(repository, &place)
         .map_err(|why| no(&format!("it is no worktree of `{}` ({why})", repository.root.display())))?;
-    let owner = Marker::read(&git_dir)?.map(|marker| marker.session);
+    let owner = Marker::read(&git_dir)?.filter(|marker| !marker.lent).map(|marker| marker.session);
     let user = Adopted::read(&git_dir)?;
     if let Some(other) = owner.or(user.as_ref().map(|user| user.session))
         && (other != session || owner.is_some())
@@ -45,6 +45,16 @@ pub(super) async fn adopt(
         }
     };
     Ok(Made { path: place.display().to_string(), base, as_found: true })
+}
+
+/// Notes that a worktree of ours is there for one session to be worked in. It stays its maker's.
+pub(super) fn lend(repository: &Repository, session: SessionId, path: &Path) -> Result<(), TreeError> {
+    let no = |why: String| TreeError::NotAdoptable { path: path.to_owned(), why };
+    let git_dir = own_git_dir(repository, path).map_err(|why| no(why.to_owned()))?;
+    match Marker::read(&git_dir)? {
+        Some(marker) if marker.session == session => Marker { lent: true, ..marker }.write(&git_dir),
+        _ => Err(no(format!("it was not made for {session}"))),
+    }
 }
 
 /// Lets go of a worktree that the session has used.

@@ -226,7 +226,8 @@ pub(super) async fn finish(
     settle(repository, &intent.path, session)?;
     shop.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
     checkout::submodules(repository, &tree, &shop.queues, &shop.options).await?;
-    let marker = Marker { session, base: intent.base.clone(), base_branch: intent.base_branch.clone() };
+    let marker =
+        Marker { session, base: intent.base.clone(), base_branch: intent.base_branch.clone(), lent: false };
     marker.write(&tree.git_dir)?;
     Intent::clear(&repository.common_dir, session)
 }

@@ -40,6 +40,14 @@ impl Worktrees {
         self.shop.repository(by_place.unwrap_or(Path::new(&order.repository))).await
     }
 
+    /// Lets a session work in a worktree that was made for nobody's session, under a number of its maker's own. At most one
+    /// at a time: for it, it is a worktree that somebody else made ([`Origin::Tree`]). Its maker alone removes it.
+    pub async fn lend(&self, repository: &str, maker: SessionId, path: &str) -> Result<(), WorkspaceError> {
+        let repository = self.shop.repository(Path::new(repository)).await?;
+        let _turn = self.shop.queues.turn(&repository.common_dir).await;
+        Ok(adopt::lend(&repository, maker, Path::new(path))?)
+    }
+
     /// Where the worktree is that an order is about.
     async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
         let repository = self.repository_of(order).await?;

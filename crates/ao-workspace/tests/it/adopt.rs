@@ -157,3 +157,18 @@ async fn a_branch_that_is_checked_out_elsewhere_gives_a_choice() {
     let err = adopt(&repo, OTHER, Origin::Branch, "feature").await.unwrap_err();
     assert!(matches!(err, WorkspaceError::BranchInUse { .. }), "{err}");
 }
+
+#[tokio::test]
+async fn a_tree_that_its_maker_lends_is_worked_in_by_one_session_and_stays_the_makers() {
+    let repo = Repo::new();
+    let made = adopt(&repo, SESSION, Origin::Base, "agent/fix").await.unwrap();
+    let refused = adopt(&repo, OTHER, tree(&made.path), "agent/fix").await;
+    assert!(refused.is_err(), "not before it is lent");
+    repo.worktrees.lend(&repo.plan("fix").repository, SESSION, &made.path).await.unwrap();
+    let lent = adopt(&repo, OTHER, tree(&made.path), "agent/fix").await.unwrap();
+    assert!(lent.as_found && lent.path == made.path);
+    let third = adopt(&repo, SessionId(0x51), tree(&made.path), "agent/fix").await;
+    assert!(third.is_err(), "another works in it");
+    let lend = repo.worktrees.lend(&repo.plan("fix").repository, OTHER, &made.path).await;
+    assert!(lend.is_err(), "only its maker lends it");
+}

@@ -2,12 +2,17 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::time::Duration;
 
 use ao_api::client::Client;
+use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::{calls, complete, follow, ui};
+
+/// An answer that came sooner than this was not waited for.
+const AT_ONCE: Duration = Duration::from_millis(300);
 
 /// Show what the agent of a session has put out
 ///
@@ -54,6 +59,7 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
     let mut kept = VecDeque::new();
     let (mut from, mut wait) = (0, false);
     loop {
+        let asked = Instant::now();
         let piece = match calls::output(client, &args.session, from, wait).await {
             Ok(piece) => piece,
             // A long wait can outlast the daemon; the output is kept, so nothing is missed.
@@ -89,7 +95,24 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
         if ended {
             return Ok(());
         }
+        if dry && wait && asked.elapsed() < AT_ONCE {
+            started(client, &args.session).await?;
+        }
     }
+}
+
+/// Returns when a session has a process, or never will have one again. Without one there is nothing to wait for in its
+/// output, and asking for more of it would go on in a circle.
+async fn started(client: &Client, session: &str) -> Result<(), CommandError> {
+    let has_process = async || {
+        let session = calls::session(client, session).await?;
+        let before =
+            matches!(session.status.state.as_str(), "queued" | "setting_up" | "starting" | "retrying");
+        Ok((!before).then_some(()))
+    };
+    follow::until(client, Some(session), has_process).await?;
+    sleep(AT_ONCE).await;
+    Ok(())
 }
 
 fn write(text: &str) -> Result<(), CommandError> {

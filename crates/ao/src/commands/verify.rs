@@ -8,11 +8,11 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{calls, complete, show, ui};
+use crate::{background, calls, complete, show, ui};
 
 /// Compare what ao believes with what is there
 ///
-/// The daemon answers and is of this version; the process of each session that runs has been seen, and its workspace is
+/// The daemon answers and is of this build; the process of each session that runs has been seen, and its workspace is
 /// where it should be; removed ones are gone. Changes nothing. Exits with 1 if something differs.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -68,11 +68,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 async fn compare(args: &Args, client: &Client) -> Result<Report, CommandError> {
     let mut report = Report::default();
     let daemon = calls::daemon(client).await?;
-    let ours = env!("CARGO_PKG_VERSION");
-    if daemon.version != ours {
+    if daemon.build != background::build() {
         let what =
-            format!("is of version {}, this program of {ours}; `ao start` replaces it", daemon.version);
-        report.differences.push(Difference { session: None, what });
+            "is of another build than this program; `ao start` replaces it, and agents go on meanwhile";
+        report.differences.push(Difference { session: None, what: what.into() });
     }
     if let Some(problem) = daemon.config_problem {
         let what = format!("goes on with an older configuration: {problem}");

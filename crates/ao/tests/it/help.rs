@@ -269,3 +269,16 @@ fn a_wrong_word_is_answered_with_the_right_one() {
     For more information, try '--help'.
     ");
 }
+
+#[test]
+fn colours_are_for_people_and_for_those_who_ask() {
+    let home = Home::new();
+    let coloured = |args: &[&str]| home.run(args).contains('\u{1b}');
+    assert!(!coloured(&["plugin", "list"]));
+    assert!(coloured(&["plugin", "list", "--color", "always"]));
+    let output = home.ao(&["plugin", "list"]).env("CLICOLOR_FORCE", "1").output().unwrap();
+    assert!(output.stdout.contains(&0x1b));
+    let output =
+        home.ao(&["plugin", "list"]).env("CLICOLOR_FORCE", "1").env("NO_COLOR", "1").output().unwrap();
+    assert!(!output.stdout.contains(&0x1b));
+}

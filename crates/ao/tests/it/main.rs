@@ -10,6 +10,7 @@ mod demo;
 mod disk;
 mod doctor;
 mod door;
+mod embed;
 mod events;
 mod fleet;
 mod help;

@@ -313,6 +313,28 @@ fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
 }
 
 #[test]
+fn output_of_a_session_that_waits_is_not_asked_for_in_a_circle() {
+    let daemon = StandIn::new();
+    let piece =
+        |next: u64, text: &str, ended| json(&value!({"from": 0, "next": next, "text": text, "ended": ended}));
+    let path = |from, wait| format!("GET /api/sessions/app/output?from={from}&limit=1048576&wait={wait}");
+    daemon
+        .on(&path(0, false), piece(0, "", false))
+        .on(&path(0, true), piece(0, "", false))
+        .on(&path(0, true), piece(3, "hi\n", true))
+        .on(&path(3, true), json(&value!({"from": 3, "next": 3, "text": "", "ended": true})))
+        .on("GET /api/events?session=app", Reply::Events(vec![event(1, "app-1")]))
+        .on("GET /api/sessions/app", json(&session("app-1", "queued")))
+        .on("GET /api/sessions/app", json(&session("app-1", "working")));
+    assert_snapshot!(daemon.ao(&["logs", "app", "-f"]), @"
+    exit 0
+    -- stdout --
+    hi
+    ");
+    assert_eq!(daemon.calls("GET /api/sessions/app/output").len(), 4);
+}
+
+#[test]
 fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
     let daemon = StandIn::new();
     let sessions = vec![session("app-1", "idle")];
@@ -343,10 +365,12 @@ fn what_differs_from_belief_is_listed_and_fails() {
         .on("GET /api/daemon", json(&about))
         .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
     assert_snapshot!(daemon.ao(&["verify"]), @"
-    exit 15
+    exit 1
+    -- stdout --
+    daemon: is of another build than this program; `ao start` replaces it, and agents go on meanwhile
+    app-1: its workspace `/w/my-app/.worktrees/app-1` is not there
     -- stderr --
-    error: the daemon's answer makes no sense; is it of another version?
-      because: missing field `build` at line 1 column 227
-    hint: `ao start` replaces a daemon of another version; agents go on meanwhile
+    error: 2 differences from what ao believes of 1 session
+    hint: `ao explain SESSION` shows the evidence; `ao doctor` looks at the machine
     ");
 }

@@ -1,0 +1,131 @@
+//! What stands for a forge: pull requests in memory, and one check, which is run when somebody asks how it stands.
+
+use std::process::Command;
+use std::sync::Mutex;
+
+use ao::ao_core::pull::{
+    Author, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullState, Standing,
+};
+use ao::ao_core::{Commit, ProjectId, PullId};
+use ao::ao_ports::{
+    Clock, Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder,
+    TestOutcome, ThreadReply, TrackerError, Webhook,
+};
+use ao::clock::SystemClock;
+use async_trait::async_trait;
+use camino::{Utf8Path, Utf8PathBuf};
+
+/// The check: what the file has to say.
+const RIGHT: &str = "Hello, world!";
+
+pub(crate) struct Memory {
+    project: ProjectId,
+    repository: Utf8PathBuf,
+    open: Mutex<Vec<NewPull>>,
+}
+
+impl Memory {
+    pub(crate) fn new(project: &str, repository: &Utf8Path) -> Memory {
+        Memory { project: ProjectId::new(project), repository: repository.to_owned(), open: Mutex::default() }
+    }
+
+    fn look(&self, pull: &NewPull, number: u64) -> Result<PullFacts, TrackerError> {
+        let head = Commit::new(&self.git(&["rev-parse", &pull.head_branch])?);
+        let text = self.git(&["show", &format!("{}:greeting.txt", pull.head_branch)])?;
+        let state = match text == RIGHT {
+            true => CheckState::Passed,
+            false => CheckState::Failed {
+                signature: "wrong greeting".into(),
+                excerpt: format!("expected `{RIGHT}`, found `{text}`"),
+                url: String::new(),
+                log: None,
+            },
+        };
+        Ok(PullFacts {
+            observed_at: SystemClock.now(),
+            title: pull.title.clone(),
+            url: format!("memory:{number}"),
+            head_branch: pull.head_branch.clone(),
+            head_repo: None,
+            base_branch: pull.base_branch.clone(),
+            base: Commit::new(&self.git(&["rev-parse", &pull.base_branch])?),
+            draft: pull.draft,
+            state: PullState::Open,
+            author: Author { login: "shell".into(), standing: Standing::Agent },
+            labels: Default::default(),
+            mergeable: Mergeable::Clean,
+            checks: vec![CheckFacts { name: "spelling".into(), commit: head.clone(), state, required: true }],
+            reviews: vec![],
+            threads: vec![],
+            size: ChangeSize { files: vec!["greeting.txt".into()], added: 1, removed: 0 },
+            head,
+        })
+    }
+
+    fn git(&self, args: &[&str]) -> Result<String, TrackerError> {
+        let output = Command::new("git").args(args).current_dir(&self.repository).output();
+        let output = output.map_err(|err| TrackerError::Failed(err.to_string()))?;
+        if !output.status.success() {
+            return Err(TrackerError::Failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+}
+
+#[async_trait]
+impl Scm for Memory {
+    fn abilities(&self) -> ScmAbilities {
+        ScmAbilities::default()
+    }
+
+    async fn open(&self, new: &NewPull) -> Result<PullId, TrackerError> {
+        let mut open = self.open.lock().expect("nobody panics while noting");
+        let known = open.iter().position(|known| known.head_branch == new.head_branch);
+        let at = known.unwrap_or_else(|| {
+            open.push(new.clone());
+            open.len() - 1
+        });
+        Ok(PullId { project: self.project.clone(), number: at as u64 + 1 })
+    }
+
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+        let open = self.open.lock().expect("nobody panics while noting").clone();
+        let mut seen = Vec::new();
+        for id in pulls {
+            if let Some(pull) = usize::try_from(id.number).ok().and_then(|number| open.get(number - 1)) {
+                seen.push((id.clone(), self.look(pull, id.number)?));
+            }
+        }
+        Ok(seen)
+    }
+
+    async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+        let count = self.open.lock().expect("nobody panics while noting").len() as u64;
+        Ok((1..=count).map(|number| PullId { project: project.clone(), number }).collect())
+    }
+
+    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
+        Err(ScmError::Failed("this forge tests no merges".into()))
+    }
+
+    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        Err(ScmError::Failed("this forge merges nothing".into()))
+    }
+
+    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
+        // Its check is run anew with every look.
+        Ok(())
+    }
+
+    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
+        Err(TrackerError::Failed("this forge has no threads".into()))
+    }
+
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+        Err(TrackerError::BadWebhook { why: "this forge calls nobody".into() })
+    }
+
+    fn quota(&self) -> Option<Quota> {
+        None
+    }
+}

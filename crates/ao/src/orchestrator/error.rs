@@ -1,0 +1,34 @@
+//! Why something was not done.
+
+use ao_engine::AskError;
+use ao_ports::{RuntimeError, TrackerError, WorkspaceError};
+
+use super::tasks::PlanError;
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OrchestratorError {
+    #[error("there is no project `{0}`; name it with `Builder::project`")]
+    NoProject(String),
+    #[error("there is no agent `{name}`; there is {known}")]
+    NoAgent { name: String, known: String },
+    #[error("the project `{0}` has no forge; give it one with `Builder::scm`")]
+    NoScm(String),
+    #[error("the session `{0}` is over and was put away")]
+    NoSession(String),
+    #[error("`{0}` is no git repository")]
+    NoRepository(String),
+    /// What was asked for cannot be done now, or could not be written down.
+    #[error(transparent)]
+    Ask(#[from] AskError),
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error(transparent)]
+    Workspace(#[from] WorkspaceError),
+    #[error(transparent)]
+    Forge(#[from] TrackerError),
+    #[error(transparent)]
+    Runtime(#[from] RuntimeError),
+    #[error("{0}")]
+    Failed(String),
+}

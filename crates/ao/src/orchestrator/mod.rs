@@ -1,0 +1,124 @@
+//! The orchestrator for those who embed it: what the program `ao` does, from Rust.
+//!
+//! ```text
+//!  Orchestrator ── plan ──► tasks ── spawn ──► SessionHandle ── on_complete, send, done, output
+//!       │                                          │
+//!       ├─ workspace ──► WorkspaceHandle ──────────┘ in_workspace
+//!       └─ open_pull, refresh_pulls, ci_failures ──► resume
+//! ```
+//!
+//! It runs in the program that makes it, with a data folder of its own; there is no daemon and no configuration file. Agents
+//! go on when that program ends, and the next one with the same folder finds them again. Everything that holds for the
+//! program holds here, because it is the same engine: confirmed messages, one deletion gate, incidents.
+//!
+//! There is no watching of forges here: whoever embeds says when to look, by [`Orchestrator::refresh_pulls`].
+
+mod builder;
+mod error;
+mod pulls;
+mod session;
+mod tasks;
+mod workspace;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ao_core::ProjectId;
+use ao_core::project::Project;
+use ao_engine::{Handle, Subscription};
+use ao_ports::{Clock, Scm};
+use ao_runtime::Runtimes;
+use camino::Utf8Path;
+use tokio::task::JoinSet;
+
+pub use self::builder::Builder;
+pub use self::error::OrchestratorError;
+pub use self::pulls::{CiFailure, CiFailures};
+pub use self::session::{Completion, SessionHandle, Spawn};
+pub use self::tasks::{Issue, ListPlanner, PlanError, PlannedTask, Planner};
+pub use self::workspace::{NewWorkspace, WorkspaceHandle};
+use crate::daemon::Daemon;
+
+/// Many agents at once, steered by the program that embeds it.
+pub struct Orchestrator {
+    daemon: Daemon,
+    ways: Ways,
+    planner: Arc<dyn Planner>,
+    scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    /// The callbacks of those who wait for something. They end with the orchestrator.
+    callbacks: Mutex<JoinSet<()>>,
+}
+
+/// What it takes to reach sessions, for those who outlive a call.
+#[derive(Clone)]
+struct Ways {
+    handle: Handle,
+    runtimes: Arc<Runtimes>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Orchestrator {
+    /// With a folder for all that it remembers: the event log, and what its agents have put out.
+    pub fn builder(data_dir: impl AsRef<Utf8Path>) -> Builder {
+        Builder::new(data_dir.as_ref())
+    }
+
+    /// Makes tasks of a goal, with the planner that was given.
+    pub async fn plan(
+        &self,
+        project: &str,
+        goal: impl Into<Issue>,
+    ) -> Result<Vec<PlannedTask>, OrchestratorError> {
+        self.project(project).await?;
+        Ok(self.planner.plan(&ProjectId::new(project), &goal.into()).await?)
+    }
+
+    /// An agent for a task, to be chosen and started.
+    pub fn spawn(&self, task: PlannedTask) -> Spawn<'_> {
+        Spawn::new(self, task)
+    }
+
+    /// A workspace of one's own, to be made.
+    pub fn workspace(&self, project: &str, name: &str) -> NewWorkspace<'_> {
+        NewWorkspace::new(self, project, name)
+    }
+
+    /// Goes on with an agent: it gets this message when it can take one. One that has exited is started for that, with the
+    /// conversation that it had if it can resume it; a session that was stopped is restored.
+    pub async fn resume(&self, session: &SessionHandle, text: &str) -> Result<(), OrchestratorError> {
+        session.resume(text).await
+    }
+
+    /// Everything that happens from now on.
+    pub async fn events(&self) -> Result<Subscription, OrchestratorError> {
+        let seq = self.daemon.handle.view_at(|_, seq| seq).await?;
+        Ok(self.daemon.handle.subscribe(seq))
+    }
+
+    /// Stops, and closes the log. Agents go on.
+    pub async fn stop(self) -> Result<(), OrchestratorError> {
+        let mut callbacks = self.callbacks.into_inner().unwrap_or_else(PoisonError::into_inner);
+        callbacks.shutdown().await;
+        self.daemon.stop().await.map_err(|err| OrchestratorError::Failed(err.to_plain()))
+    }
+
+    async fn project(&self, name: &str) -> Result<Project, OrchestratorError> {
+        let id = ProjectId::new(name);
+        let found = self.daemon.handle.view(move |state| state.projects.get(&id).cloned()).await?;
+        found.ok_or_else(|| OrchestratorError::NoProject(name.to_owned()))
+    }
+
+    /// Lets a callback wait for what it is for.
+    fn beside(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut callbacks = self.callbacks.lock().unwrap_or_else(PoisonError::into_inner);
+        while callbacks.try_join_next().is_some() {}
+        callbacks.spawn(work);
+    }
+}
+
+impl fmt::Debug for Orchestrator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Orchestrator").field("daemon", &self.daemon).finish_non_exhaustive()
+    }
+}

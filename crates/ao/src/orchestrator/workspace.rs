@@ -1,0 +1,122 @@
+//! Workspaces that whoever embeds us makes and removes.
+
+use std::time::Duration;
+
+use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::setup::Origin;
+use ao_core::workspace::Tree;
+use ao_core::{Attempt, ProjectId, SessionId};
+use ao_ports::{Removal, RemoveOrder, Workspace};
+use camino::Utf8Path;
+
+use super::{Orchestrator, OrchestratorError};
+
+/// A workspace that is about to be made: a worktree of the project's repository, on a branch of its own.
+#[derive(Debug)]
+#[must_use = "nothing is made before `create`"]
+pub struct NewWorkspace<'a> {
+    orchestrator: &'a Orchestrator,
+    project: String,
+    name: String,
+    branch: Option<String>,
+}
+
+/// A workspace of one's own, in which sessions can work, one at a time. It stays until it is removed.
+#[derive(Debug, Clone)]
+pub struct WorkspaceHandle {
+    /// Under this number it is known to be ours.
+    maker: SessionId,
+    project: ProjectId,
+    repository: String,
+    tree: Tree,
+    branch: String,
+}
+
+impl<'a> NewWorkspace<'a> {
+    pub(super) fn new(orchestrator: &'a Orchestrator, project: &str, name: &str) -> NewWorkspace<'a> {
+        NewWorkspace { orchestrator, project: project.to_owned(), name: name.to_owned(), branch: None }
+    }
+
+    /// `agent/<name>` if nothing else is said.
+    pub fn branch(mut self, branch: &str) -> NewWorkspace<'a> {
+        self.branch = Some(branch.to_owned());
+        self
+    }
+
+    /// Makes it, and makes it ready as the project's configuration says.
+    pub async fn create(self) -> Result<WorkspaceHandle, OrchestratorError> {
+        let project = self.orchestrator.project(&self.project).await?;
+        let id = ProjectId::new(&self.project);
+        let maker = SessionId(self.orchestrator.ways.clock.fresh());
+        let branch = self.branch.unwrap_or_else(|| format!("agent/{}", self.name));
+        let plan = WorkspacePlan {
+            project: id.clone(),
+            repository: project.path.clone(),
+            kind: "worktree".into(),
+            name: self.name.clone(),
+            branch: branch.clone(),
+            base_branch: project.default_branch.clone(),
+            origin: Origin::Base,
+            rescue: None,
+        };
+        let worktrees = &self.orchestrator.daemon.worktrees;
+        let made = worktrees.create(maker, Attempt(1), &plan).await?;
+        if !project.setup.is_empty() {
+            let set_up = SetUpPlan {
+                project: id.clone(),
+                repository: project.path.clone(),
+                kind: plan.kind,
+                name: plan.name,
+                path: made.path.clone(),
+                setup: project.setup.clone(),
+                environment: project.environment.clone(),
+                ports: Default::default(),
+            };
+            worktrees.set_up(maker, Attempt(1), &set_up).await?;
+        }
+        worktrees.lend(&project.path, maker, &made.path).await?;
+        let tree = Tree { path: made.path, base: made.base };
+        Ok(WorkspaceHandle { maker, project: id, repository: project.path.clone(), tree, branch })
+    }
+}
+
+impl WorkspaceHandle {
+    pub fn path(&self) -> &Utf8Path {
+        Utf8Path::new(&self.tree.path)
+    }
+
+    pub fn branch(&self) -> &str {
+        &self.branch
+    }
+
+    /// Removes it if nothing is lost by that, by the same gate as all others: no process in it, nothing uncommitted, every
+    /// commit kept elsewhere. Otherwise it stays, and the reasons are told. A session that works in it has to be stopped
+    /// first.
+    pub async fn remove(&self, orchestrator: &Orchestrator) -> Result<Removal, OrchestratorError> {
+        let path = self.tree.path.clone();
+        let user = orchestrator
+            .daemon
+            .handle
+            .view(move |state| {
+                let mut live = state.live().filter(|session| session.workspace.path() == Some(&path));
+                live.next().map(|session| session.spec.name.clone())
+            })
+            .await?;
+        if let Some(user) = user {
+            let why = format!("the session `{user}` works in `{}`; stop it first", self.tree.path);
+            return Err(OrchestratorError::Failed(why));
+        }
+        let project = orchestrator.project(self.project.as_str()).await?;
+        let order = RemoveOrder {
+            session: self.maker,
+            project: self.project.clone(),
+            repository: self.repository.clone(),
+            tree: Some(self.tree.clone()),
+            branch: self.branch.clone(),
+            teardown: project.setup.teardown.clone(),
+            environment: project.environment.clone(),
+            timeout: project.setup.timeout.max(Duration::from_secs(1)),
+        };
+        Ok(orchestrator.daemon.worktrees.remove(&order).await?)
+    }
+}
