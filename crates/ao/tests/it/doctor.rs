@@ -54,6 +54,7 @@ fn same_everywhere(told: &str) -> String {
     kept.join("\n")
 }
 
+/// acceptance: N3
 #[test]
 fn a_clean_machine_hears_of_each_missing_thing_and_how_to_get_it() {
     let place = Place::new();

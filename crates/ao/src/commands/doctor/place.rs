@@ -21,7 +21,11 @@ const LOGS: u64 = 1024 * MEGABYTE;
 const FILES: usize = 100_000;
 
 pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
-    let Ok(found) = fs::metadata(folder) else { return vec![absent(folder)] };
+    let Ok(found) = fs::metadata(folder) else {
+        // The disk that it will be on is known already.
+        let nearest = folder.ancestors().find(|folder| folder.exists()).unwrap_or(folder);
+        return [Some(absent(folder)), far_away(nearest), room(nearest)].into_iter().flatten().collect();
+    };
     if !found.is_dir() {
         return vec![
             Finding::problem("data", format!("{folder} is not a folder"))
