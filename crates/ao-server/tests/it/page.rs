@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use ao_server::{Frame, Peer};
 use axum::http::Method;
+use futures::StreamExt;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -254,9 +255,8 @@ async fn what_happens_between_a_look_and_the_stream_is_heard() {
     let mut body = response.into_body().into_data_stream();
     let mut heard = String::new();
     until("the page hears of it", async || {
-        if let Some(Ok(piece)) = futures::StreamExt::next(&mut body).await {
-            heard.push_str(std::str::from_utf8(&piece).unwrap());
-        }
+        let piece = tokio::time::timeout(Duration::from_secs(20), body.next()).await.unwrap();
+        heard.push_str(std::str::from_utf8(&piece.unwrap().unwrap()).unwrap());
         heard.contains(&id.to_string())
     })
     .await;
