@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_server::{Frame, Peer};
+use ao_server::{App, Frame, Parts, Peer, app};
 use axum::http::Method;
 use futures::StreamExt;
 use serde_json::json;
@@ -132,6 +132,20 @@ async fn the_page_is_not_shown_under_a_foreign_name_nor_to_a_foreign_page() {
         let foreign = get(path).with("origin", "http://evil.example").from(stranger()).to(&app).await;
         assert_eq!(foreign.told(), "403 foreign-origin", "{path}");
     }
+    house.end().await;
+}
+
+#[tokio::test]
+async fn whoever_wants_no_page_has_none_and_the_api_all_the_same() {
+    let house = House::new().await;
+    let parts = Parts { page: false, ..house.parts() };
+    let bound = "127.0.0.1:3000".parse().unwrap();
+    let app = app(App::start(parts, Some(bound), house.stop.clone()).await.unwrap());
+    for path in ["/", "/app.js"] {
+        assert_eq!(get(path).from(stranger()).to(&app).await.told(), "401 unauthorized", "{path}");
+        assert_eq!(get(path).owner().to(&app).await.told(), "404 no-such-call", "{path}");
+    }
+    assert_eq!(get("/api/sessions").owner().to(&app).await.told(), "200");
     house.end().await;
 }
 

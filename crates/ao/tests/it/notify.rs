@@ -24,7 +24,8 @@ fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
                 let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
                 let length = head.lines().find_map(|line| {
                     let (name, value) = line.split_once(':')?;
-                    name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
+                    name.eq_ignore_ascii_case("content-length")
+                        .then(|| value.trim().parse::<usize>().unwrap())
                 });
                 if body.len() >= length.unwrap_or(0) {
                     break;
@@ -70,5 +71,7 @@ fn a_test_reports_each_channel_and_shows_no_secret() {
     let before = heard.lock().unwrap().len();
     let session = house.session("Ask", "[[ask May I?]]");
     house.wait_for(&session, "needs_input");
-    until("a person is told", || heard.lock().unwrap()[before..].iter().any(|request| request.contains("May I?")));
+    until("a person is told", || {
+        heard.lock().unwrap()[before..].iter().any(|request| request.contains("May I?"))
+    });
 }
