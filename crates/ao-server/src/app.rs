@@ -27,6 +27,8 @@ pub struct Parts {
     pub host: Arc<dyn Host>,
     pub auth: Arc<Auth>,
     pub limits: Limits,
+    /// Whether browsers are shown a page.
+    pub page: bool,
     /// What the owner is called in the log: `stopped by anna`.
     pub owner: String,
     /// Names under which we may be called over TCP, besides those that mean this machine.
@@ -51,6 +53,7 @@ pub struct App {
     pub(crate) limits: Limits,
     pub(crate) rates: Rates,
     pub(crate) owner: String,
+    page: bool,
     pub(crate) hub: Arc<Hub>,
     pub(crate) metrics: Metrics,
     /// Cancelled when the daemon goes: streams end then.
@@ -67,7 +70,7 @@ impl App {
         bound: Option<SocketAddr>,
         stop: CancellationToken,
     ) -> Result<Arc<App>, AskError> {
-        let Parts { handle, clock, host, auth, limits, owner, names } = parts;
+        let Parts { handle, clock, host, auth, limits, page, owner, names } = parts;
         let tasks = TaskTracker::new();
         let hub = Hub::start(&handle, &tasks, stop.clone()).await?;
         let names = bound.map(|bound| Names::of(bound, &names)).unwrap_or_default();
@@ -78,6 +81,7 @@ impl App {
             auth,
             rates: Rates::new(&limits),
             limits,
+            page,
             owner,
             hub,
             metrics: Metrics::default(),
@@ -116,8 +120,8 @@ impl fmt::Debug for App {
 /// The routes with everything around them. A request brings its [`Peer`](crate::Peer) as an extension.
 pub fn app(app: Arc<App>) -> Router {
     let (router, _) = routes::all().split_for_parts();
+    let router = if app.page { router.merge(page::routes()) } else { router };
     router
-        .merge(page::routes())
         .fallback(routes::nothing_here)
         .method_not_allowed_fallback(routes::not_that_way)
         .layer(from_fn_with_state(app.clone(), guard))

@@ -21,10 +21,12 @@ let refused = null;
 
 /** The code in the address, which is taken out of it at once: addresses are kept, shown and shared. */
 function takeCode() {
-  const code = /^#code=(.+)$/.exec(location.hash)?.[1];
-  if (code === undefined) return null;
-  history.replaceState(null, '', location.pathname);
-  return decodeURIComponent(code);
+  if (!location.hash.startsWith('#code=')) return null;
+  // `#code=…`, or `#code=…&session=…` to see that one first.
+  const said = new URLSearchParams(location.hash.slice(1));
+  const session = said.get('session');
+  history.replaceState(null, '', session ? `#/s/${encodeURIComponent(session)}` : location.pathname);
+  return said.get('code');
 }
 
 async function signIn(code) {

@@ -73,8 +73,9 @@ export function sessionView(name, changed) {
     say(part('.title'), session.title);
     fillState(part('.head'), status);
     setSince(part('.now time'), status.since);
-    // A question is shown on its own, and is often the whole reason.
-    say(part('.head .reason'), status.reason);
+    // A question is shown on its own, and need not be told twice.
+    const told = status.question ? `: ${status.question}` : '';
+    say(part('.head .reason'), told && status.reason.endsWith(told) ? status.reason.slice(0, -told.length) : status.reason);
     show(question, status.state === 'needs_input');
     say(part('.asked'), status.question ?? status.reason);
     const actions = ACTIONS.filter(({ when }) => when(session));
@@ -169,8 +170,9 @@ function fillWhy(root, told) {
 
   const rows = told.signals.map((signal) => {
     const row = make('tr', '', signal.decided ? 'decided' : '');
-    const what = make('td', signal.detail || signal.reading);
-    what.title = `${signal.reading}, ${signal.confidence} confidence`;
+    const what = make('td');
+    what.append(make('span', signal.detail || signal.reading, 'detail'));
+    what.title = `${signal.reading}, ${signal.confidence} confidence: ${signal.detail}`;
     const time = make('time');
     setSince(time, signal.at);
     const ageCell = make('td', '', 'number');

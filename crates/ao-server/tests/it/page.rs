@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ao_server::{Frame, Peer};
+use ao_server::{App, Frame, Parts, Peer, app};
 use axum::http::Method;
+use futures::StreamExt;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -134,6 +135,20 @@ async fn the_page_is_not_shown_under_a_foreign_name_nor_to_a_foreign_page() {
     house.end().await;
 }
 
+#[tokio::test]
+async fn whoever_wants_no_page_has_none_and_the_api_all_the_same() {
+    let house = House::new().await;
+    let parts = Parts { page: false, ..house.parts() };
+    let bound = "127.0.0.1:3000".parse().unwrap();
+    let app = app(App::start(parts, Some(bound), house.stop.clone()).await.unwrap());
+    for path in ["/", "/app.js"] {
+        assert_eq!(get(path).from(stranger()).to(&app).await.told(), "401 unauthorized", "{path}");
+        assert_eq!(get(path).owner().to(&app).await.told(), "404 no-such-call", "{path}");
+    }
+    assert_eq!(get("/api/sessions").owner().to(&app).await.told(), "200");
+    house.end().await;
+}
+
 /// A browser in front of a daemon that listens.
 struct Browser {
     host: String,
@@ -254,9 +269,8 @@ async fn what_happens_between_a_look_and_the_stream_is_heard() {
     let mut body = response.into_body().into_data_stream();
     let mut heard = String::new();
     until("the page hears of it", async || {
-        if let Some(Ok(piece)) = futures::StreamExt::next(&mut body).await {
-            heard.push_str(std::str::from_utf8(&piece).unwrap());
-        }
+        let piece = tokio::time::timeout(Duration::from_secs(20), body.next()).await.unwrap();
+        heard.push_str(std::str::from_utf8(&piece.unwrap().unwrap()).unwrap());
         heard.contains(&id.to_string())
     })
     .await;

@@ -114,6 +114,7 @@ impl House {
             host: self.host.clone(),
             auth: self.auth.clone(),
             limits: self.limits.clone(),
+            page: true,
             owner: "anna".into(),
             names: vec![],
         }

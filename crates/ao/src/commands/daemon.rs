@@ -131,7 +131,9 @@ async fn serve_until_stopped(
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
     let auth = Auth::open(data_dir.as_std_path()).map_err(CommandError::environment)?;
+    let page = host.in_force().main.config.dashboard.enabled;
     let parts = Parts {
+        page,
         handle: daemon.handle.clone(),
         clock,
         host: host.clone(),
@@ -143,7 +145,8 @@ async fn serve_until_stopped(
     let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(bind) };
     let running = serve(options, stop.clone()).await?;
     let url = running.addr().map(|addr| format!("http://{addr}"));
-    host.listens_at(url.clone());
+    // An address without a page is none for browsers.
+    host.listens_at(url.clone().filter(|_| page));
     tracing::info!(url, pid = std::process::id(), "the daemon is ready");
     if args.background {
         // Whoever started it may have gone, and that is no reason to end.

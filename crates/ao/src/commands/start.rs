@@ -48,6 +48,8 @@ struct Started {
     projects: Vec<String>,
     config: Option<Utf8PathBuf>,
     notes: Vec<String>,
+    /// Whether the configuration wants the page to be opened.
+    opens: bool,
     orchestrator: Option<Session>,
     sessions: Vec<Spawned>,
 }
@@ -69,7 +71,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         Found::Repository(repository) => (Some(configure(&repository, &mut notes)?), false),
         Found::Nothing => (None, false),
     };
-    let enabled = match &config {
+    let (enabled, opens) = match &config {
         Some(file) => {
             let loaded = configs::load(Some(file))?;
             notes.extend(loaded.warnings.iter().map(ToString::to_string));
@@ -80,9 +82,9 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
                      start a session; no orchestrator was started"
                 ));
             }
-            loaded.config.orchestrator.enabled && !strange
+            (loaded.config.orchestrator.enabled && !strange, loaded.config.dashboard.open)
         }
-        None => configs::load(None).map(|_| false)?,
+        None => configs::load(None).map(|loaded| (false, loaded.config.dashboard.open))?,
     };
     let joined = background::ensure(cx, args.port).await?;
     let mut projects: Vec<String> = Vec::new();
@@ -95,7 +97,8 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
         notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
     }
-    let mut started = Started { joined, projects, config, notes, orchestrator: None, sessions: vec![] };
+    let mut started =
+        Started { joined, projects, config, notes, opens, orchestrator: None, sessions: vec![] };
     if enabled && !args.no_orchestrator {
         orchestrate(&mut started).await?;
     }
@@ -219,7 +222,7 @@ async fn open_browser(started: &Started) -> bool {
     let (Some(url), true) = (&started.joined.daemon.url, started.joined.how == How::Started) else {
         return false;
     };
-    if !desktop::is_there() {
+    if !started.opens || !desktop::is_there() {
         return false;
     }
     match super::dashboard::address(&started.joined.client, url).await {
@@ -229,7 +232,7 @@ async fn open_browser(started: &Started) -> bool {
 }
 
 fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {
-    let Started { joined, projects, config, notes, orchestrator, sessions } = started;
+    let Started { joined, projects, config, notes, orchestrator, sessions, .. } = started;
     let daemon = &joined.daemon;
     if cx.json() {
         ui::json(&json!({
