@@ -10,6 +10,7 @@ mod explain;
 mod message;
 mod problem;
 mod project;
+mod segment;
 mod session;
 pub mod terminal;
 mod workspace;
@@ -23,6 +24,7 @@ pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};
+pub use segment::segment;
 pub use session::{
     Agent, Hold, NewSession, Output, Resume, Session, SessionStatus, Sessions, Spawned, Spend, Status, Stop,
     Tree,

@@ -1,11 +1,12 @@
 //! Every call that commands make of the daemon, with its path, in one place.
 //!
-//! Sessions are named as the user named them; the daemon knows which one is meant, or whom it could be.
+//! Sessions are named as the user named them; the daemon knows which one is meant, or whom it could be. Which one that is
+//! can change as sessions come and end. Who calls more than once asks for the session first and goes on with its id.
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
-    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token,
+    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -89,6 +90,11 @@ pub(crate) async fn output(client: &Client, session: &str, from: u64, wait: bool
     client.get(&session_path(session, &format!("/output?{query}"))).await
 }
 
+/// The last so many bytes of output, of at most a megabyte.
+pub(crate) async fn output_tail(client: &Client, session: &str, bytes: u64) -> Called<Output> {
+    client.get(&session_path(session, &format!("/output?tail={bytes}"))).await
+}
+
 /// What the set-up commands of a session have put out; nothing if there were none.
 pub(crate) async fn setup_log(client: &Client, session: &str) -> Called<String> {
     let log = raw(client, &session_path(session, "/setup-log")).await?;
@@ -108,6 +114,11 @@ pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
     client.get("/api/daemon").await
 }
 
+/// Forgets a project together with the file that names it.
+pub(crate) async fn forget_project(client: &Client, project: &str) -> Called<()> {
+    client.delete(&format!("/api/projects/{}", segment(project))).await
+}
+
 /// A code for one sign-in of a browser.
 pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
     client.post("/api/tokens", &NewToken { sign_in: true, ..NewToken::default() }).await
@@ -122,20 +133,6 @@ fn done(answer: Called<IgnoredAny>) -> Called<()> {
     answer.map(|IgnoredAny| ())
 }
 
-/// A name as one segment of a path.
-pub(crate) fn segment(name: &str) -> String {
-    let mut segment = String::with_capacity(name.len());
-    for byte in name.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'~' => segment.push(byte as char),
-            // A dot alone would be read as this folder.
-            b'.' if !name.trim_matches('.').is_empty() => segment.push('.'),
-            _ => segment.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    segment
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -143,9 +140,6 @@ mod tests {
     #[test]
     fn whatever_a_user_types_stays_one_segment_of_the_path() {
         assert_eq!(session_path("app-3", "/explain"), "/api/sessions/app-3/explain");
-        assert_eq!(segment("v1.2"), "v1.2");
-        assert_eq!(segment(".."), "%2E%2E");
-        assert_eq!(segment("a/b?c#d e"), "a%2Fb%3Fc%23d%20e");
-        assert_eq!(segment("grün"), "gr%C3%BCn");
+        assert_eq!(session_path("a/b", ""), "/api/sessions/a%2Fb");
     }
 }

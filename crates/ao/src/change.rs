@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io;
 
 use ao_api::Reloaded;
-use ao_api::client::ClientError;
 use ao_config::edit::{self, EditError};
 use ao_config::{Layer, LayerKind, Places};
 use camino::{Utf8Path, Utf8PathBuf};
@@ -139,7 +138,7 @@ pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, Command
     let answer = cx.wait_for(async {
         match client.post::<Reloaded>("/api/daemon/reload", &serde_json::json!({})).await {
             Ok(reloaded) => Ok(Some(reloaded)),
-            Err(err) if is_absence(&err) => Ok(None),
+            Err(err) if err.is_absence() => Ok(None),
             Err(err) => Err(CommandError::from(err).hint("the file was changed all the same")),
         }
     })?;
@@ -148,12 +147,6 @@ pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, Command
         user_file.as_deref() == Some(file) || reloaded.configs.iter().any(|config| config == file.as_str())
     });
     Ok(Told { reloaded: answer, used })
-}
-
-/// Whether this only means that no daemon runs.
-pub(crate) fn is_absence(err: &ClientError) -> bool {
-    let ClientError::Unreachable { err, .. } = err else { return false };
-    matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
 }
 
 impl Told {

@@ -199,10 +199,12 @@ impl From<ClientError> for CommandError {
     fn from(err: ClientError) -> CommandError {
         match err {
             ClientError::Refused(problem) => CommandError::from(*problem),
-            ClientError::Unreachable { err: ref cause, .. } => {
-                let gone = matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused);
-                let hint =
-                    if gone { "start it with `ao start`" } else { "`ao doctor` looks for what is wrong" };
+            ClientError::Unreachable { .. } => {
+                let hint = if err.is_absence() {
+                    "start it with `ao start`"
+                } else {
+                    "`ao doctor` looks for what is wrong"
+                };
                 CommandError::new(Kind::NoDaemon, err).hint(hint)
             }
             ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)

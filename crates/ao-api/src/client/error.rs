@@ -27,3 +27,11 @@ pub enum ClientError {
         err: hyper::http::Error,
     },
 }
+
+impl ClientError {
+    /// Whether this only means that no daemon runs. One who may not be called is there all the same.
+    pub fn is_absence(&self) -> bool {
+        let ClientError::Unreachable { err, .. } = self else { return false };
+        matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused)
+    }
+}

@@ -9,7 +9,7 @@ use hyper::{Method, Response};
 use tokio::task::JoinHandle;
 
 use super::{Client, ClientError};
-use crate::Event;
+use crate::{Event, segment};
 
 /// What one event may at most take. They are bounded where they are made; this is for a daemon gone mad.
 const LINE: usize = 4 * 1024 * 1024;
@@ -31,7 +31,7 @@ impl Client {
             path += &format!("after={after}&");
         }
         if let Some(session) = session {
-            path += &format!("session={session}&");
+            path += &format!("session={}&", segment(session));
         }
         let (response, driving) = self.open(Method::GET, path.trim_end_matches(['?', '&']), None).await?;
         if !response.status().is_success() {

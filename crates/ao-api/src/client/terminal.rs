@@ -12,6 +12,7 @@ use tokio_tungstenite::tungstenite::{Error, Message};
 
 use super::stream::Stream;
 use super::{Answer, Client, ClientError};
+use crate::segment;
 use crate::terminal::{FromServer, FromViewer};
 
 /// A view of one terminal.
@@ -42,7 +43,7 @@ pub enum Said {
 impl Client {
     /// Looks at the terminal of a session. `query` is what stands behind the `?`: see the API's documentation.
     pub async fn terminal(&self, session: &str, query: &str) -> Result<Terminal, ClientError> {
-        let url = format!("ws://{}/api/sessions/{session}/terminal?{query}", self.host());
+        let url = format!("ws://{}/api/sessions/{}/terminal?{query}", self.host(), segment(session));
         let mut request = url.into_client_request().map_err(broken)?;
         if let Some(token) = &self.token {
             let value = HeaderValue::try_from(format!("Bearer {token}"))

@@ -5,7 +5,7 @@ use ao_config::{Layer, LayerKind, Loaded, edit};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, is_absence, tell_daemon};
+use crate::change::{Change, tell_daemon};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
@@ -50,7 +50,7 @@ fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), Comman
     let client = cx.client()?;
     let added = cx.wait_for(async {
         let wish = NewProject { config: file.to_string() };
-        client.post::<Projects>("/api/projects", &wish).await.map_err(|err| match is_absence(&err) {
+        client.post::<Projects>("/api/projects", &wish).await.map_err(|err| match err.is_absence() {
             true => CommandError::new(Kind::NoDaemon, err).hint(format!(
                 "the repository has a configuration of its own, `{file}`; start with `ao start {}`",
                 args.path

@@ -1,12 +1,11 @@
 //! `ao dashboard`: the page in the browser, signed in.
 
 use ao_api::client::Client;
-use ao_api::{Daemon, NewToken, Token};
 use serde_json::json;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{desktop, ui};
+use crate::{calls, desktop, ui};
 
 /// Open the dashboard in a browser
 ///
@@ -26,8 +25,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let daemon: Daemon = client.get("/api/daemon").await?;
-        let url = daemon.url.ok_or_else(|| {
+        let url = calls::daemon(&client).await?.url.ok_or_else(|| {
             CommandError::new(Kind::Config, "the daemon that runs has no address for browsers").hint(
                 "look at `port` and `dashboard.enabled` with `ao config show`, then `ao stop && ao start`",
             )
@@ -54,9 +52,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// The address that signs a browser in, once.
+/// The address that signs a browser in, once. The code stands behind `#`, which browsers never send anywhere.
 pub(crate) async fn address(client: &Client, url: &str) -> Result<String, CommandError> {
-    let wish = NewToken { sign_in: true, ..NewToken::default() };
-    let code: Token = client.post("/api/tokens", &wish).await?;
-    Ok(format!("{}/#code={}", url.trim_end_matches('/'), code.token))
+    let code = calls::sign_in(client).await?.token;
+    Ok(format!("{}/#code={code}", url.trim_end_matches('/')))
 }

@@ -1,5 +1,6 @@
 //! `ao open`: a session where one can look at it.
 
+use super::dashboard;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::{calls, complete, desktop, ui};
@@ -31,9 +32,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             ui::note("the daemon has no address for browsers; this shows its terminal here");
             return Ok(ui::line(format_args!("ao attach {name}"))?);
         };
-        let code = calls::sign_in(&client).await?.token;
-        // Both behind `#`, which browsers never send anywhere.
-        let page = format!("{}/#code={code}&session={}", url.trim_end_matches('/'), calls::segment(name));
+        let signed_in = dashboard::address(&client, &url).await?;
+        let page = format!("{signed_in}&session={}", ao_api::segment(name));
         let opened = !args.print && desktop::is_there() && desktop::open(&page).await.is_ok();
         if cx.json() {
             return Ok(ui::json(&serde_json::json!({ "session": name, "url": page, "opened": opened }))?);

@@ -1,16 +1,16 @@
 //! `ao remove-project`: a repository that is no longer looked after. Nothing of it is deleted.
 
+use ao_api::Project;
 use ao_api::client::ClientError;
-use ao_api::{Project, Projects};
 use ao_config::edit::{self, EditError};
 use ao_config::{LayerKind, names};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
-use crate::change::{Change, is_absence, tell_daemon};
+use crate::change::{Change, tell_daemon};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{complete, settings, ui};
+use crate::{calls, complete, settings, ui};
 
 /// Stop looking after a repository; nothing of it is deleted
 ///
@@ -57,9 +57,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match client.get::<Projects>("/api/projects").await {
-            Ok(known) => Ok(Some(known.projects)),
-            Err(err) if is_absence(&err) => Ok(None),
+        match calls::projects(&client).await {
+            Ok(known) => Ok(Some(known)),
+            Err(err) if err.is_absence() => Ok(None),
             Err(err) => Err(err.into()),
         }
     })
@@ -69,7 +69,7 @@ fn known_to_daemon(cx: &Context) -> Result<Option<Vec<Project>>, CommandError> {
 fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        match client.delete::<()>(&format!("/api/projects/{name}")).await {
+        match calls::forget_project(&client, name).await {
             Ok(()) => Ok(true),
             Err(ClientError::Refused(problem)) if problem.word() == "configured" => Ok(false),
             Err(err) => Err(err.into()),

@@ -7,7 +7,6 @@ use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 use tokio::process::Command as Program;
 
-use crate::change::is_absence;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::initial::write_whole;
@@ -140,7 +139,7 @@ async fn install(manager: &Manager, force: bool, cx: &Context) -> Result<(), Com
     // A second daemon would end at once, and be started again and again.
     let running = match cx.client()?.get::<ao_api::Daemon>("/api/daemon").await {
         Ok(_) => true,
-        Err(err) => !is_absence(&err),
+        Err(err) => !err.is_absence(),
     };
     let commands = manager.start(!running);
     let asked = manager.answers().await;

@@ -10,7 +10,6 @@ use ao_config::Loaded;
 use camino::Utf8Path;
 
 use super::finding::Finding;
-use crate::change::is_absence;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::{background, paths, ui};
@@ -27,7 +26,7 @@ pub(super) async fn running(
     let socket = paths::socket(data_dir);
     let mut findings = match tokio::time::timeout(LIMIT, client.get::<Daemon>("/api/daemon")).await {
         Ok(Ok(daemon)) => return Ok(described(&daemon, loaded)),
-        Ok(Err(err)) if is_absence(&err) => nobody(&socket),
+        Ok(Err(err)) if err.is_absence() => nobody(&socket),
         Ok(Err(ClientError::Refused(problem))) => vec![
             Finding::problem("daemon", format!("the daemon refuses to answer: {}", problem.title))
                 .means("an agent has only its own rights; outside of one, the daemon does not know you"),
