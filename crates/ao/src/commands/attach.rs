@@ -12,7 +12,7 @@ use self::keys::Keys;
 use self::room::{Left, Room};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{complete, ui};
+use crate::{calls, complete, ui};
 
 /// Look into the terminal of a session, and take it over
 ///
@@ -37,17 +37,18 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let name = &args.session;
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
         return Err(CommandError::new(Kind::User, "`ao attach` needs a terminal, and this is none")
-            .hint(format!("`ao logs -f {name}` follows what the agent puts out")));
+            .hint(format!("`ao logs -f {}` follows what the agent puts out", args.session)));
     }
     let client = cx.client()?;
-    let left = cx.wait_for(async {
-        let mut room = Room::enter(client, name, args.read_only, args.detach_keys.clone()).await?;
+    let (name, left) = cx.wait_for(async {
+        let session = calls::session(&client, &args.session).await?;
+        let name = session.name.clone();
+        let mut room = Room::enter(client, session, args.read_only, args.detach_keys.clone()).await?;
         let left = room.stay().await;
         room.leave().await;
-        left
+        Ok((name, left?))
     })?;
     // The viewer's terminal is as it was, so this is said where it stays.
     let said = match left {

@@ -1,18 +1,24 @@
 //! `ao logs`: what the program of a session has put out.
 
-use std::collections::VecDeque;
 use std::io::Write;
 use std::time::Duration;
 
+use ao_api::Output;
 use ao_api::client::Client;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
+use super::wait;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::follow::News;
 use crate::{calls, complete, follow, ui};
 
 /// An answer that came sooner than this was not waited for.
 const AT_ONCE: Duration = Duration::from_millis(300);
+/// How much is asked for at first to find the last lines in.
+const SMALL_TAIL: u64 = 64 * 1024;
+/// A program that puts out no line ends is not read further back than this.
+const LARGEST_TAIL: u64 = 32 * 1024 * 1024;
 
 /// Show what the agent of a session has put out
 ///
@@ -56,63 +62,103 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), CommandError> {
-    let mut kept = VecDeque::new();
-    let (mut from, mut wait) = (0, false);
+    // By its id from here on: what a name begins with may soon be the beginning of another.
+    let session = calls::session(client, &args.session).await?;
+    let mut from = 0;
+    if let Some(lines) = args.tail {
+        let piece = last_piece(client, &session.id, lines).await?;
+        show(&piece, cx)?;
+        from = piece.next;
+        if !args.follow {
+            return Ok(());
+        }
+    }
+    let mut news: Option<News> = None;
+    let mut rests = false;
     loop {
         let asked = Instant::now();
-        let piece = match calls::output(client, &args.session, from, wait).await {
+        let piece = match calls::output(client, &session.id, from, args.follow).await {
             Ok(piece) => piece,
             // A long wait can outlast the daemon; the output is kept, so nothing is missed.
-            Err(err) if wait && follow::is_away(&err) => {
-                let here = async || calls::session(client, &args.session).await.map(Some);
+            Err(err) if args.follow && follow::is_away(&err) => {
+                let here = async || calls::session(client, &session.id).await.map(Some);
                 follow::until(client, None, here).await?;
                 continue;
             }
             Err(err) => return Err(err.into()),
         };
-        let dry = piece.next <= piece.from;
         from = piece.next;
-        let ended = piece.ended && dry;
-        match (cx.json(), args.tail) {
-            (true, _) if dry => {}
-            (true, _) => ui::json(&piece)?,
-            // What is there now is gathered and cut; what comes behind it is shown as it comes.
-            (false, Some(_)) if !wait => kept.push_back(piece.text),
-            (false, _) => write(&piece.text)?,
+        if piece.next > piece.from {
+            show(&piece, cx)?;
+            rests = false;
+            continue;
         }
-        if dry && !wait {
-            if let Some(lines) = args.tail
-                && !cx.json()
-            {
-                let text: String = kept.drain(..).collect();
-                write(last_lines(&text, lines))?;
-            }
-            if !args.follow {
-                return Ok(());
-            }
-            wait = true;
-        }
-        if ended {
+        if !args.follow || piece.ended || rests {
             return Ok(());
         }
-        if dry && wait && asked.elapsed() < AT_ONCE {
-            started(client, &args.session).await?;
+        // What was put out before it came to rest is read once more before this is believed.
+        rests = can_only_rest(client, &session.id).await?;
+        if rests || asked.elapsed() >= AT_ONCE {
+            continue;
+        }
+        // It has no process, so its output is not waited for; a process does not come without an event. Listened first and
+        // asked then, so that nothing falls between.
+        match &mut news {
+            Some(news) => news.next(client, Some(&session.id)).await?,
+            None => news = Some(News::open(client, Some(&session.id)).await?),
         }
     }
 }
 
-/// Returns when a session has a process, or never will have one again. Without one there is nothing to wait for in its
-/// output, and asking for more of it would go on in a circle.
-async fn started(client: &Client, session: &str) -> Result<(), CommandError> {
-    let has_process = async || {
-        let session = calls::session(client, session).await?;
-        let before =
-            matches!(session.status.state.as_str(), "queued" | "setting_up" | "starting" | "retrying");
-        Ok((!before).then_some(()))
-    };
-    follow::until(client, Some(session), has_process).await?;
-    sleep(AT_ONCE).await;
-    Ok(())
+/// Whether a session has no process and gets none unless a person does something.
+async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandError> {
+    let session = calls::session(client, session).await?;
+    let rests = wait::can_only_rest(&session.status.state);
+    if session.status.state == "setup_failed" {
+        let name = &session.name;
+        ui::note(format_args!(
+            "the set-up of `{name}` failed, so nothing runs; `ao logs {name} --setup` shows why"
+        ));
+    }
+    Ok(rests)
+}
+
+/// The end of what there is, cut to so many lines. More and more of it is asked for until they are in it.
+async fn last_piece(client: &Client, session: &str, lines: usize) -> Result<Output, CommandError> {
+    let mut size = SMALL_TAIL;
+    let mut piece = calls::output_tail(client, session, size).await?;
+    let mut is_all = piece.from == 0;
+    // The first line may be the rest of one, so there has to be one more.
+    while !is_all && line_ends(&piece.text) <= lines && size < LARGEST_TAIL {
+        size *= 8;
+        let from = piece.next.saturating_sub(size);
+        piece = read(client, session, from, piece.next).await?;
+        // Older output may no longer be kept.
+        is_all = from == 0 || piece.from > from;
+    }
+    piece.text = last_lines(&piece.text, lines).to_owned();
+    Ok(piece)
+}
+
+/// What lies between two places, as one piece.
+async fn read(client: &Client, session: &str, from: u64, end: u64) -> Result<Output, CommandError> {
+    let mut all = calls::output(client, session, from, false).await?;
+    while all.next < end {
+        let piece = calls::output(client, session, all.next, false).await?;
+        if piece.next <= all.next {
+            break;
+        }
+        all.text.push_str(&piece.text);
+        (all.next, all.ended) = (piece.next, piece.ended);
+    }
+    Ok(all)
+}
+
+fn show(piece: &Output, cx: &Context) -> Result<(), CommandError> {
+    match cx.json() {
+        true => Ok(ui::json(piece)?),
+        false => write(&piece.text),
+    }
 }
 
 fn write(text: &str) -> Result<(), CommandError> {
@@ -120,6 +166,10 @@ fn write(text: &str) -> Result<(), CommandError> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes())?;
     Ok(out.flush()?)
+}
+
+fn line_ends(text: &str) -> usize {
+    text.bytes().filter(|byte| *byte == b'\n').count()
 }
 
 /// The end of a text, from the beginning of a line on.

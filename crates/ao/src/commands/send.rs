@@ -92,6 +92,9 @@ fn late(error: String) -> CommandError {
 /// connection, and to wait longer than one call may.
 async fn deliver(client: &Client, args: &Args, content: String) -> Result<MessageSent, CommandError> {
     let deadline = Instant::now() + args.timeout;
+    // By its id, because a key is known to one session only: a beginning of a name that now means another would have the
+    // text taken for a new message there.
+    let session = calls::session(client, &args.session).await?.id;
     let key = format!("cli-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
     let mut reached = false;
     loop {
@@ -103,7 +106,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
             key: Some(key.clone()),
             wait_seconds: (!args.no_wait).then_some(u32::try_from(seconds).unwrap_or(u32::MAX)),
         };
-        match calls::send(client, &args.session, &message).await {
+        match calls::send(client, &session, &message).await {
             Ok(sent) => {
                 reached = true;
                 let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);

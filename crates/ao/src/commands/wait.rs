@@ -55,16 +55,21 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let reached = cx.wait_for(async {
         let mut last = None;
-        let waiting = follow::until(&client, Some(&args.session), async || {
-            let session = calls::session(&client, &args.session).await?;
-            let state = session.status.state.as_str();
-            let settled = args.states.iter().any(|wanted| wanted == state) || can_only_rest(state);
-            if settled {
-                return Ok(Some(session));
-            }
-            last = Some(session);
-            Ok(None)
-        });
+        let waiting = async {
+            // By its id from here on: what a name begins with may soon be the beginning of another.
+            let id = calls::session(&client, &args.session).await?.id;
+            follow::until(&client, Some(&id), async || {
+                let session = calls::session(&client, &id).await?;
+                let state = session.status.state.as_str();
+                let settled = args.states.iter().any(|wanted| wanted == state) || can_only_rest(state);
+                if settled {
+                    return Ok(Some(session));
+                }
+                last = Some(session);
+                Ok(None)
+            })
+            .await
+        };
         match args.timeout {
             None => waiting.await,
             Some(limit) => match tokio::time::timeout(limit, waiting).await {
@@ -86,7 +91,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// Whether nothing but a person brings a session out of this state.
-fn can_only_rest(state: &str) -> bool {
+pub(super) fn can_only_rest(state: &str) -> bool {
     show::is_over(state) || matches!(state, "exited" | "setup_failed")
 }
 

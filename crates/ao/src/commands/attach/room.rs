@@ -9,6 +9,7 @@ use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
+use ao_api::Session;
 use ao_api::client::{Client, ClientError, Said};
 use ao_api::terminal::{FromServer, FromViewer};
 use rustix::process::{Signal, getpid, kill_process};
@@ -45,7 +46,8 @@ pub(super) enum Left {
 
 pub(super) struct Room {
     client: Client,
-    session: String,
+    /// By its id, so that nobody finds himself at the terminal of another one after the daemon was away.
+    session: Session,
     read_only: bool,
     keys: Finder,
     keys_name: String,
@@ -79,21 +81,21 @@ impl Room {
     /// Looks first, so that what is refused is said before the screen changes.
     pub(super) async fn enter(
         client: Client,
-        session: &str,
+        session: Session,
         read_only: bool,
         keys: Keys,
     ) -> Result<Room, CommandError> {
         let size = rustix::termios::tcgetwinsize(rustix::stdio::stdout()).ok();
         let size = size.map(|size| (size.ws_col, size.ws_row)).filter(|size| size.0 > 0 && size.1 > 0);
         let size = size.unwrap_or((80, 24));
-        let wire = Wire::connect(&client, session, &query(size, !read_only)).await?;
+        let wire = Wire::connect(&client, &session.id, &query(size, !read_only)).await?;
         let own = Own::take().map_err(|err| terminal_failed(&err))?;
         let standing =
             if read_only { Standing::Looks } else { Standing::Welcome { until: Instant::now() + WELCOME } };
         let keys_name = keys.name().to_owned();
         let mut room = Room {
             client,
-            session: session.to_owned(),
+            session,
             read_only,
             keys: Finder::new(keys),
             keys_name,
@@ -237,7 +239,7 @@ impl Room {
         let mut pause = FIRST_TRY;
         loop {
             let query = query(self.own.size(), control);
-            match Wire::connect(&self.client, &self.session, &query).await {
+            match Wire::connect(&self.client, &self.session.id, &query).await {
                 Ok(wire) => {
                     (self.wire, self.keyframe) = (wire, None);
                     let standing = match (control, self.read_only) {
@@ -274,7 +276,7 @@ impl Room {
 
     fn stand(&mut self, standing: Standing) -> Result<(), CommandError> {
         self.standing = standing;
-        let (name, keys) = (&self.session, &self.keys_name);
+        let (name, keys) = (&self.session.name, &self.keys_name);
         let line = match &self.standing {
             Standing::Welcome { .. } => Some(format!("{name} · {keys} detaches")),
             Standing::Control => None,

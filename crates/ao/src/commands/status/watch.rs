@@ -28,6 +28,12 @@ pub(super) async fn watch(client: &Client, session: Option<&str>, cx: &Context) 
     let signals = |kind| signal(kind).map_err(CommandError::environment);
     let (mut interrupt, mut terminate) =
         (signals(SignalKind::interrupt())?, signals(SignalKind::terminate())?);
+    // By its id from here on: what a name begins with may soon be the beginning of another.
+    let id = match session {
+        Some(session) => Some(calls::session(client, session).await?.id),
+        None => None,
+    };
+    let session = id.as_deref();
     let mut news = News::open(client, session).await?;
     let mut picture = Picture::default();
     let mut seconds = tokio::time::interval(Duration::from_secs(1));

@@ -8,12 +8,14 @@ use ao_api::terminal::{FromServer, FromViewer};
 use ao_core::session::Session;
 use ao_server::{Frame, Look, View};
 use futures::{SinkExt, StreamExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::task::JoinSet;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{ErrorResponse, Request, Response};
 use tokio_tungstenite::{WebSocketStream, accept_hdr_async};
 
+use crate::cli::wire;
 use crate::fleet::Fleet;
 
 /// A daemon's door, open until it is dropped.
@@ -39,11 +41,24 @@ impl Door {
     }
 }
 
-async fn serve(stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views>) {
+async fn serve(mut stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read_u8().await {
+            Ok(byte) => head.push(byte),
+            Err(_) => return,
+        }
+    }
+    if !String::from_utf8_lossy(&head).to_ascii_lowercase().contains("upgrade: websocket") {
+        return tell(stream, &String::from_utf8_lossy(&head), &sessions).await;
+    }
+    let (read, write) = stream.into_split();
+    let stream = tokio::io::join(std::io::Cursor::new(head).chain(read), write);
     let mut asked = None;
     let callback = |request: &Request, response: Response| {
         let name = request.uri().path().split('/').nth(3).unwrap_or_default();
-        let session = sessions.iter().find(|session| session.spec.name == name).cloned();
+        // By its id: a name may mean another one later.
+        let session = sessions.iter().find(|session| session.id.to_string() == name).cloned();
         let query = request.uri().query().unwrap_or_default().to_owned();
         match session {
             Some(session) => {
@@ -51,8 +66,7 @@ async fn serve(stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views
                 Ok(response)
             }
             None => {
-                let problem = Problem::new(404, "unknown-session", format!("there is no session `{name}`"));
-                let mut refusal = ErrorResponse::new(serde_json::to_string(&problem).ok());
+                let mut refusal = ErrorResponse::new(serde_json::to_string(&unknown(name)).ok());
                 *refusal.status_mut() = 404.try_into().unwrap();
                 Err(refusal)
             }
@@ -69,7 +83,27 @@ async fn serve(stream: UnixStream, sessions: Arc<Vec<Session>>, views: Arc<Views
     show(socket, view).await;
 }
 
-async fn show(mut socket: WebSocketStream<UnixStream>, mut view: Box<dyn View>) {
+/// Answers who a session is, by its name.
+async fn tell(mut stream: UnixStream, head: &str, sessions: &[Session]) {
+    let name = head.split_whitespace().nth(1).and_then(|path| path.strip_prefix("/api/sessions/"));
+    let name = name.unwrap_or_default();
+    let (status, body) = match sessions.iter().find(|session| session.spec.name == name) {
+        Some(session) => {
+            let told = ao_api::Session { id: session.id.to_string(), ..wire::session(name, "idle") };
+            (200, serde_json::to_string(&told).unwrap())
+        }
+        None => (404, serde_json::to_string(&unknown(name)).unwrap()),
+    };
+    let answer = format!("HTTP/1.1 {status} so\r\ncontent-length: {}\r\n\r\n{body}", body.len());
+    // Whoever hangs up early is none of the door's business.
+    let _ = stream.write_all(answer.as_bytes()).await;
+}
+
+fn unknown(name: &str) -> Problem {
+    Problem::new(404, "unknown-session", format!("there is no session `{name}`"))
+}
+
+async fn show<S: AsyncRead + AsyncWrite + Unpin>(mut socket: WebSocketStream<S>, mut view: Box<dyn View>) {
     loop {
         tokio::select! {
             said = socket.next() => match said {

@@ -2,6 +2,7 @@
 
 mod care;
 mod completion;
+mod logs;
 mod manual;
 mod show;
 mod standin;
@@ -10,4 +11,4 @@ mod trouble;
 mod wait;
 mod watch;
 mod window;
-mod wire;
+pub(crate) mod wire;

@@ -36,6 +36,8 @@ pub(crate) struct Call {
     /// `POST /api/sessions`.
     pub(crate) line: String,
     pub(crate) body: Value,
+    /// What stands in `Authorization`.
+    pub(crate) proof: Option<String>,
 }
 
 #[derive(Default)]
@@ -95,25 +97,26 @@ fn serve(mut stream: UnixStream, script: &Mutex<Script>) -> std::io::Result<()> 
     let mut first = String::new();
     reader.read_line(&mut first)?;
     let line = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
-    let mut length = 0;
+    let (mut length, mut proof) = (0, None);
     loop {
         let mut header = String::new();
         reader.read_line(&mut header)?;
-        let header = header.trim_end().to_ascii_lowercase();
-        if header.is_empty() {
-            break;
-        }
-        if let Some(value) = header.strip_prefix("content-length:") {
-            length = value.trim().parse().unwrap_or(0);
+        let Some((name, value)) = header.trim_end().split_once(':') else { break };
+        match name.to_ascii_lowercase().as_str() {
+            "content-length" => length = value.trim().parse().unwrap_or(0),
+            "authorization" => proof = Some(value.trim().to_owned()),
+            _ => {}
         }
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body)?;
     let reply = {
         let mut script = script.lock().unwrap();
-        script
-            .calls
-            .push(Call { line: line.clone(), body: serde_json::from_slice(&body).unwrap_or_default() });
+        script.calls.push(Call {
+            line: line.clone(),
+            body: serde_json::from_slice(&body).unwrap_or_default(),
+            proof,
+        });
         match script.replies.get_mut(&line) {
             Some(replies) if replies.len() > 1 => replies.pop_front().unwrap(),
             Some(replies) => replies[0].clone(),

@@ -39,10 +39,12 @@ fn a_change_is_drawn_in_the_same_place_and_ctrl_c_leaves_the_last_picture() {
 fn programs_get_a_line_of_json_for_each_change() {
     let daemon = StandIn::new();
     daemon
-        .on("GET /api/events?session=app-1", Reply::Events(vec![event(2, "app-1")]))
-        .on("GET /api/sessions/app-1", json(&session("app-1", "working")))
-        .on("GET /api/sessions/app-1", json(&session("app-1", "idle")));
-    let mut window = open(&daemon, &["status", "app-1", "--watch", "--json"]);
+        .on("GET /api/sessions/app", json(&session("app-1", "working")))
+        .on("GET /api/sessions/app", json(&session("app-2", "working")))
+        .on("GET /api/events?session=ses_app-1", Reply::Events(vec![event(2, "app-1")]))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "working")))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "idle")));
+    let mut window = open(&daemon, &["status", "app", "--watch", "--json"]);
     window.until(|screen| {
         let screen = screen.replace('\n', "");
         screen.contains(r#""state":"working""#) && screen.contains(r#""state":"idle""#)
