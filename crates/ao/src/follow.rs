@@ -12,7 +12,7 @@ const BURST: Duration = Duration::from_millis(40);
 /// While bursts follow one another, a look is not put off longer than this.
 const LATEST: Duration = Duration::from_millis(250);
 /// How long a daemon that is being replaced may be away.
-const AWAY: Duration = Duration::from_secs(15);
+pub(crate) const AWAY: Duration = Duration::from_secs(15);
 const KNOCK: Duration = Duration::from_millis(200);
 
 /// Looks now, and again after everything that happens, until the look finds something.
@@ -40,14 +40,12 @@ pub(crate) struct News {
     events: Events,
     /// Something has happened and was not told yet.
     untold: bool,
-    /// Since when the daemon has been away.
-    away_since: Option<Instant>,
 }
 
 impl News {
     pub(crate) async fn open(client: &Client, session: Option<&str>) -> Result<News, ClientError> {
         let events = client.events(None, session).await?;
-        Ok(News { events, untold: false, away_since: None })
+        Ok(News { events, untold: false })
     }
 
     /// Returns when something has happened, or may have. Can be dropped and called again: nothing is forgotten by that.
@@ -55,7 +53,7 @@ impl News {
         if !self.untold {
             let lost = match self.events.next().await {
                 Ok(Some(_)) => None,
-                Ok(None) => Some(ClientError::Broken("the daemon has ended the stream of events".into())),
+                Ok(None) => Some(ended()),
                 Err(err) => Some(err),
             };
             if let Some(lost) = lost {
@@ -87,20 +85,35 @@ impl News {
         session: Option<&str>,
         lost: ClientError,
     ) -> Result<(), CommandError> {
-        let away_since = *self.away_since.get_or_insert_with(Instant::now);
-        let mut last = lost;
-        while is_away(&last) && away_since.elapsed() < AWAY {
-            sleep(KNOCK).await;
-            match News::open(client, session).await {
-                Ok(news) => {
-                    *self = news;
-                    return Ok(());
-                }
-                Err(err) => last = err,
-            }
-        }
-        Err(last.into())
+        let events = again(client, None, session, lost, Instant::now() + AWAY).await?;
+        *self = News { events, untold: false };
+        Ok(())
     }
+}
+
+/// A stream of events in place of one that was lost, from behind a place in the log on. A daemon that is away is waited for
+/// until then.
+pub(crate) async fn again(
+    client: &Client,
+    behind: Option<u64>,
+    session: Option<&str>,
+    lost: ClientError,
+    until: Instant,
+) -> Result<Events, CommandError> {
+    let mut last = lost;
+    while is_away(&last) && Instant::now() < until {
+        sleep(KNOCK).await;
+        match client.events(behind, session).await {
+            Ok(events) => return Ok(events),
+            Err(err) => last = err,
+        }
+    }
+    Err(last.into())
+}
+
+/// What is wrong with a stream that has no more to tell, though it has no end.
+pub(crate) fn ended() -> ClientError {
+    ClientError::Broken("the daemon has ended the stream of events".into())
 }
 
 /// Whether the daemon may only be away for a moment.

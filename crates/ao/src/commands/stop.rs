@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::Client;
 use ao_api::{Session, Stop, Stopping};
+use tokio::time::timeout;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
@@ -79,7 +80,6 @@ async fn known_project(client: &Client, project: &str, all: &[Session]) -> Resul
     })
 }
 
-/// Stops one after the other; goes on after one that fails, and ends with the first failure.
 async fn several(
     client: &Client,
     sessions: &[String],
@@ -87,16 +87,25 @@ async fn several(
     cx: &Context,
 ) -> Result<(), CommandError> {
     let order = Stop { why: args.why.clone(), cleanup: false };
+    let stop = async |session: &str| one(client, session, &order, args.timeout).await;
+    let tell = |session: Session| match cx.json() {
+        true => Ok(ui::json(&session)?),
+        false => Ok(ui::line(told(&session))?),
+    };
+    each(sessions, "stopped", stop, tell).await
+}
+
+/// Ends one after the other and tells of each; goes on after one that fails, and ends with the first failure.
+pub(super) async fn each<T>(
+    sessions: &[String],
+    ended: &str,
+    mut end: impl AsyncFnMut(&str) -> Result<T, CommandError>,
+    mut tell: impl FnMut(T) -> Result<(), CommandError>,
+) -> Result<(), CommandError> {
     let mut first = None;
     for session in sessions {
-        let stopped = match tokio::time::timeout(args.timeout, one(client, session, &order)).await {
-            Ok(stopped) => stopped,
-            Err(_) => Err(CommandError::new(Kind::TimedOut, format!("`{session}` has not ended in time"))
-                .hint(format!("it is still being stopped; `ao explain {session}` says what it waits for"))),
-        };
-        match stopped {
-            Ok(session) if cx.json() => ui::json(&session)?,
-            Ok(session) => ui::line(told(&session))?,
+        match end(session).await {
+            Ok(it) => tell(it)?,
             Err(err) if sessions.len() == 1 => return Err(err),
             Err(err) => {
                 ui::error(&err);
@@ -107,24 +116,35 @@ async fn several(
     match first {
         // It was told above; its kind is what counts now.
         Some(err) => {
-            Err(err
-                .repeated(format!("not all of {} were stopped", ui::count(sessions.len() as u64, "session"))))
+            let sessions = ui::count(sessions.len() as u64, "session");
+            Err(err.repeated(format!("not all of {sessions} were {ended}")))
         }
         None => Ok(()),
     }
 }
 
-/// Stops a session and waits until it has ended.
-pub(super) async fn one(client: &Client, session: &str, order: &Stop) -> Result<Session, CommandError> {
-    let known = calls::session(client, session).await?;
-    if !show::is_over(&known.status.state) {
-        calls::stop(client, &known.id, order).await?;
-    }
-    let ended = async || {
-        let session = calls::session(client, &known.id).await?;
-        Ok(show::is_over(&session.status.state).then_some(session))
+/// Stops a session and waits until it has ended, but not longer than this.
+pub(super) async fn one(
+    client: &Client,
+    session: &str,
+    order: &Stop,
+    limit: Duration,
+) -> Result<Session, CommandError> {
+    let stopped = async {
+        let known = calls::session(client, session).await?;
+        if !show::is_over(&known.status.state) {
+            calls::stop(client, &known.id, order).await?;
+        }
+        let ended = async || {
+            let session = calls::session(client, &known.id).await?;
+            Ok(show::is_over(&session.status.state).then_some(session))
+        };
+        follow::until(client, Some(&known.id), ended).await
     };
-    follow::until(client, Some(&known.id), ended).await
+    timeout(limit, stopped).await.unwrap_or_else(|_| {
+        Err(CommandError::new(Kind::TimedOut, format!("`{session}` has not ended in time"))
+            .hint(format!("it is still being stopped; `ao explain {session}` says what it waits for")))
+    })
 }
 
 fn told(session: &Session) -> String {
@@ -143,7 +163,7 @@ fn told(session: &Session) -> String {
 async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
     let stopping = match background::stop(client).await {
         Ok(stopping) => stopping,
-        Err(err @ ClientError::Unreachable { .. }) if gone(&err) => {
+        Err(err) if err.is_absence() => {
             if !cx.json() {
                 ui::line("no daemon runs")?;
             }
@@ -156,12 +176,6 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::json(&stopping)?);
     }
     Ok(ui::line(told_of_daemon(&stopping))?)
-}
-
-/// Whether nobody listens; one who may not be called is there all the same.
-fn gone(err: &ClientError) -> bool {
-    use std::io::ErrorKind::{ConnectionRefused, NotFound};
-    matches!(err, ClientError::Unreachable { err, .. } if matches!(err.kind(), NotFound | ConnectionRefused))
 }
 
 fn told_of_daemon(stopping: &Stopping) -> String {

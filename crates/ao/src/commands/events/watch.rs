@@ -1,12 +1,11 @@
 //! `ao events` without a further word: what happened, and with `-f` what happens.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use ao_api::Event;
-use ao_api::client::{Client, ClientError, Events};
+use ao_api::client::Client;
 use jiff::tz::TimeZone;
-use tokio::time::{Instant, sleep};
+use tokio::time::Instant;
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -14,9 +13,6 @@ use crate::{calls, complete, follow, show, ui};
 
 /// How many are shown if nobody says from where.
 const LATEST: u64 = 50;
-/// How long a daemon that is being replaced may be away.
-const AWAY: Duration = Duration::from_secs(15);
-const KNOCK: Duration = Duration::from_millis(200);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Watch {
@@ -47,24 +43,34 @@ pub(super) fn run(watch: &Watch, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Everything up to the last event that there is now. Those of others are read too: the stream has no end of its own, and
-/// the last event of all is the only one that is known to come.
+/// Everything up to the last event that there is now.
 async fn up_to_now(
     client: &Client,
     after: Option<u64>,
     printer: &mut Printer<'_>,
 ) -> Result<(), CommandError> {
     let last = calls::sessions(client).await?.seq;
-    let after = after.unwrap_or(last.saturating_sub(LATEST));
-    if after >= last {
-        return Ok(());
-    }
-    let mut events = client.events(Some(after), None).await?;
-    while let Some(event) = events.next().await? {
-        printer.print(&event).await?;
-        if event.seq >= last {
-            break;
-        }
+    let mut behind = after.unwrap_or(last.saturating_sub(LATEST));
+    // Those of others are read too: the stream has no end of its own, and the last event of all is the only one that is known
+    // to come.
+    let mut events = match behind < last {
+        true => client.events(Some(behind), None).await?,
+        false => return Ok(()),
+    };
+    let mut until = Instant::now() + follow::AWAY;
+    while behind < last {
+        let lost = match events.next().await {
+            Ok(Some(event)) => {
+                behind = event.seq;
+                printer.print(&event).await?;
+                until = Instant::now() + follow::AWAY;
+                continue;
+            }
+            Ok(None) => follow::ended(),
+            Err(err) => err,
+        };
+        // All of them are there already, so whoever brings none for so long brings none any more.
+        events = follow::again(client, Some(behind), None, lost, until).await?;
     }
     Ok(())
 }
@@ -83,29 +89,12 @@ async fn forever(client: &Client, after: Option<u64>, printer: &mut Printer<'_>)
                 printer.print(&event).await?;
                 continue;
             }
-            Ok(None) => ClientError::Broken("the daemon has ended the stream of events".into()),
+            Ok(None) => follow::ended(),
             Err(err) => err,
         };
-        events = again(client, behind, printer.only.as_deref(), lost).await?;
+        let until = Instant::now() + follow::AWAY;
+        events = follow::again(client, Some(behind), printer.only.as_deref(), lost, until).await?;
     }
-}
-
-async fn again(
-    client: &Client,
-    behind: u64,
-    only: Option<&str>,
-    lost: ClientError,
-) -> Result<Events, CommandError> {
-    let deadline = Instant::now() + AWAY;
-    let mut last = lost;
-    while follow::is_away(&last) && Instant::now() < deadline {
-        sleep(KNOCK).await;
-        match client.events(Some(behind), only).await {
-            Ok(events) => return Ok(events),
-            Err(err) => last = err,
-        }
-    }
-    Err(last.into())
 }
 
 /// Writes events, with the names that people use for those they concern.

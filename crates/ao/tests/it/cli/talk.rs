@@ -73,6 +73,13 @@ fn many_issues_are_gone_through_though_one_fails() {
     ");
 }
 
+/// Somebody who is called `app-1`, and can be meant by `app`.
+fn one_session() -> StandIn {
+    let daemon = StandIn::new();
+    daemon.on("GET /api/sessions/app", json(&session("app-1", "working")));
+    daemon
+}
+
 fn sent(state: MessageState, reason: Option<&str>) -> Reply {
     json(&value!({
         "sessionId": "ses_1", "sessionName": "app-1",
@@ -82,8 +89,8 @@ fn sent(state: MessageState, reason: Option<&str>) -> Reply {
 
 #[test]
 fn a_message_that_was_taken_is_said_to_be() {
-    let daemon = StandIn::new();
-    daemon.on("POST /api/sessions/app/message", sent(MessageState::Accepted, None));
+    let daemon = one_session();
+    daemon.on("POST /api/sessions/ses_app-1/message", sent(MessageState::Accepted, None));
     assert_snapshot!(daemon.ao(&["send", "app", "-f and `ticks`", "--interrupt"]), @"
     exit 0
     -- stdout --
@@ -98,9 +105,9 @@ fn a_message_that_was_taken_is_said_to_be() {
 /// acceptance: M2
 #[test]
 fn a_message_that_was_given_up_is_an_error_of_its_own() {
-    let daemon = StandIn::new();
+    let daemon = one_session();
     daemon.on(
-        "POST /api/sessions/app/message",
+        "POST /api/sessions/ses_app-1/message",
         sent(MessageState::Failed, Some("the draft was never submitted")),
     );
     assert_snapshot!(daemon.ao(&["send", "app", "hello"]), @"
@@ -114,8 +121,8 @@ fn a_message_that_was_given_up_is_an_error_of_its_own() {
 
 #[test]
 fn a_message_that_still_waits_is_asked_for_again_under_the_same_key() {
-    let daemon = StandIn::new();
-    daemon.on("POST /api/sessions/app/message", sent(MessageState::Queued, Some("a dialog is open")));
+    let daemon = one_session();
+    daemon.on("POST /api/sessions/ses_app-1/message", sent(MessageState::Queued, Some("a dialog is open")));
     assert_snapshot!(daemon.ao(&["send", "app", "hello", "--timeout", "1"]), @"
     exit 8
     -- stderr --
@@ -134,8 +141,8 @@ fn a_message_that_still_waits_is_asked_for_again_under_the_same_key() {
 
 #[test]
 fn a_message_comes_from_a_file_too_and_an_empty_one_is_not_sent() {
-    let daemon = StandIn::new();
-    daemon.on("POST /api/sessions/app/message", sent(MessageState::Accepted, None));
+    let daemon = one_session();
+    daemon.on("POST /api/sessions/ses_app-1/message", sent(MessageState::Accepted, None));
     std::fs::write(daemon.home.path().join("review.md"), "line one\nline two\n").unwrap();
     daemon.ao(&["send", "app", "--file", "review.md"]);
     assert_eq!(daemon.calls("POST")[0].body["content"], "line one\nline two\n");
@@ -187,6 +194,30 @@ fn all_sessions_of_a_project_are_stopped_and_no_others() {
     exit 5
     -- stderr --
     error: there is no project `my-ap`
+    ");
+}
+
+#[test]
+fn a_kill_goes_on_after_one_that_fails_and_does_not_wait_for_ever() {
+    let daemon = StandIn::new();
+    daemon
+        .on("GET /api/sessions/slow", json(&session("slow", "working")))
+        .on("POST /api/sessions/ses_slow/stop", json(&value!(null)))
+        .on("GET /api/events?session=ses_slow", Reply::Events(vec![]))
+        .on("GET /api/sessions/ses_slow", json(&session("slow", "stopping")))
+        .on("GET /api/sessions/app", json(&session("app-1", "stopped")))
+        .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopped")))
+        .on("GET /api/events?session=ses_app-1", Reply::Events(vec![]))
+        .on("POST /api/workspaces/cleanup", json(&value!({"dryRun": false, "freedBytes": 0, "trees": []})));
+    assert_snapshot!(daemon.ao(&["session", "kill", "slow", "app", "--timeout", "0.3"]), @"
+    exit 8
+    -- stdout --
+    app-1: stopped
+    its workspace is gone already
+    -- stderr --
+    error: `slow` has not ended in time
+    hint: it is still being stopped; `ao explain slow` says what it waits for
+    error: not all of 2 sessions were killed
     ");
 }
 
@@ -262,51 +293,20 @@ fn json_is_what_the_daemon_said_with_what_is_new_to_us_too() {
     "#);
 }
 
+/// The same name may mean somebody else by the time that a message is handed over again.
 #[test]
-fn output_is_read_to_its_end_and_cut_to_its_last_lines() {
-    let daemon = StandIn::new();
-    let piece = |from: u64, next: u64, text: &str, ended| {
-        json(&value!({"from": from, "next": next, "text": text, "ended": ended}))
-    };
+fn a_message_never_goes_to_a_second_session() {
+    let daemon = one_session();
     daemon
-        .on("GET /api/sessions/app/output?from=0&limit=1048576&wait=false", piece(0, 4, "a\nb\n", true))
-        .on("GET /api/sessions/app/output?from=4&limit=1048576&wait=false", piece(4, 6, "c\n", true))
-        .on("GET /api/sessions/app/output?from=6&limit=1048576&wait=false", piece(6, 6, "", true));
-    assert_snapshot!(daemon.ao(&["logs", "app"]), @"
-    exit 0
-    -- stdout --
-    a
-    b
-    c
-    ");
-    assert_snapshot!(daemon.ao(&["logs", "app", "--tail", "2", "-f"]), @"
-    exit 0
-    -- stdout --
-    b
-    c
-    ");
-}
-
-#[test]
-fn output_of_a_session_that_waits_is_not_asked_for_in_a_circle() {
-    let daemon = StandIn::new();
-    let piece =
-        |next: u64, text: &str, ended| json(&value!({"from": 0, "next": next, "text": text, "ended": ended}));
-    let path = |from, wait| format!("GET /api/sessions/app/output?from={from}&limit=1048576&wait={wait}");
-    daemon
-        .on(&path(0, false), piece(0, "", false))
-        .on(&path(0, true), piece(0, "", false))
-        .on(&path(0, true), piece(3, "hi\n", true))
-        .on(&path(3, true), json(&value!({"from": 3, "next": 3, "text": "", "ended": true})))
-        .on("GET /api/events?session=app", Reply::Events(vec![event(1, "app-1")]))
-        .on("GET /api/sessions/app", json(&session("app-1", "queued")))
-        .on("GET /api/sessions/app", json(&session("app-1", "working")));
-    assert_snapshot!(daemon.ao(&["logs", "app", "-f"]), @"
-    exit 0
-    -- stdout --
-    hi
-    ");
-    assert_eq!(daemon.calls("GET /api/sessions/app/output").len(), 4);
+        .on("GET /api/sessions/app", json(&session("app-2", "working")))
+        .on("POST /api/sessions/ses_app-1/message", Reply::Bytes(vec![]))
+        .on("POST /api/sessions/ses_app-1/message", sent(MessageState::Queued, None))
+        .on("POST /api/sessions/ses_app-1/message", sent(MessageState::Accepted, None));
+    let said = daemon.ao(&["send", "app", "hello"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    let calls = daemon.calls("POST");
+    assert_eq!(calls.len(), 3, "{calls:?}");
+    assert!(calls.iter().all(|call| call.line.contains("/ses_app-1/")), "{calls:?}");
 }
 
 #[test]
@@ -326,4 +326,24 @@ fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
         "{said}"
     );
     assert!(said.starts_with("exit 0"), "{said}");
+}
+
+/// A daemon that is replaced in the middle of it ends the stream.
+#[test]
+fn events_up_to_now_are_all_of_them_though_the_stream_ends_early() {
+    let daemon = StandIn::new();
+    let sessions = vec![session("app-1", "idle")];
+    let half = format!("data: {}\n\n", event(6, "app-1"));
+    let half = format!(
+        "HTTP/1.1 200 so\r\ncontent-type: text/event-stream\r\ncontent-length: {}\r\n\r\n{half}",
+        half.len()
+    );
+    daemon
+        .on("GET /api/sessions", json(&Sessions { sessions, seq: 7 }))
+        .on("GET /api/events?after=5", Reply::Bytes(half.into_bytes()))
+        .on("GET /api/events?after=6", Reply::Events(vec![event(7, "app-1")]));
+    let said = daemon.ao(&["events", "--after", "5", "--json"]);
+    assert!(said.starts_with("exit 0"), "{said}");
+    assert_eq!(said.matches(r#""seq":6"#).count(), 1, "{said}");
+    assert_eq!(said.matches(r#""seq":7"#).count(), 1, "{said}");
 }
