@@ -5,10 +5,11 @@ use std::future::Future;
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
-use camino::{Utf8Path, Utf8PathBuf};
+use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::{calls, paths};
+use crate::calls;
+use crate::context::{Context, Global};
 
 /// Longer than this nobody waits for a key press.
 const PATIENCE: Duration = Duration::from_millis(800);
@@ -63,20 +64,26 @@ fn known<F>(ask: impl FnOnce(Client) -> F) -> Option<Vec<(String, String)>>
 where
     F: Future<Output = Result<Vec<(String, String)>, ClientError>>,
 {
-    let given = given_data_dir(std::env::args()).or_else(|| Some(std::env::var("AO_DATA_DIR").ok()?.into()));
-    let data_dir = paths::data_dir(given.as_deref().map(Utf8Path::new)).ok()?;
-    let token = std::env::var("AO_TOKEN").ok().filter(|token| !token.is_empty());
-    let client = Client::socket(paths::socket(&data_dir)).with_token(token);
+    let client = context(given_data_dir(std::env::args()))?.client().ok()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async { tokio::time::timeout(PATIENCE, ask(client)).await }).ok()?.ok()
 }
 
+/// What the command would know that is being typed. The daemon is called as that command would call it: there, and with the
+/// token of the agent that types, if one does.
+fn context(data_dir: Option<String>) -> Option<Context> {
+    let words = data_dir.map(|dir| format!("--data-dir={dir}"));
+    let options = Global::augment_args(clap::Command::new("ao").no_binary_name(true));
+    let given = options.try_get_matches_from(words).ok()?;
+    Some(Context::new(Global::from_arg_matches(&given).ok()?))
+}
+
 /// The option as it stands in the line that is being typed, which the shell hands us.
-fn given_data_dir(words: impl Iterator<Item = String>) -> Option<Utf8PathBuf> {
+fn given_data_dir(words: impl Iterator<Item = String>) -> Option<String> {
     let mut words = words.skip_while(|word| word != "--");
     while let Some(word) = words.next() {
         if word == "--data-dir" {
-            return words.next().map(Into::into);
+            return words.next();
         }
         if let Some(dir) = word.strip_prefix("--data-dir=") {
             return Some(dir.into());

@@ -102,6 +102,20 @@ fn fish(home: &Home, line: &str) -> String {
 }
 
 #[test]
+fn an_agent_that_types_is_known_by_its_token() {
+    let daemon = daemon();
+    let said = daemon
+        .home
+        .ao(&["--", "ao", "status", "my-"])
+        .env("AO_COMPLETE", "fish")
+        .envs([("AO_SESSION", "ses_1"), ("AO_ATTEMPT", "2"), ("AO_TOKEN", "s3cret")])
+        .output()
+        .unwrap();
+    assert!(String::from_utf8_lossy(&said.stdout).contains("my-app-login"), "{said:?}");
+    assert_eq!(daemon.calls("GET")[0].proof.as_deref(), Some("Bearer ses_1/2/s3cret"));
+}
+
+#[test]
 fn without_a_daemon_there_are_no_names_and_nothing_is_said() {
     let home = Home::new();
     assert_eq!(fish(&home, "ao status my-"), "");
