@@ -28,20 +28,17 @@ enum Command {
         /// The word
         word: String,
     },
-    /// Install a plugin from elsewhere
-    #[command(after_help = "Example:\n  ao plugin install my-notifier")]
+    /// Install a plugin from elsewhere (not yet)
     Install {
         /// Its name or path
         plugin: String,
     },
-    /// Begin a plugin of your own
-    #[command(after_help = "Example:\n  ao plugin create my-notifier")]
+    /// Begin a plugin of your own (not yet)
     Create {
         /// Its name
         name: String,
     },
-    /// Try a plugin against the contract of its slot
-    #[command(after_help = "Example:\n  ao plugin test ./my-notifier")]
+    /// Try a plugin against the contract of its slot (not yet)
     Test {
         /// Its name or path
         plugin: String,

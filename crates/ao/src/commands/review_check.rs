@@ -11,7 +11,8 @@ use crate::{calls, complete, ui};
 
 /// Show pull requests with open reviews, and whether their agents were told
 ///
-/// Lists what reviewers, checks and the forge still want of each session's pull requests.
+/// Lists what reviewers, checks and the forge still want of each session's pull requests, as far as the daemon knows of them:
+/// no forge is asked yet.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review-check
@@ -39,17 +40,30 @@ struct Open {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (looked_at, open) = cx.wait_for(look(args, &client))?;
+    if looked_at.with_pulls < looked_at.sessions {
+        // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
+        ui::note("no forge is asked yet, so only pull requests that the daemon knows of are looked at");
+    }
     if cx.json() {
         return Ok(ui::json(&open)?);
     }
     if open.is_empty() {
-        let sessions = ui::count(looked_at as u64, "session");
-        return Ok(ui::line(format_args!("nothing is open in the reviews of {sessions}"))?);
+        let sessions = |count: usize| ui::count(count as u64, "session");
+        return Ok(ui::line(match looked_at.with_pulls {
+            0 => format!("no pull request is known of {}", sessions(looked_at.sessions)),
+            known => format!("nothing is open in the reviews of {}", sessions(known)),
+        })?);
     }
     Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(usize, Vec<Open>), CommandError> {
+/// How many sessions were looked at, and how many of them have pull requests.
+struct LookedAt {
+    sessions: usize,
+    with_pulls: usize,
+}
+
+async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), CommandError> {
     let sessions = match &args.session {
         Some(session) => vec![calls::session(client, session).await?],
         None => calls::sessions(client).await?.sessions,
@@ -72,7 +86,8 @@ async fn look(args: &Args, client: &Client) -> Result<(usize, Vec<Open>), Comman
             });
         }
     }
-    Ok((sessions.len(), open))
+    let with_pulls = sessions.iter().filter(|session| !session.pulls.is_empty()).count();
+    Ok((LookedAt { sessions: sessions.len(), with_pulls }, open))
 }
 
 /// Whether it is about a pull request, rather than about the agent.

@@ -52,6 +52,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 /// Asks for a session and tells what came of it.
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
     let spawned = calls::spawn(client, wish).await?;
+    if let Some(pull) = wish.claim_pr {
+        ui::note(format_args!(
+            "no forge is asked yet: of pull request {pull} only its commits are known, from the project's remote"
+        ));
+    }
     if cx.json() {
         return Ok(ui::json(&spawned)?);
     }

@@ -9,6 +9,9 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 
 /// Start a session that goes on with the branch of a pull request
+///
+/// Its commits are fetched from the project's remote. No forge is asked yet, so its title, its checks and its reviews are not
+/// known, and the agent is not told of them.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao session claim-pr 7

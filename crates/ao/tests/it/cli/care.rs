@@ -90,6 +90,47 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
     assert!(said.contains("agent, 1×") && said.contains("nobody yet") && said.contains("my-app!7"), "{said}");
 }
 
+/// A list with nothing in it would read as if reviewers had nothing to say.
+#[test]
+fn without_a_forge_reviews_are_not_said_to_be_done() {
+    let daemon = StandIn::new();
+    let mut known = session("app-1", "working");
+    let sessions = |known| json(&Sessions { sessions: vec![known, session("app-2", "idle")], seq: 1 });
+    daemon.on("GET /api/sessions", sessions(known.clone()));
+    assert_snapshot!(daemon.ao(&["review-check"]), @"
+    exit 0
+    -- stdout --
+    no pull request is known of 2 sessions
+    -- stderr --
+    note: no forge is asked yet, so only pull requests that the daemon knows of are looked at
+    ");
+    assert!(daemon.ao(&["review-check", "--json"]).contains("no forge is asked yet"));
+    let daemon = StandIn::new();
+    known.pulls = vec!["my-app!7".into()];
+    daemon.on("GET /api/sessions", sessions(known));
+    assert_snapshot!(daemon.ao(&["review-check"]), @"
+    exit 0
+    -- stdout --
+    nothing is open in the reviews of 1 session
+    -- stderr --
+    note: no forge is asked yet, so only pull requests that the daemon knows of are looked at
+    ");
+}
+
+#[test]
+fn whoever_claims_a_pull_request_hears_what_is_not_known_of_it() {
+    let daemon = StandIn::new();
+    let spawned = ao_api::Spawned { session: session("app-1", "queued"), created: true };
+    daemon.on("POST /api/sessions", json(&spawned));
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"
+    exit 0
+    -- stdout --
+    app-1: queued, on branch ao/app-1
+    -- stderr --
+    note: no forge is asked yet: of pull request 7 only its commits are known, from the project's remote
+    ");
+}
+
 #[test]
 fn whoever_stops_the_daemon_is_told_what_goes_on() {
     let daemon = StandIn::new();
