@@ -12,11 +12,18 @@ pub(super) fn scalar(value: &str, rule: &Rule) -> String {
     let collection = value.starts_with(['[', '{']) && !value.contains('\n');
     match parsed(value) {
         Some(Value::List(_) | Value::Map(_)) if collection => value.to_owned(),
-        Some(Value::Text(text)) if text == value && !value.contains(" #") => value.to_owned(),
+        Some(Value::Text(text)) if text == value && !value.contains(" #") && is_plain(value) => {
+            value.to_owned()
+        }
         Some(Value::Bool(_) | Value::Number(_)) if wants_no_text(rule) => value.to_owned(),
         Some(Value::Null) if value == "null" || value == "~" => value.to_owned(),
         _ => serde_json::to_string(value).expect("a text can be quoted"),
     }
+}
+
+/// Whether a text means itself behind a key. A lone `?` does so in a list only.
+fn is_plain(text: &str) -> bool {
+    Tree::read(0, &format!("v: {text}\n")).is_ok_and(|tree| tree.follow(["v"]).as_text() == Some(text))
 }
 
 /// A text as it can stand behind a key, whatever it looks like.
