@@ -8,6 +8,7 @@ use ao_api::client::{Client, ClientError};
 use camino::{Utf8Path, Utf8PathBuf};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
+use crate::context::own_token;
 use crate::{calls, paths};
 
 /// Longer than this nobody waits for a key press.
@@ -65,8 +66,7 @@ where
 {
     let given = given_data_dir(std::env::args()).or_else(|| Some(std::env::var("AO_DATA_DIR").ok()?.into()));
     let data_dir = paths::data_dir(given.as_deref().map(Utf8Path::new)).ok()?;
-    let token = std::env::var("AO_TOKEN").ok().filter(|token| !token.is_empty());
-    let client = Client::socket(paths::socket(&data_dir)).with_token(token);
+    let client = Client::socket(paths::socket(&data_dir)).with_token(own_token().ok()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async { tokio::time::timeout(PATIENCE, ask(client)).await }).ok()?.ok()
 }
