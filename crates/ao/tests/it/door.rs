@@ -139,6 +139,31 @@ fn who_says_that_they_are_an_agent_and_cannot_prove_it_is_refused() {
     house.daemon_pid();
 }
 
+/// acceptance: X8
+#[test]
+fn the_token_of_an_agent_is_given_to_its_owner_and_is_out_with_the_next_agent() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    let url = house.daemon()["url"].as_str().unwrap().to_owned();
+    let wish = format!("{{\"session\":\"{session}\"}}");
+    let bearer = || {
+        let given = house.ao(&["api", "POST", "/tokens", "-d", &wish]).succeeds().json();
+        format!("Authorization: Bearer {}", given["token"].as_str().expect("a token"))
+    };
+    let first = bearer();
+    let own = format!("{url}/api/sessions/{session}");
+    assert_eq!(call(&["-H", &first, &own]).0, 200);
+    assert_eq!(call(&["-H", &first, &format!("{url}/api/daemon")]).0, 403);
+    house.ao(&["stop", &session]).succeeds();
+    house.ao(&["api", "POST", "/tokens", "-d", &wish]).exits(1).says("only while it has an agent");
+    house.ao(&["session", "restore", &session]).succeeds();
+    house.wait_for(&session, "idle");
+    assert_eq!(call(&["-H", &first, &own]).0, 401);
+    assert_eq!(call(&["-H", &bearer(), &own]).0, 200);
+}
+
 /// Lets an agent run commands, and looks at what became of them.
 fn touches_nobody_else(house: &House, try_all: impl FnOnce(&[String])) {
     house.start();
