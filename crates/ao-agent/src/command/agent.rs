@@ -36,7 +36,8 @@ pub struct Ground {
     pub clock: Arc<dyn Clock>,
     /// A folder of its own, outside of every repository.
     pub state: PathBuf,
-    /// Where hooks are heard; needed if the options have hooks.
+    /// Where hooks are heard, and who knows the tokens of agents; needed if the options have hooks. With it, every agent gets
+    /// a token of its own, whether it runs hooks or not: without one, what an agent runs would pass for its user.
     pub hooks: Option<Arc<Spool>>,
 }
 
@@ -79,7 +80,7 @@ pub(super) struct Desk {
 
 impl CommandAgent {
     pub fn new(options: Options, ground: Ground) -> Result<CommandAgent, OptionsError> {
-        let spool = ground.hooks.filter(|_| options.hooks);
+        let spool = ground.hooks;
         if options.hooks && spool.is_none() {
             return Err(OptionsError::NoSpool { name: options.name });
         }
@@ -91,10 +92,10 @@ impl CommandAgent {
         }
         Ok(CommandAgent {
             patterns: Patterns::new(&options.screen)?,
+            history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtime: ground.runtime,
             clock: ground.clock,
-            history: spool.as_ref().map(|spool| spool.history()),
             state: ground.state,
             spool,
             desks: Mutex::default(),
@@ -171,6 +172,10 @@ impl Agent for CommandAgent {
         self.clear_before(session, attempt);
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
+            if !self.options.hooks {
+                command.env.extend([spool.token(session, attempt)]);
+                return Ok(prepared);
+            }
             command.env.extend(spool.environment(session, attempt));
             if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
                 let desk = self.desk(session, attempt);

@@ -310,11 +310,17 @@ impl Host for TheHost {
     }
 
     /// A session's token says whose it is: `ses_…/attempt/token`. The last part is what proves it.
-    fn session_of(&self, token: &str) -> Option<SessionId> {
+    fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)> {
         let mut parts = token.splitn(3, '/');
         let (session, attempt, proof) = (parts.next()?, parts.next()?, parts.next()?);
         let (session, attempt) = (session.parse::<SessionId>().ok()?, Attempt(attempt.parse().ok()?));
-        self.daemon.spool.knows(proof, session, attempt).then_some(session)
+        self.daemon.spool.knows(proof, session, attempt).then_some((session, attempt))
+    }
+
+    fn token_for(&self, session: &Session) -> Option<String> {
+        let attempt = session.running_attempt()?;
+        let (_, proof) = self.daemon.spool.token(session.id, attempt);
+        Some(format!("{}/{attempt}/{proof}", session.id))
     }
 
     fn stop(&self) {
