@@ -181,7 +181,8 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     if !misfits.is_empty() {
         return Err(refuse(&misfits));
     }
-    let warnings = found.warnings.iter().map(|misfit| Warning(problem(misfit))).collect();
+    let idle = check::idle(&config, &tree);
+    let warnings = found.warnings.iter().chain(&idle).map(|misfit| Warning(problem(misfit))).collect();
     Ok(Loaded { config, layers, warnings, named, tree })
 }
 
