@@ -46,6 +46,8 @@ pub struct Ground {
 pub enum OptionsError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error("`{name}` has no `program`, so there is nothing to start")]
+    NoProgram { name: String },
     #[error("`{name}` is to run hooks, but there is nobody to hear them")]
     NoSpool { name: String },
     #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
@@ -84,14 +86,9 @@ impl CommandAgent {
         if options.hooks && spool.is_none() {
             return Err(OptionsError::NoSpool { name: options.name });
         }
-        if options.prompt == Prompt::Typed && options.io() != Io::Terminal {
-            return Err(OptionsError::NoTerminal { name: options.name });
-        }
-        if options.prompt == Prompt::Typed && !options.hooks && options.screen.draft.is_none() {
-            return Err(OptionsError::NoProof { name: options.name });
-        }
+        let patterns = options.patterns()?;
         Ok(CommandAgent {
-            patterns: Patterns::new(&options.screen)?,
+            patterns,
             history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtime: ground.runtime,
@@ -129,6 +126,27 @@ impl CommandAgent {
         self.desks.lock().expect("nobody panics while looking one up").remove(&(session, attempt));
         memory::forget(&self.state, session, attempt);
         launch::forget_prompt(&self.state, session, attempt);
+    }
+}
+
+impl Options {
+    /// Whether a program could be an agent by these. Whether it is installed is another question.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        self.patterns().map(drop)
+    }
+
+    fn patterns(&self) -> Result<Patterns, OptionsError> {
+        let name = || self.name.clone();
+        if self.program.is_empty() {
+            return Err(OptionsError::NoProgram { name: name() });
+        }
+        if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
+            return Err(OptionsError::NoTerminal { name: name() });
+        }
+        if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
+            return Err(OptionsError::NoProof { name: name() });
+        }
+        Ok(Patterns::new(&self.screen)?)
     }
 }
 

@@ -177,6 +177,8 @@ async fn follow_edits(host: &TheHost) {
                 return std::future::pending().await;
             }
         };
+        // Whatever was written before the watch began is read now, as nobody will tell of it.
+        reload(host).await;
         // Watched anew when the set of files changes, such as by a project that was added.
         while host.in_force().watched() == files {
             tokio::select! {

@@ -12,6 +12,7 @@ mod doctor;
 mod door;
 mod embed;
 mod events;
+mod files;
 mod fleet;
 mod help;
 mod hook;
