@@ -16,13 +16,13 @@ const TOKEN: &str = "ghp_not-for-collectors";
 fn a_collector_gets_the_spans_of_requests_and_effects_and_no_secrets() {
     let (address, posts) = collector();
     let house = House::new();
-    start(&house, address);
+    // No batch goes by itself: what comes is sent at the end.
+    start(&house, address, "600000");
     let session = house.session("Say hello", &format!("[[say {TOKEN}]]"));
     house.wait_for(&session, "idle");
     house.ao(&["api", "GET", &format!("/sessions/{TOKEN}?why={TOKEN}")]);
     house.ao(&["stop"]).succeeds();
 
-    // The last batch comes with the end, so everything is there once the daemon of a test has gone.
     let (mut heads, mut bodies) = (Vec::new(), Vec::new());
     until("the last request and the launch are known to the collector", || {
         for (head, body) in posts.try_iter() {
@@ -55,7 +55,7 @@ fn a_collector_that_breaks_off_is_told_of_once_and_costs_nothing_else() {
         }
     });
     let house = House::new();
-    start(&house, address);
+    start(&house, address, "50");
     // More than one batch is lost.
     let log = || fs::read_to_string(house.path("data/logs/daemon.log")).unwrap_or_default();
     until("it is told of", || log().contains("do not reach their collector"));
@@ -80,14 +80,15 @@ fn an_address_that_is_none_is_told_of_and_the_daemon_runs() {
     assert!(!log.contains(TOKEN));
 }
 
-/// Starts a daemon that sends its spans there, without waiting for many of them.
-fn start(house: &House, collector: SocketAddr) {
+/// Starts a daemon that sends its spans there, whenever so many milliseconds have passed.
+fn start(house: &House, collector: SocketAddr, every: &str) {
     let mut command = house.command(&house.repository(), &["start", "--port", "0"]);
     command
         .env("GITHUB_TOKEN", TOKEN)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{collector}"))
+        // Until then a batch that was lost is tried again.
         .env("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
-        .env("OTEL_BSP_SCHEDULE_DELAY", "50");
+        .env("OTEL_BSP_SCHEDULE_DELAY", every);
     Ran::of(command.output().unwrap()).succeeds();
 }
 
