@@ -24,6 +24,7 @@ mod limits;
 mod logind;
 mod messages;
 mod notify;
+mod otlp;
 mod place;
 mod power;
 mod reference;
