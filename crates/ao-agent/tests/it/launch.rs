@@ -181,10 +181,10 @@ fn what_cannot_work_is_refused_at_once() {
     };
     let hooks = refused(Options { name: "mine".into(), hooks: true, ..Options::default() });
     assert_eq!(hooks, "`mine` is to run hooks, but there is nobody to hear them");
-    let pipes = Options { prompt: Prompt::Typed, io: Some(Io::Pipes), ..Options::default() };
+    let typed = || Options { program: "my-agent".into(), prompt: Prompt::Typed, ..Options::default() };
+    let pipes = Options { io: Some(Io::Pipes), ..typed() };
     assert!(refused(pipes).contains("needs a terminal"));
-    let unproven = Options { prompt: Prompt::Typed, ..Options::default() };
-    assert!(refused(unproven).starts_with("nothing would prove"));
+    assert!(refused(typed()).starts_with("nothing would prove"));
 }
 
 /// acceptance: X8

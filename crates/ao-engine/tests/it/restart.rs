@@ -18,7 +18,6 @@ async fn a_restarted_daemon_finds_its_agents_and_sends_nothing_again() {
     let house = House::open(&dir, &world).await;
     house.with_project().await;
     let session = house.spawn("42").await.unwrap();
-    house.until(session, StatusWord::Starting).await;
     house.until_event(|event| format!("{event:?}").contains("Launched")).await;
     let attempt = house.handle.view(move |state| state.sessions[&session].attempt).await.unwrap();
     let signal = SessionInput::Signal(idle(attempt));
