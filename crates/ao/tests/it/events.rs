@@ -42,11 +42,11 @@ fn without_a_log_it_says_where_it_looked_and_what_to_do() {
     assert_snapshot!(home.run(&["events", "export", "--data-dir", "nowhere"]), @r"
     exit 1
     -- stderr --
-    error: there is no event log in `nowhere`
+    error: there is no event log in `[home]/nowhere`
     hint: name the directory with `--data-dir` or AO_DATA_DIR; ao makes the log when it first runs
     ");
     let told = home.told(&home.ao(&["events", "check"]).env("AO_DATA_DIR", "elsewhere").output().unwrap());
-    assert!(told.contains("there is no event log in `elsewhere`"), "{told}");
+    assert!(told.contains("there is no event log in `[home]/elsewhere`"), "{told}");
     let told =
         home.told(&home.ao(&["events", "check"]).env("XDG_DATA_HOME", "/nonexistent").output().unwrap());
     assert!(told.contains("there is no event log in `/nonexistent/ao`"), "{told}");
@@ -75,7 +75,7 @@ fn a_data_dir_that_is_a_file_is_called_so() {
     assert_snapshot!(home.run(&["events", "check", "--data-dir", "notes"]), @r"
     exit 1
     -- stderr --
-    error: `notes` is not a directory
+    error: `[home]/notes` is not a directory
     hint: name the directory with `--data-dir` or AO_DATA_DIR
     ");
 }

@@ -1,8 +1,10 @@
 //! Talking to agents from the command line: sent, accepted, waited for, explained.
 
+use std::io::{BufRead, BufReader, Read};
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use crate::house::{House, until};
+use crate::house::{House, Ran, until};
 
 #[test]
 fn a_message_is_confirmed_and_one_that_is_not_taken_is_told() {
@@ -36,6 +38,50 @@ fn waiting_ends_at_once_if_it_is_so_already_and_says_by_its_code_what_became_of_
     house.ao(&["wait", &session, "--for", "no_such_state"]).exits(2);
     house.ao(&["stop", &session]).succeeds();
     house.ao(&["wait", &session, "--for", "idle", "--timeout", "5"]).exits(1);
+}
+
+/// A live session comes before ended ones whose names begin the same way, until it has ended too.
+#[test]
+fn a_name_that_is_not_the_only_one_any_more_still_means_whom_it_meant() {
+    let house = House::new();
+    house.start();
+    let older = house.session("Docs one", "[[say hello]]");
+    house.wait_for(&older, "idle");
+    house.ao(&["stop", &older]).succeeds();
+    let newer = house.session("Docs two", "[[say hello]]");
+    house.wait_for(&newer, "idle");
+    let both = &older[..older.find("docs").unwrap() + 4];
+    let begin = |args: &[&str]| {
+        let mut command = house.command(&house.repository(), args);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    };
+    let mut following = begin(&["logs", both, "-f"]);
+    let mut watching = begin(&["status", both, "--watch", "--json"]);
+    // What they show first shows that they have found whom they mean.
+    following.stdout.as_mut().unwrap().read_exact(&mut [0]).unwrap();
+    let mut seen = BufReader::new(watching.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(seen.next().unwrap().contains(&newer));
+    house.ao(&["stop", &newer]).succeeds();
+    let last = seen.find(|line| line.contains(r#""state":"stopped""#)).expect("it is told of the end");
+    assert!(last.contains(&newer), "{last}");
+    watching.kill().unwrap();
+    watching.wait().unwrap();
+    Ran::of(following.wait_with_output().unwrap()).succeeds();
+    house.ao(&["wait", both, "--for", "stopped"]).exits(1).says("could be any of 2 sessions");
+}
+
+#[test]
+fn nobody_follows_the_output_of_a_session_whose_set_up_failed() {
+    let house = House::new();
+    let config = house.usual_config("my-app");
+    let config =
+        config.replace("    path: .\n", "    path: .\n    postCreate: ['echo no such thing; exit 3']\n");
+    std::fs::write(house.config_file(), config).unwrap();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "setup_failed");
+    house.ao(&["logs", &session, "-f"]).succeeds().says("--setup");
+    house.ao(&["logs", &session, "--setup"]).succeeds().says("no such thing");
 }
 
 /// acceptance: S7
