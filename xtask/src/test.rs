@@ -14,13 +14,13 @@ use clap::builder::PossibleValuesParser;
 
 use crate::process::success_if;
 use crate::tools;
-use steps::STEPS;
+use steps::{STEPS, Step, WHEN_NAMED};
 
 /// Run all checks and tests; install what they need first.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Run only this step; may be given more than once.
-    #[arg(long, value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().map(|step| step.name)))]
+    #[arg(long, value_name = "STEP", value_parser = PossibleValuesParser::new(STEPS.iter().chain(WHEN_NAMED).map(|step| step.name)))]
     only: Vec<String>,
     /// List the steps and stop.
     #[arg(long)]
@@ -66,14 +66,17 @@ struct Row {
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.list {
-        for step in STEPS {
+        for step in STEPS.iter().chain(WHEN_NAMED) {
             say!("{:<12} {}", step.name, step.about);
         }
         return Ok(ExitCode::SUCCESS);
     }
 
-    let chosen =
-        || STEPS.iter().filter(|s| args.only.is_empty() || args.only.iter().any(|name| name == s.name));
+    let named = |step: &&Step| args.only.iter().any(|name| name == step.name);
+    let chosen = || {
+        let usual = STEPS.iter().filter(move |step| args.only.is_empty() || named(step));
+        usual.chain(WHEN_NAMED.iter().filter(named))
+    };
     let needed: Vec<_> = chosen().flat_map(|step| step.needs).copied().collect();
     tools::ensure(&needed)?;
 

@@ -18,6 +18,30 @@ pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
     checking.misfits
 }
 
+/// What can be said and is not acted on yet. It is read, so that a file from elsewhere is no mistake.
+pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
+    let mut checking = Checking { config, tree, misfits: vec![] };
+    let mut idle = |path: &[&str], says: bool| {
+        if says {
+            let key = path.last().copied().unwrap_or_default();
+            checking.at_key(path, format!("`{key}` is read, and not acted on yet"), None);
+        }
+    };
+    for (name, project) in &config.projects {
+        idle(&["projects", name, "reactions"], !project.reactions.0.is_empty());
+        idle(&["projects", name, "notifiers"], project.notifiers.is_some());
+    }
+    idle(&["orchestrator", "autoAssign"], config.orchestrator.auto_assign);
+    for (n, specialist) in config.agents.iter().enumerate() {
+        let filters = &specialist.config.filters;
+        let says =
+            [&filters.labels, &filters.exclude_labels, &filters.projects].iter().any(|l| !l.is_empty());
+        idle(&["agents", &n.to_string(), "config", "filters"], says);
+    }
+    idle(&["plugins"], !config.plugins.is_empty());
+    checking.misfits
+}
+
 struct Checking<'a> {
     config: &'a Config,
     tree: &'a Tree,

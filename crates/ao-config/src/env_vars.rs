@@ -44,7 +44,7 @@ pub const ENV_VARS: &[EnvVar] = &[
     you("XDG_DATA_HOME", "where data is kept; by default `~/.local/share`"),
     ao("AO_SESSION", "for each agent: which session it is; whatever an agent starts is found by it"),
     ao("AO_ATTEMPT", "for each agent: which run of its session it is"),
-    ao("AO_TOKEN", "for each agent that runs hooks: what proves that a report is its own"),
+    ao("AO_TOKEN", "for each agent: what proves that a report or a call is its own"),
     ao("AO_SPOOL", "for each agent that runs hooks: where a report is left"),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: the workspace they are for"),
     ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),

@@ -15,7 +15,6 @@ mod find;
 mod fit;
 pub mod init;
 mod into_core;
-pub mod live;
 mod load;
 pub mod names;
 mod reference;

@@ -6,6 +6,7 @@
 //! text ─► tree ─► main dialect ─► right names ─┘
 //! ```
 
+use std::collections::BTreeSet;
 use std::io::Read;
 
 use camino::{Utf8Path, Utf8PathBuf};
@@ -26,6 +27,8 @@ pub struct Loaded {
     pub layers: Vec<Layer>,
     /// What will not work if it is used.
     pub warnings: Vec<Warning>,
+    /// The projects that a file other than the user's own names.
+    named: BTreeSet<String>,
     /// As it was written, for showing it.
     tree: Tree,
 }
@@ -121,6 +124,11 @@ impl Loaded {
         project.or(self.layers.first()).map(|layer| layer.path.as_path())
     }
 
+    /// Whether the project's own files name this project, and not the user's alone.
+    pub fn names(&self, project: &str) -> bool {
+        self.named.contains(project)
+    }
+
     /// The name of the project that a folder belongs to: the one with the longest path that leads to it.
     pub fn project_of(&self, folder: &Utf8Path) -> Option<&str> {
         let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_path_buf());
@@ -141,9 +149,14 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
         sources.iter().map(|source| folder_of(&source.path, &places.cwd)).collect();
     let mut tree = Tree::map(At::default());
     let mut misfits = Vec::new();
+    let mut named = BTreeSet::new();
     for (file, source) in sources.iter().enumerate() {
         match read_layer(file, source, &folders[file]) {
             Ok((layer, found)) => {
+                if layers[file].kind != LayerKind::User {
+                    let projects = layer.as_map().and_then(|top| top.get("projects")?.tree.as_map());
+                    named.extend(projects.into_iter().flat_map(|projects| projects.keys().cloned()));
+                }
                 tree.overlay(layer);
                 misfits.extend(found);
             }
@@ -168,8 +181,9 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     if !misfits.is_empty() {
         return Err(refuse(&misfits));
     }
-    let warnings = found.warnings.iter().map(|misfit| Warning(problem(misfit))).collect();
-    Ok(Loaded { config, layers, warnings, tree })
+    let idle = check::idle(&config, &tree);
+    let warnings = found.warnings.iter().chain(&idle).map(|misfit| Warning(problem(misfit))).collect();
+    Ok(Loaded { config, layers, warnings, named, tree })
 }
 
 fn read_layer(file: usize, source: &Source, folder: &Utf8Path) -> Result<(Tree, Vec<Misfit>), Misfit> {

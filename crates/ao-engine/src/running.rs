@@ -8,6 +8,7 @@ use std::time::Duration;
 use ao_core::{Effect, EffectKey, Input, SessionId, Timestamp};
 use ao_ports::Reporter;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tracing::{Instrument, field};
 
 use crate::act;
 use crate::slots::Slots;
@@ -50,13 +51,15 @@ impl Running {
             return;
         }
         tracing::debug!(effect = %key, "effect begins");
+        let span = tracing::info_span!("effect", effect = %key, session = key.session().map(field::display));
         let timed_out = key.clone();
-        let task = self.tasks.spawn(async move {
+        let act = async move {
             match tokio::time::timeout(timeout, act::run(effect, &slots, now, reporter)).await {
                 Ok(inputs) => inputs,
                 Err(_) => act::failed(timed_out, format!("it took longer than {} s", timeout.as_secs())),
             }
-        });
+        };
+        let task = self.tasks.spawn(act.instrument(span));
         self.keys.insert(task.id(), key.clone());
         self.under_way.insert(key.clone(), task.id());
         if let Some(session) = key.lasts_for() {

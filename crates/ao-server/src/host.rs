@@ -6,9 +6,9 @@ use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon, NewProject, NewSession, Output, Problem,
     Project, Reloaded,
 };
-use ao_core::SessionId;
 use ao_core::input::SpawnRequest;
 use ao_core::session::Session;
+use ao_core::{Attempt, SessionId};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 
@@ -54,14 +54,12 @@ pub trait Host: Send + Sync + 'static {
     /// Sends a test notice on the channels, or on all, each on its own.
     async fn notify_test(&self, channels: &[String]) -> Result<Vec<ChannelTest>, Problem>;
 
-    /// The session that a token was given to, if it is good for one.
-    fn session_of(&self, token: &str) -> Option<SessionId>;
+    /// The session that a token was given to, and the start of its agent, if it was given to one. Whether that is its
+    /// present one is found out by the caller.
+    fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)>;
 
     /// The token of a session, for its owner to hand on; nothing while it has no agent that one could be for.
-    fn token_for(&self, session: &Session) -> Option<String> {
-        let _ = session;
-        None
-    }
+    fn token_for(&self, session: &Session) -> Option<String>;
 
     /// Takes what a forge has sent, once it has proven by its signature that it was the forge.
     async fn webhook(&self, scm: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {

@@ -10,10 +10,11 @@
 //! go, and comes back from where it was.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::{SessionId, codec};
 use ao_engine::{AskError, EngineError, Handle, Published, Subscription};
-use ao_ports::Seq;
+use ao_ports::{Seq, StoreError};
 use axum::body::Bytes;
 use serde::Serialize;
 use serde_json::value::RawValue;
@@ -25,6 +26,9 @@ use crate::tell::time;
 
 /// How far a viewer may fall behind. A turn of the engine may bring several hundred events at once.
 const RING: usize = 1024;
+
+/// How long the log is left alone after it could not be read.
+const PAUSE: Duration = Duration::from_millis(500);
 
 /// An event as it goes over the wire.
 #[derive(Debug, Clone)]
@@ -53,7 +57,7 @@ impl Hub {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Arc<Hub>, AskError> {
-        // First watch, then ask how far we are: what happens in between is in the log.
+        // First ask how far we are, then watch from there on: what happens in between is read from the log.
         let last = handle.view_at(|_, seq| seq).await?;
         let ring = Ring { last, sender: Some(broadcast::channel(RING).0) };
         let hub = Arc::new(Hub { handle: handle.clone(), ring: Mutex::new(ring) });
@@ -61,7 +65,7 @@ impl Hub {
         tasks.spawn(async move {
             tokio::select! {
                 () = stop.cancelled() => {}
-                () = feeding.feed(feeding.handle.subscribe(last)) => {}
+                () = feeding.feed() => {}
             }
             feeding.ring().sender = None;
         });
@@ -79,17 +83,30 @@ impl Hub {
         Watch { last: after.map_or(last, |after| after.min(last)), from: From::Nowhere }
     }
 
-    async fn feed(&self, mut events: Subscription) {
-        loop {
-            match events.next().await {
-                Ok(Some(event)) => self.publish(worded(&event)),
-                Ok(None) => return,
-                Err(err) => {
-                    tracing::error!(%err, "events can no longer be watched");
-                    return;
-                }
+    /// Passes events on until the engine has stopped. A log that cannot be read now may be readable soon, so it is tried
+    /// again from the same place; viewers wait meanwhile and miss nothing.
+    async fn feed(&self) {
+        while let Err(err) = self.pass_on(self.handle.subscribe(self.last())).await {
+            tracing::error!(%err, ?PAUSE, "events cannot be watched at present; it is tried again");
+            if let EngineError::Store(StoreError::Pruned { first_kept }) = err {
+                self.skip_to(first_kept);
             }
+            tokio::time::sleep(PAUSE).await;
         }
+    }
+
+    async fn pass_on(&self, mut events: Subscription) -> Result<(), EngineError> {
+        while let Some(event) = events.next().await? {
+            self.publish(worded(&event));
+        }
+        Ok(())
+    }
+
+    /// Goes on behind a gap. Those who watch must not take it for a whole, so they are let go and come back.
+    fn skip_to(&self, first_kept: Seq) {
+        let mut ring = self.ring();
+        ring.last = first_kept.saturating_sub(1);
+        ring.sender = Some(broadcast::channel(RING).0);
     }
 
     fn publish(&self, event: Worded) {

@@ -9,7 +9,7 @@ use axum::http::header::{CACHE_CONTROL, HeaderName, REFERRER_POLICY, X_CONTENT_T
 use axum::middleware::Next;
 use axum::response::Response;
 use tokio::time::Instant;
-use tracing::Instrument;
+use tracing::{Instrument, field};
 
 use crate::app::App;
 use crate::auth::Caller;
@@ -18,7 +18,7 @@ pub(crate) async fn log(State(app): State<Arc<App>>, request: Request, next: Nex
     let began = Instant::now();
     let method = request.method().clone();
     let route = request.extensions().get::<MatchedPath>().map_or("none", MatchedPath::as_str).to_owned();
-    let span = tracing::info_span!("request", %method, route);
+    let span = tracing::info_span!("request", %method, route, status = field::Empty);
     let response = next.run(request).instrument(span.clone()).await;
     let took = began.elapsed();
     let caller = response.extensions().get::<Caller>().map_or("refused", Caller::word);
@@ -31,6 +31,8 @@ pub(crate) async fn log(State(app): State<Arc<App>>, request: Request, next: Nex
     } else {
         tracing::debug!(status, ms, caller, "request");
     }
+    // After the line, which has it already. Whoever takes spans and no lines has it from here.
+    span.record("status", status);
     response
 }
 

@@ -23,9 +23,8 @@ use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
-use crate::context::Context;
+use crate::context::{Context, outside_of_agents};
 use crate::error::{CommandError, Kind};
-use crate::paths;
 
 /// How long an old daemon has to end before a new one takes its place.
 const GOES: Duration = Duration::from_secs(20);
@@ -58,10 +57,11 @@ pub(crate) enum Word {
 /// Joins the daemon that runs, or starts one. However many do this at once, there is one daemon.
 pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, CommandError> {
     let data_dir = cx.data_dir()?;
-    let client = Client::socket(paths::socket(&data_dir));
+    let client = cx.client()?;
     if let Some(daemon) = ours(&client).await? {
         return Ok(Joined { client, daemon, how: How::Ran });
     }
+    outside_of_agents("no daemon is started or replaced")?;
     make_data_dir(&data_dir)?;
     let turn = turn(&data_dir).await?;
     // Somebody else may have started it while we waited for our turn.
@@ -176,6 +176,10 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     }
     // Its folder is not ours: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from it.
     command.current_dir("/").env_remove("AO_CONFIG").process_group(0);
+    // By these an agent's processes are found and ended. A daemon is never one of them.
+    for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL"] {
+        command.env_remove(name);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);
     let mut child = command.spawn().map_err(|err| {
         CommandError::environment(format!("`{}` cannot be started: {err}", program.display()))

@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::CompleteEnv;
 
 use crate::commands::*;
-use crate::context::{Context, Global};
+use crate::context::{Context, Global, outside_of_agents};
 use crate::error::CommandError;
 use crate::help;
 
@@ -125,7 +125,9 @@ pub(crate) fn run() -> Result<(), CommandError> {
         Command::Completion(args) => completion::run(args, &cx),
         Command::Man(args) => man::run(args, &cx),
         Command::Demo(args) => demo::run(args),
-        Command::Daemon(args) => daemon::run(args, &cx),
+        Command::Daemon(args) => {
+            outside_of_agents("no daemon is started").and_then(|()| daemon::run(args, &cx))
+        }
         Command::DemoAgent(args) => demo_agent::run(args),
         Command::Hook(args) => hook::run(args),
     }

@@ -60,7 +60,7 @@ impl Context {
     ///
     /// An agent has a token of its own in its environment; what it runs speaks with that token and has its rights.
     pub(crate) fn client(&self) -> Result<Client, CommandError> {
-        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(own_token()))
+        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(own_token()?))
     }
 
     /// Runs what waits: for the daemon, mostly. One thread is enough for a client, and quick to start.
@@ -77,7 +77,29 @@ impl Context {
 }
 
 /// The token of the agent that runs us, if one does: which session, which start of its process, and the proof.
-fn own_token() -> Option<String> {
-    let set = |name| std::env::var(name).ok().filter(|value| !value.is_empty());
-    Some(format!("{}/{}/{}", set("AO_SESSION")?, set("AO_ATTEMPT")?, set("AO_TOKEN")?))
+///
+/// Whoever says that they are an agent and cannot prove it is nobody. They must not pass for the user, to whom the daemon
+/// opens its socket without a token.
+pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
+    let Some(session) = set("AO_SESSION") else { return Ok(None) };
+    match (set("AO_ATTEMPT"), set("AO_TOKEN")) {
+        (Some(attempt), Some(token)) => Ok(Some(format!("{session}/{attempt}/{token}"))),
+        _ => {
+            let what = format!("this runs for the session {session}, but without the token of its agent");
+            Err(CommandError::new(Kind::Forbidden, what).hint(
+                "AO_TOKEN and AO_ATTEMPT must come along with AO_SESSION; run it in a shell of your own to act as yourself",
+            ))
+        }
+    }
+}
+
+/// Refuses to go on inside an agent. What is started there belongs to that agent, and ends with it.
+pub(crate) fn outside_of_agents(what: &str) -> Result<(), CommandError> {
+    let Some(session) = set("AO_SESSION") else { return Ok(()) };
+    let why = format!("{what} from within the session {session}: it would end with its agent");
+    Err(CommandError::new(Kind::Forbidden, why).hint("run it in a shell of your own"))
+}
+
+fn set(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }

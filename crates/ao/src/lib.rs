@@ -24,6 +24,8 @@ mod initial;
 mod known_agents;
 mod logs;
 pub mod orchestrator;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod paths;
 pub mod power;
 mod program;

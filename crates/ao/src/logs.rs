@@ -6,10 +6,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::{EnvFilter, Layer, fmt};
 
 use crate::host::secrets::Secrets;
+#[cfg(feature = "otlp")]
+use crate::otlp::{Traces, install};
+#[cfg(not(feature = "otlp"))]
+use lines_alone::{Traces, install};
 
 /// A file is put aside at this size, and only one is kept aside.
 const MOST: u64 = 8 * 1024 * 1024;
@@ -17,21 +21,39 @@ const MOST: u64 = 8 * 1024 * 1024;
 /// What is logged unless RUST_LOG says otherwise.
 const USUAL: &str = "info,ao_server=info,hyper=warn,h2=warn";
 
-/// Lets everything that is traced go into the file.
-pub(crate) fn to_file(path: &Path) -> io::Result<()> {
+/// Lets everything that is traced go into the file. What it returns is to be kept until the daemon ends.
+pub(crate) fn to_file(path: &Path) -> io::Result<Traces> {
     let log = Log::open(path)?;
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL));
-    let subscriber =
-        tracing_subscriber::fmt().json().with_env_filter(filter).with_writer(Shared(Arc::new(log))).finish();
-    tracing::subscriber::set_global_default(subscriber).map_err(io::Error::other)
+    let lines = fmt::layer().json().with_writer(Shared(Arc::new(log))).with_filter(filter());
+    install(lines).map_err(io::Error::other)
 }
 
 /// Lets everything that is traced go to stderr, for a person who watches.
-pub(crate) fn to_stderr() {
-    let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).finish();
+pub(crate) fn to_stderr() -> Option<Traces> {
     // Somebody who embeds the daemon may have said already where it goes.
-    let _ = tracing::subscriber::set_global_default(subscriber);
+    install(fmt::layer().with_writer(io::stderr).with_filter(filter())).ok()
+}
+
+fn filter() -> EnvFilter {
+    EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(USUAL))
+}
+
+/// What there is without the feature `otlp`.
+#[cfg(not(feature = "otlp"))]
+mod lines_alone {
+    use tracing::subscriber::SetGlobalDefaultError;
+    use tracing_subscriber::layer::SubscriberExt;
+    use tracing_subscriber::{Layer, Registry};
+
+    #[derive(Debug)]
+    pub(crate) struct Traces;
+
+    pub(crate) fn install<L>(lines: L) -> Result<Traces, SetGlobalDefaultError>
+    where
+        L: Layer<Registry> + Send + Sync,
+    {
+        tracing::subscriber::set_global_default(tracing_subscriber::registry().with(lines)).map(|()| Traces)
+    }
 }
 
 struct Log {

@@ -141,6 +141,22 @@ fn default_branch(branches: &str, head: &str) -> Option<String> {
     remote.or(current).or(usual).or_else(any).map(str::to_owned)
 }
 
+/// Whether a folder is for certain the checkout of a repository with a commit, as far as that can be seen without git. Where it
+/// cannot, such as in linked worktrees, git has to be asked.
+pub(crate) fn is_born(folder: &Utf8Path) -> bool {
+    let git_dir = folder.join(".git");
+    let Ok(head) = std::fs::read_to_string(git_dir.join("HEAD")) else { return false };
+    let head = head.trim();
+    let Some(branch) = head.strip_prefix("ref: ") else {
+        return head.len() >= 40 && head.bytes().all(|byte| byte.is_ascii_hexdigit());
+    };
+    let is_packed = || {
+        let packed = std::fs::read_to_string(git_dir.join("packed-refs")).unwrap_or_default();
+        packed.lines().any(|line| line.split_once(' ').is_some_and(|(_, name)| name == branch))
+    };
+    branch.starts_with("refs/heads/") && (git_dir.join(branch).is_file() || is_packed())
+}
+
 /// A name for a project, made of a folder's name.
 pub fn project_name(folder: &str) -> String {
     let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

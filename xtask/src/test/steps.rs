@@ -94,6 +94,15 @@ pub(super) const STEPS: &[Step] = &[
     },
 ];
 
+/// Steps that only run when they are named: each builds the program once more.
+pub(super) const WHEN_NAMED: &[Step] = &[Step {
+    name: "otlp",
+    about: "the tests of the feature `otlp`; only runs when it is named",
+    needs: &[tools::NEXTEST, tools::CC, tools::GIT],
+    needs_build: true,
+    run: otlp,
+}];
+
 /// Enough worlds for a minute; `cargo xtask simulate` runs as many as one likes.
 const SEEDS: u64 = 5000;
 
@@ -126,7 +135,12 @@ fn clippy() -> Result<Outcome> {
         return Ok(outcome(whole));
     }
     // What can be left out of the program has to be left out sometimes, or nobody would notice that it cannot.
-    Ok(outcome(watch(cargo("clippy -p ao --no-default-features --all-targets -- -D warnings"))?))
+    let without = watch(cargo("clippy -p ao --no-default-features --all-targets -- -D warnings"))?;
+    if !without.status.success() {
+        return Ok(outcome(without));
+    }
+    // And what can be added has to be added.
+    Ok(outcome(watch(cargo("clippy -p ao --features otlp --all-targets -- -D warnings"))?))
 }
 
 /// A workspace of its own, so nobody else would notice that a target no longer fits what it calls.
@@ -151,8 +165,20 @@ fn advisories() -> Result<Outcome> {
 }
 
 fn nextest() -> Result<Outcome> {
+    tests("--workspace")
+}
+
+fn otlp() -> Result<Outcome> {
+    let agent = watch(cargo("build -p ao-testkit --bin scripted-agent"))?;
+    if !agent.status.success() {
+        return Ok(outcome(agent));
+    }
+    tests("-p ao --features otlp otlp::")
+}
+
+fn tests(which: &str) -> Result<Outcome> {
     let profile = if std::env::var_os("CI").is_some() { "ci" } else { "default" };
-    let finished = watch(cargo(&format!("nextest run --workspace --profile {profile}")))?;
+    let finished = watch(cargo(&format!("nextest run --profile {profile} {which}")))?;
     let tests = finished.lines.iter().rev().find_map(|line| nextest_count(line));
     // nextest's own exit code for a build that failed.
     let broken_build = finished.status.code() == Some(101);
@@ -246,9 +272,9 @@ mod tests {
 
     #[test]
     fn steps_have_names_of_their_own() {
-        let mut names: Vec<_> = STEPS.iter().map(|step| step.name).collect();
+        let mut names: Vec<_> = STEPS.iter().chain(WHEN_NAMED).map(|step| step.name).collect();
         names.sort_unstable();
         names.dedup();
-        assert_eq!(names.len(), STEPS.len());
+        assert_eq!(names.len(), STEPS.len() + WHEN_NAMED.len());
     }
 }

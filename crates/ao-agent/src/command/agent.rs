@@ -36,7 +36,8 @@ pub struct Ground {
     pub clock: Arc<dyn Clock>,
     /// A folder of its own, outside of every repository.
     pub state: PathBuf,
-    /// Where hooks are heard; needed if the options have hooks.
+    /// Where hooks are heard, and who knows the tokens of agents; needed if the options have hooks. With it, every agent gets
+    /// a token of its own, whether it runs hooks or not: without one, what an agent runs would pass for its user.
     pub hooks: Option<Arc<Spool>>,
 }
 
@@ -45,6 +46,8 @@ pub struct Ground {
 pub enum OptionsError {
     #[error(transparent)]
     Pattern(#[from] PatternError),
+    #[error("`{name}` has no `program`, so there is nothing to start")]
+    NoProgram { name: String },
     #[error("`{name}` is to run hooks, but there is nobody to hear them")]
     NoSpool { name: String },
     #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
@@ -79,22 +82,17 @@ pub(super) struct Desk {
 
 impl CommandAgent {
     pub fn new(options: Options, ground: Ground) -> Result<CommandAgent, OptionsError> {
-        let spool = ground.hooks.filter(|_| options.hooks);
+        let spool = ground.hooks;
         if options.hooks && spool.is_none() {
             return Err(OptionsError::NoSpool { name: options.name });
         }
-        if options.prompt == Prompt::Typed && options.io() != Io::Terminal {
-            return Err(OptionsError::NoTerminal { name: options.name });
-        }
-        if options.prompt == Prompt::Typed && !options.hooks && options.screen.draft.is_none() {
-            return Err(OptionsError::NoProof { name: options.name });
-        }
+        let patterns = options.patterns()?;
         Ok(CommandAgent {
-            patterns: Patterns::new(&options.screen)?,
+            patterns,
+            history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtime: ground.runtime,
             clock: ground.clock,
-            history: spool.as_ref().map(|spool| spool.history()),
             state: ground.state,
             spool,
             desks: Mutex::default(),
@@ -128,6 +126,27 @@ impl CommandAgent {
         self.desks.lock().expect("nobody panics while looking one up").remove(&(session, attempt));
         memory::forget(&self.state, session, attempt);
         launch::forget_prompt(&self.state, session, attempt);
+    }
+}
+
+impl Options {
+    /// Whether a program could be an agent by these. Whether it is installed is another question.
+    pub fn check(&self) -> Result<(), OptionsError> {
+        self.patterns().map(drop)
+    }
+
+    fn patterns(&self) -> Result<Patterns, OptionsError> {
+        let name = || self.name.clone();
+        if self.program.is_empty() {
+            return Err(OptionsError::NoProgram { name: name() });
+        }
+        if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
+            return Err(OptionsError::NoTerminal { name: name() });
+        }
+        if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
+            return Err(OptionsError::NoProof { name: name() });
+        }
+        Ok(Patterns::new(&self.screen)?)
     }
 }
 
@@ -171,6 +190,10 @@ impl Agent for CommandAgent {
         self.clear_before(session, attempt);
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
+            if !self.options.hooks {
+                command.env.extend([spool.token(session, attempt)]);
+                return Ok(prepared);
+            }
             command.env.extend(spool.environment(session, attempt));
             if let Some(prompt) = plan.prompt.as_deref().filter(|_| self.options.prompt == Prompt::Typed) {
                 let desk = self.desk(session, attempt);

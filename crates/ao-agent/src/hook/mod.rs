@@ -23,7 +23,7 @@ pub use key::KeyError;
 pub use leave::{LeaveError, Place, leave};
 pub use spool::{Spool, SpoolError};
 
-/// Proves that a report comes from the agent that was given it.
+/// Proves that a report, or a call to the daemon, comes from the agent that was given it.
 pub const TOKEN: &str = "AO_TOKEN";
 /// The folder that reports are left in.
 pub const SPOOL: &str = "AO_SPOOL";

@@ -64,10 +64,13 @@ impl Spool {
 
     /// What an agent's environment must hold for its hooks to be believed. The token is a secret.
     pub fn environment(&self, session: SessionId, attempt: Attempt) -> [(String, String); 2] {
-        [
-            (TOKEN.to_owned(), self.key.token(session, attempt)),
-            (SPOOL.to_owned(), self.folder.to_string_lossy().into_owned()),
-        ]
+        let folder = self.folder.to_string_lossy().into_owned();
+        [self.token(session, attempt), (SPOOL.to_owned(), folder)]
+    }
+
+    /// What an agent's environment must hold for what it runs to be known as its own: the token, under its name.
+    pub fn token(&self, session: SessionId, attempt: Attempt) -> (String, String) {
+        (TOKEN.to_owned(), self.key.token(session, attempt))
     }
 
     /// Whether a token is the one that this attempt of this session was given.

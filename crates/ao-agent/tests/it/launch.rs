@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, process};
 
+use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground, Options, Prompt, ScreenOptions};
 use ao_core::effect::LaunchPlan;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
@@ -184,4 +185,29 @@ fn what_cannot_work_is_refused_at_once() {
     assert!(refused(pipes).contains("needs a terminal"));
     let unproven = Options { prompt: Prompt::Typed, ..Options::default() };
     assert!(refused(unproven).starts_with("nothing would prove"));
+}
+
+/// acceptance: X8
+#[tokio::test]
+async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_reports() {
+    let folder = tempfile::tempdir().unwrap();
+    let buffers = Arc::new(Buffers::default());
+    let spool = Arc::new(Spool::open(folder.path(), buffers.clone()).unwrap());
+    for hooks in [false, true] {
+        let options =
+            Options { name: "mine".into(), program: "my-agent".into(), hooks, ..Options::default() };
+        let ground = Ground {
+            runtime: buffers.clone(),
+            clock: buffers.clone(),
+            state: folder.path().join("agents"),
+            hooks: Some(spool.clone()),
+        };
+        let agent = CommandAgent::new(options, ground).unwrap();
+        let Prepared::Run { command, .. } = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap()
+        else {
+            panic!("there is something to run")
+        };
+        assert!(spool.knows(&command.env["AO_TOKEN"], SESSION, ATTEMPT));
+        assert_eq!(command.env.contains_key("AO_SPOOL"), hooks);
+    }
 }

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use ao_config::live::{Live, Reload};
 use ao_config::watch::{Watcher, files};
-use ao_config::{Env, Layer, LayerKind, Places, edit, load, load_files};
+use ao_config::{Layer, LayerKind, edit, load_files};
 use camino::Utf8PathBuf;
 use tokio::time::timeout;
 
@@ -50,36 +49,6 @@ async fn a_file_that_is_written_or_replaced_is_heard_of() {
         assert_eq!(watched.changed().await, [watched.path.clone()]);
         assert_eq!(watched.port(), Ok(port));
     }
-}
-
-#[tokio::test]
-async fn a_bad_edit_keeps_the_old_configuration_and_says_so() {
-    let folder = tempfile::tempdir().unwrap();
-    let cwd = Utf8PathBuf::try_from(folder.path().canonicalize().unwrap()).unwrap();
-    let path = cwd.join("agent-orchestrator.yaml");
-    std::fs::write(&path, "port: 1\n").unwrap();
-    let places = Places { env: Env::default(), cwd, home: None };
-    let mut live = Live::new(places.clone(), load(&places).unwrap()).unwrap();
-    for (text, told, port) in [
-        ("prot: 2\n", "kept: unknown key `prot` in the configuration", 1),
-        ("port: [\n", "kept: unclosed bracket '['", 1),
-        ("port: 1 # as before\n", "mended", 1),
-        ("port: 3\n", "new", 3),
-    ] {
-        edit::write(&path, text).unwrap();
-        let said = match timeout(SOON, live.reloaded()).await.expect("a change is heard of") {
-            Reload::New => "new".to_owned(),
-            Reload::Mended => "mended".to_owned(),
-            Reload::Kept(err) => format!("kept: {}", err.problems[0].what),
-        };
-        assert_eq!((said.as_str(), live.loaded().config.port), (told, port), "{text}");
-    }
-    // A remark is no news, and a file that joins is.
-    edit::write(&path, "port: 3 # still\n").unwrap();
-    edit::write(&path.with_file_name("agent-orchestrator.local.yaml"), "port: 4\n").unwrap();
-    assert!(matches!(timeout(SOON, live.reloaded()).await, Ok(Reload::New)));
-    assert_eq!(live.loaded().config.port, 4);
-    assert!(live.reload().is_none());
 }
 
 #[tokio::test]

@@ -29,6 +29,8 @@ const FAILED_KEPT: usize = 20;
 const TURNS_KEPT: usize = 16;
 /// How many senders' keys are remembered, to tell a repeated request from a new message.
 const KEYS_KEPT: usize = 64;
+/// How many accepted messages are remembered by their numbers, for whoever asks what became of one.
+const TAKEN_KEPT: usize = 64;
 
 /// Something somebody wants to say to an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -120,6 +122,9 @@ pub struct Outbox {
     next_message: u32,
     next_delivery: u32,
     keys: VecDeque<(String, u32)>,
+    /// The last few that were accepted. Most that is in no list was accepted too, but what was given up leaves its list as well.
+    #[serde(default)]
+    taken: VecDeque<u32>,
     /// The turns that have proven something. Each proves one delivery, however often it is told.
     turns: VecDeque<String>,
 }
@@ -166,6 +171,11 @@ impl Outbox {
     /// The message that was sent with this key before, if it was.
     pub fn sent_with(&self, key: &str) -> Option<u32> {
         self.keys.iter().find(|(known, _)| known == key).map(|(_, no)| *no)
+    }
+
+    /// Whether a message is known to have been accepted. One from long ago may have been forgotten.
+    pub fn was_accepted(&self, no: u32) -> bool {
+        self.taken.contains(&no)
     }
 
     /// The task and all that waits behind it, as one text, for an agent that forgets everything with each process and takes
@@ -292,8 +302,18 @@ impl Outbox {
         let late = |failed: &Failed| messages.contains(&failed.message.no);
         let task = self.failed.iter().any(|failed| late(failed) && failed.message.kind == MessageKind::Task);
         self.failed.retain(|failed| !late(failed));
-        self.accepted = self.accepted.saturating_add(messages.len() as u32);
+        self.count_accepted(messages.iter().copied());
         task
+    }
+
+    fn count_accepted(&mut self, messages: impl IntoIterator<Item = u32>) {
+        for no in messages {
+            self.accepted = self.accepted.saturating_add(1);
+            self.taken.push_back(no);
+            if self.taken.len() > TAKEN_KEPT {
+                self.taken.pop_front();
+            }
+        }
     }
 
     /// Whether a delivery that is under way carries the task.
@@ -305,7 +325,7 @@ impl Outbox {
     pub(super) fn accept(&mut self, delivery: u32, turn: &str) {
         self.remember(turn);
         if let Some(done) = self.finish(delivery) {
-            self.accepted = self.accepted.saturating_add(done.messages.len() as u32);
+            self.count_accepted(done.messages.iter().map(|message| message.no));
         }
     }
 

@@ -96,11 +96,13 @@ async fn by_token(app: &App, token: &str) -> Result<Caller, Failure> {
     if app.auth.is_token(token) {
         return Ok(Caller::Owner);
     }
-    let id = app.host.session_of(token).ok_or_else(no_token)?;
+    let (id, attempt) = app.host.session_of(token).ok_or_else(no_token)?;
     let known = app
         .handle
         .view(move |state| {
-            state.sessions.get(&id).map(|session| Caller::Session {
+            // What an earlier process of the session has left running speaks for nobody any more.
+            let session = state.sessions.get(&id).filter(|session| session.attempt == attempt);
+            session.map(|session| Caller::Session {
                 id,
                 project: session.spec.project.clone(),
                 orchestrator: session.spec.role == Role::Orchestrator && session.is_live(),

@@ -116,12 +116,12 @@ async fn settle(
     wait: Duration,
 ) -> Result<Message, Failure> {
     let settled = async {
-        let mut dropped = None;
+        let mut given_up = None;
         loop {
             let mut message = how_far(app, session, number).await?;
-            // So many were given up at once that this one is no longer among those that are remembered.
-            if message.state == MessageState::Accepted && dropped.is_some() {
-                (message.state, message.reason) = (MessageState::Failed, dropped.take());
+            // So many were given up at once that this one is no longer among those that are remembered; we saw why.
+            if message.reason.as_deref() == Some(FORGOTTEN) && given_up.is_some() {
+                message.reason = given_up.take();
             }
             if matches!(message.state, MessageState::Accepted | MessageState::Failed) {
                 return Ok(message);
@@ -133,7 +133,7 @@ async fn settle(
                     None => return Err(crate::problem::stopping().into()),
                     Some(Event::Session(of, event)) if *of == session && may_settle(event) => {
                         if let SessionEvent::MessagesDropped { why } = event {
-                            dropped = Some(why.clone());
+                            given_up = Some(why.clone());
                         }
                         break;
                     }
@@ -169,17 +169,19 @@ fn may_settle(event: &SessionEvent) -> bool {
     )
 }
 
+/// Said of a message that is in no list any more. Nothing counts as accepted that is not known to be.
+const FORGOTTEN: &str = "what became of it is no longer known; the log of events has it";
+
 async fn how_far(app: &App, session: SessionId, number: u32) -> Result<Message, Failure> {
     let now = app.clock.now();
     let found = app.handle.view(move |state| {
         let session = state.sessions.get(&session)?;
-        Some(tell::find_message(state, session, number, now).unwrap_or_else(|| Message {
-            number,
-            from: String::new(),
-            state: MessageState::Accepted,
-            reason: None,
-            content: None,
-            queued_at: None,
+        Some(tell::find_message(state, session, number, now).unwrap_or_else(|| {
+            let (state, reason) = match session.outbox.was_accepted(number) {
+                true => (MessageState::Accepted, None),
+                false => (MessageState::Failed, Some(FORGOTTEN.to_owned())),
+            };
+            Message { number, from: String::new(), state, reason, content: None, queued_at: None }
         }))
     });
     found.await?.ok_or_else(|| gone().into())

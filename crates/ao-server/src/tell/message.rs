@@ -26,7 +26,7 @@ pub(crate) fn messages(state: &State, session: &Session, now: Timestamp) -> Mess
     Messages { messages: all, accepted: outbox.accepted }
 }
 
-/// Where one message stands, without its text; nothing if it is history, and so was accepted.
+/// Where one message stands, without its text; nothing if it is history.
 pub(crate) fn find_message(state: &State, session: &Session, number: u32, now: Timestamp) -> Option<Message> {
     let all = messages(state, session, now).messages;
     let found = all.into_iter().find(|message| message.number == number)?;

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ao_core::session::Role;
+use ao_core::Attempt;
+use ao_core::session::{Role, SessionInput};
 use ao_server::Peer;
 use axum::http::Method;
 use serde_json::{Value, json};
@@ -349,4 +350,27 @@ async fn the_log_has_what_was_called_and_neither_tokens_nor_what_was_said() {
     for secret in secrets {
         assert!(!log.contains(secret), "{secret} is in the log");
     }
+}
+
+/// acceptance: X8
+#[tokio::test]
+async fn a_token_is_good_as_long_as_the_agent_that_it_was_given_to() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    house.host.give_token("first", id);
+    house.host.give_token_to("second", id, Attempt(2));
+    let path = format!("/api/sessions/{id}");
+    assert_eq!(get(&path).token("first").to(&app).await.told(), "200");
+    assert_eq!(get(&path).token("second").to(&app).await.told(), "401 unauthorized");
+    // Its process ends, and another one takes its place.
+    house.tell(id, SessionInput::Stop { by: "anna".into(), why: "enough".into() }).await;
+    house.tell(id, SessionInput::ProcessEnded { attempt: Attempt(1) }).await;
+    house.tell(id, SessionInput::Restore).await;
+    let attempt = house.session(id, |session| session.attempt).await;
+    assert_eq!(attempt, Attempt(2));
+    assert_eq!(get(&path).token("first").to(&app).await.told(), "401 unauthorized");
+    assert_eq!(get(&path).token("second").to(&app).await.told(), "200");
+    house.end().await;
 }

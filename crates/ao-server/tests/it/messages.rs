@@ -87,3 +87,41 @@ async fn a_message_that_is_given_up_is_told_as_failed_and_its_text_is_kept() {
     assert_eq!(kept.json["messages"][0]["content"], "never read");
     house.end().await;
 }
+
+#[tokio::test]
+async fn a_message_that_was_given_up_among_many_is_never_told_as_accepted() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    house.agent_shows(id, Reading::Working { doing: "cargo test".into() }).await;
+    let path = format!("/api/sessions/{id}/message");
+    // More than the outbox keeps of those that were given up, so the first one is forgotten.
+    for number in 0..25 {
+        let message = json!({"content": format!("message {number}"), "key": format!("k{number}")});
+        assert_eq!(post(&path, message).owner().to(&app).await.told(), "202");
+    }
+    house.tell(id, SessionInput::Stop { by: "anna".into(), why: "enough".into() }).await;
+    house.tell(id, SessionInput::ProcessEnded { attempt: Attempt(1) }).await;
+    house.tell(id, SessionInput::Restore).await;
+    let again = post(&path, json!({"content": "message 0", "key": "k0"})).owner().to(&app).await;
+    assert_eq!(again.json["message"]["state"], "failed", "{}", again.text);
+    assert!(again.json["message"]["reason"].as_str().unwrap().contains("no longer known"), "{}", again.text);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn a_message_that_was_accepted_is_told_so_to_whoever_asks_again() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let id = house.spawn("one").await;
+    house.run(id).await;
+    let path = format!("/api/sessions/{id}/message");
+    let message = json!({"content": "Export to CSV format", "key": "k"});
+    assert_eq!(post(&path, message.clone()).owner().to(&app).await.told(), "202");
+    house.tell(id, SessionInput::Written { attempt: Attempt(1), delivery: 2, tries: 1 }).await;
+    house.taken(id, "turn-1", "Export to CSV format").await;
+    let again = post(&path, message).owner().to(&app).await;
+    assert_eq!((again.told().as_str(), &again.json["message"]["state"]), ("200", &json!("accepted")));
+    house.end().await;
+}

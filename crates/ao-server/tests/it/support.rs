@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,7 +21,7 @@ use ao_core::{
     Attempt, Effect, Input, Moment, ProjectId, Refusal, Scope, SessionId, Stamped, State, TaskId, Timestamp,
 };
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
-use ao_ports::Clock;
+use ao_ports::{Clock, EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 use ao_server::{
     App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, serve,
 };
@@ -48,6 +48,42 @@ impl Rules for Still {
     }
 }
 
+/// A log that cannot be read while a test wants that.
+pub(crate) struct Shaky {
+    store: Arc<ao_store::Store>,
+    pub(crate) unreadable: AtomicBool,
+    /// How often somebody has tried in vain.
+    pub(crate) refused: AtomicU64,
+}
+
+#[async_trait]
+impl EventStore for Shaky {
+    async fn append(&self, records: Vec<NewRecord>, after: Option<Seq>) -> Result<Seq, StoreError> {
+        self.store.append(records, after).await
+    }
+
+    async fn read(&self, after: Seq, limit: usize) -> Result<Vec<Record>, StoreError> {
+        if self.unreadable.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            let (path, detail) = ("ao.db".into(), "the disk does not answer".into());
+            return Err(StoreError::Damaged { path, detail });
+        }
+        self.store.read(after, limit).await
+    }
+
+    async fn last_seq(&self) -> Result<Seq, StoreError> {
+        self.store.last_seq().await
+    }
+
+    async fn latest_snapshot(&self) -> Result<Option<Snapshot>, StoreError> {
+        self.store.latest_snapshot().await
+    }
+
+    async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
+        self.store.save_snapshot(snapshot).await
+    }
+}
+
 /// Real time, and numbers in a row.
 #[derive(Default)]
 pub(crate) struct TestClock(AtomicU64);
@@ -69,6 +105,7 @@ pub(crate) struct House {
     pub(crate) folder: tempfile::TempDir,
     pub(crate) handle: Handle,
     pub(crate) store: Arc<ao_store::Store>,
+    pub(crate) shaky: Arc<Shaky>,
     pub(crate) clock: Arc<TestClock>,
     pub(crate) host: Arc<TestHost>,
     pub(crate) auth: Arc<Auth>,
@@ -82,6 +119,11 @@ impl House {
         let folder = tempfile::tempdir().unwrap();
         let path = Utf8Path::from_path(folder.path()).unwrap();
         let store = Arc::new(ao_store::Store::open(path, ao_store::Options::default()).unwrap());
+        let shaky = Arc::new(Shaky {
+            store: store.clone(),
+            unreadable: AtomicBool::new(false),
+            refused: AtomicU64::new(0),
+        });
         let clock = Arc::new(TestClock::default());
         let stop = CancellationToken::new();
         let options = ao_engine::Options::default();
@@ -89,7 +131,7 @@ impl House {
             options,
             Arc::new(Still),
             Slots::default(),
-            store.clone(),
+            shaky.clone(),
             clock.clone(),
             stop.clone(),
         )
@@ -104,7 +146,7 @@ impl House {
         }
         let auth = Arc::new(Auth::open(folder.path()).unwrap());
         let host = Arc::new(TestHost::default());
-        House { folder, handle, store, clock, host, auth, limits: Limits::default(), stop, engine }
+        House { folder, handle, store, shaky, clock, host, auth, limits: Limits::default(), stop, engine }
     }
 
     pub(crate) fn parts(&self) -> Parts {
@@ -229,15 +271,20 @@ pub(crate) type Scene = Box<dyn FnOnce(Look) -> Box<dyn View> + Send>;
 
 #[derive(Default)]
 pub(crate) struct TestHost {
-    pub(crate) tokens: Mutex<BTreeMap<String, SessionId>>,
+    pub(crate) tokens: Mutex<BTreeMap<String, (SessionId, Attempt)>>,
     pub(crate) output: Mutex<String>,
     pub(crate) scene: Mutex<Option<Scene>>,
     pub(crate) called: Mutex<Vec<String>>,
 }
 
 impl TestHost {
+    /// To the first agent of a session.
     pub(crate) fn give_token(&self, token: &str, session: SessionId) {
-        self.tokens.lock().unwrap().insert(token.into(), session);
+        self.give_token_to(token, session, Attempt(1));
+    }
+
+    pub(crate) fn give_token_to(&self, token: &str, session: SessionId, attempt: Attempt) {
+        self.tokens.lock().unwrap().insert(token.into(), (session, attempt));
     }
 
     fn note(&self, call: impl Into<String>) {
@@ -371,13 +418,13 @@ impl Host for TestHost {
         Ok(vec![])
     }
 
-    fn session_of(&self, token: &str) -> Option<SessionId> {
+    fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)> {
         self.tokens.lock().unwrap().get(token).copied()
     }
 
     fn token_for(&self, session: &Session) -> Option<String> {
         let tokens = self.tokens.lock().unwrap();
-        tokens.iter().find(|(_, id)| **id == session.id).map(|(token, _)| token.clone())
+        tokens.iter().find(|(_, (id, _))| *id == session.id).map(|(token, _)| token.clone())
     }
 
     fn stop(&self) {

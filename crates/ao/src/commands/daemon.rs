@@ -65,12 +65,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     let log = background::log_file(data_dir);
-    if args.background {
-        logs::to_file(log.as_std_path())
-            .map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?;
+    // Kept to the end, when the last spans are sent.
+    let _traces = if args.background {
+        let traces = logs::to_file(log.as_std_path());
+        Some(traces.map_err(|err| CommandError::environment(format!("`{log}` cannot be written: {err}")))?)
     } else {
-        logs::to_stderr();
-    }
+        logs::to_stderr()
+    };
     let configs = InForce::open(data_dir)?;
     let bind = bind(&configs, args.port);
     is_free(bind.addr)?;
@@ -177,6 +178,8 @@ async fn follow_edits(host: &TheHost) {
                 return std::future::pending().await;
             }
         };
+        // Whatever was written before the watch began is read now, as nobody will tell of it.
+        reload(host).await;
         // Watched anew when the set of files changes, such as by a project that was added.
         while host.in_force().watched() == files {
             tokio::select! {

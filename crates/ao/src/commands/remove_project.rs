@@ -30,19 +30,15 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let name = args.project.as_str();
     let known = known_to_daemon(cx)?;
     let running = known.as_ref().and_then(|projects| projects.iter().find(|project| project.id == name));
-    if let Some(project) = running {
-        if project.live_sessions > 0 {
-            let sessions = ui::count(project.live_sessions.into(), "session");
-            return Err(CommandError::new(
-                Kind::User,
-                format!("`{name}` has {sessions} that did not end yet"),
-            )
+    if let Some(project) = running.filter(|project| project.live_sessions > 0) {
+        let sessions = ui::count(project.live_sessions.into(), "session");
+        return Err(CommandError::new(Kind::User, format!("`{name}` has {sessions} that did not end yet"))
             .hint(format!("end them first: `ao stop --project {name} --all`; their work is kept")));
-        }
-        // A file of its own is simply forgotten: it belongs to the repository, which stays as it is.
-        if forget(name, cx)? {
-            return told(name, None, cx);
-        }
+    }
+    // A file of its own is simply forgotten: it belongs to the repository, which stays as it is. Also one that is not there
+    // any more, whose projects the daemon only remembers.
+    if known.is_some() && forget(name, cx)? {
+        return told(name, None, cx);
     }
     let file = match running.and_then(|project| project.config.as_ref()) {
         Some(file) => Utf8PathBuf::from(file),
@@ -71,7 +67,11 @@ fn forget(name: &str, cx: &Context) -> Result<bool, CommandError> {
     cx.wait_for(async {
         match calls::forget_project(&client, name).await {
             Ok(()) => Ok(true),
-            Err(ClientError::Refused(problem)) if problem.word() == "configured" => Ok(false),
+            Err(ClientError::Refused(problem))
+                if matches!(problem.word(), "configured" | "unknown-project") =>
+            {
+                Ok(false)
+            }
             Err(err) => Err(err.into()),
         }
     })

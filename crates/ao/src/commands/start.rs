@@ -9,7 +9,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::git_url::GitUrl;
 use crate::host::configs;
-use crate::initial::{Initial, Wishes};
+use crate::initial::{Initial, Wishes, existing};
 use crate::repository::Repository;
 use crate::{clone, desktop, paths, ui};
 
@@ -191,7 +191,11 @@ fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
 
 fn configure(repository: &Repository, notes: &mut Vec<String>) -> Result<Utf8PathBuf, CommandError> {
     let initial = Initial::choose(repository, &Wishes::default())?;
-    let file = initial.write(&repository.root, false)?;
+    let file = match initial.write(&repository.root, false) {
+        Ok(file) => file,
+        // Another start was faster, and theirs is as good.
+        Err(err) => return existing(&repository.root).filter(|file| file.is_file()).ok_or(err),
+    };
     notes.push(format!("wrote {file}; it is yours to change and to commit"));
     notes.extend(initial.notes);
     Ok(file)

@@ -44,7 +44,7 @@ pub(super) fn open(configs: &InForce) -> Channels {
 /// Sends a notice on each channel at once and says what became of each.
 pub(super) async fn test(configs: &InForce, named: &[String]) -> Result<Vec<ChannelTest>, Problem> {
     let mut known: BTreeSet<String> = wanted(configs).into_keys().collect();
-    known.extend(configs.all().flat_map(|loaded| loaded.config.notifiers.keys().cloned()));
+    known.extend(configs.main.config.notifiers.keys().cloned());
     let known: Vec<String> = known.into_iter().collect();
     if let Some(stranger) = named.iter().find(|name| !known.contains(name)) {
         let mut problem = Problem::new(404, "unknown-channel", format!("there is no channel `{stranger}`"));
@@ -113,9 +113,10 @@ fn wanted(configs: &InForce) -> BTreeMap<String, BTreeSet<Level>> {
     wanted
 }
 
-/// A channel as it is described, or the plugin of that name with nothing said of it.
+/// A channel as the file that holds for all describes it, or the plugin of that name with nothing said of it. Another
+/// project's file has no say in where news of all goes.
 fn described(configs: &InForce, name: &str) -> Plugin {
-    let named = configs.all().find_map(|loaded| loaded.config.notifiers.get(name));
+    let named = configs.main.config.notifiers.get(name);
     named.cloned().unwrap_or_else(|| Plugin::named(name))
 }
 

@@ -4,33 +4,51 @@
 //! port); projects and agents come from all of them. A file that cannot be read is told of and changes nothing: what it
 //! said before stays in force.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use ao_config::{Loaded, Places};
+use ao_config::{Layer, LayerKind, Loaded, Places};
 use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
+use super::force::strange_tools;
 use crate::error::{CommandError, Kind};
 
-/// The list of files, as it is kept.
+/// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
+/// once it is gone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     files: Vec<Utf8PathBuf>,
+    #[serde(default)]
+    projects: BTreeMap<Utf8PathBuf, Vec<String>>,
 }
 
 /// What the files say.
 #[derive(Debug, Clone)]
 pub(crate) struct InForce {
-    /// The registered files with what they said when they could last be read; nothing if they never could.
-    files: Vec<(Utf8PathBuf, Option<Arc<Loaded>>)>,
+    files: Vec<Registered>,
+    /// The user's own file, and what is wrong with it.
+    own: Arc<Loaded>,
+    own_problem: Option<String>,
     /// What holds for all: the first file, or the user's own.
     pub(crate) main: Arc<Loaded>,
-    /// What is wrong with files as they are now.
-    pub(crate) problems: Vec<String>,
+    /// What the files say and nobody would take: agents that make no sense, projects that the engine refuses.
+    pub(super) not_taken: Vec<String>,
+}
+
+/// A file that somebody started ao with.
+#[derive(Debug, Clone)]
+struct Registered {
+    path: Utf8PathBuf,
+    /// What it said when it could last be read; nothing if it never could.
+    said: Option<Arc<Loaded>>,
+    /// What is wrong with it now.
+    problem: Option<String>,
+    /// The projects that it named when it could last be read, by any daemon.
+    names: Vec<String>,
 }
 
 /// A project and the configuration that names it.
@@ -45,24 +63,38 @@ pub(crate) struct Known {
 impl InForce {
     /// Reads the files that are remembered in the data folder.
     pub(crate) fn open(data_dir: &Utf8Path) -> Result<InForce, CommandError> {
-        InForce::read(remembered(data_dir)?, None)
+        let mut kept = remembered(data_dir)?;
+        let registered = |path: Utf8PathBuf| Registered {
+            names: kept.projects.remove(&path).unwrap_or_default(),
+            path,
+            said: None,
+            problem: None,
+        };
+        InForce::read(kept.files.into_iter().map(registered).collect(), None)
     }
 
     /// Reads everything again. What can no longer be read stays as it was.
     pub(crate) fn again(&self) -> Result<InForce, CommandError> {
-        InForce::read(self.files.iter().map(|(file, _)| file.clone()).collect(), Some(self))
+        InForce::read(self.files.clone(), Some(self))
     }
 
-    /// The same with one more file, which must be right.
-    pub(crate) fn with(&self, file: &Utf8Path) -> Result<InForce, CommandError> {
-        let loaded = Arc::new(load(Some(file))?);
-        let mut files = self.files.clone();
-        match files.iter_mut().find(|(known, _)| known == file) {
-            Some((_, known)) => *known = Some(loaded),
-            None => files.push((file.to_owned(), Some(loaded))),
+    /// The same with one more file, which must be right. The others stay as they are, with what is wrong with them.
+    pub(crate) fn with(&self, path: &Utf8Path) -> Result<InForce, CommandError> {
+        let mut file = Registered { path: path.to_owned(), said: None, problem: None, names: vec![] };
+        let loaded = load(Some(path))?;
+        if let Some((_, wrong)) = strange_tools(&loaded).into_iter().next() {
+            return Err(CommandError::new(Kind::Config, format!("`{path}`: {wrong}")));
         }
-        let new = InForce::of(files, self.main.clone(), vec![]);
-        match new.clashes().into_iter().next() {
+        file.says(loaded);
+        let mut files = self.files.clone();
+        match files.iter_mut().find(|known| known.path == path) {
+            Some(known) => *known = file,
+            None => files.push(file),
+        }
+        let new = InForce::of(files, self.own.clone(), self.own_problem.clone());
+        // A clash of others is told of already, and not the fault of whoever adds this one.
+        let before = self.clashes();
+        match new.clashes().into_iter().find(|clash| !before.contains(clash)) {
             Some(clash) => Err(CommandError::new(Kind::Config, clash)),
             None => Ok(new),
         }
@@ -70,60 +102,52 @@ impl InForce {
 
     /// The same without a file.
     pub(crate) fn without(&self, file: &Utf8Path) -> Result<InForce, CommandError> {
-        let files = self.files.iter().map(|(known, _)| known.clone()).filter(|known| known != file).collect();
+        let files = self.files.iter().filter(|known| known.path != file).cloned().collect();
         InForce::read(files, Some(self))
     }
 
-    fn read(files: Vec<Utf8PathBuf>, before: Option<&InForce>) -> Result<InForce, CommandError> {
-        let mut problems = Vec::new();
-        let mut read = Vec::new();
-        for file in files {
-            let said = before.and_then(|before| before.said(&file));
-            read.push(match load(Some(&file)) {
-                Ok(loaded) => (file, Some(Arc::new(loaded))),
-                Err(err) => {
-                    problems.push(err.to_plain());
-                    (file, said)
-                }
-            });
+    fn read(mut files: Vec<Registered>, before: Option<&InForce>) -> Result<InForce, CommandError> {
+        for file in &mut files {
+            match load(Some(&file.path)) {
+                Ok(loaded) => file.says(loaded),
+                Err(err) => file.problem = Some(file.wrong(&err)),
+            }
         }
-        let own = match load(None) {
-            Ok(own) => Arc::new(own),
+        let (own, own_problem) = match load(None) {
+            Ok(own) => (Arc::new(own), None),
             Err(err) => match before {
-                Some(before) => {
-                    problems.push(err.to_plain());
-                    before.main.clone()
-                }
+                Some(before) => (before.own.clone(), Some(err.to_plain())),
                 // Without any file there is nothing that could stay in force.
-                None if read.iter().all(|(_, loaded)| loaded.is_none()) => return Err(err),
+                None if files.iter().all(|file| file.said.is_none()) => return Err(err),
                 None => {
-                    problems.push(err.to_plain());
-                    Arc::new(ao_config::parse_str("".into(), "", &places(None)?).map_err(config_error)?)
+                    let nothing =
+                        ao_config::parse_str("".into(), "", &places(None)?).map_err(config_error)?;
+                    (Arc::new(nothing), Some(err.to_plain()))
                 }
             },
         };
-        let mut new = InForce::of(read, own, problems);
-        new.problems.extend(new.clashes());
-        Ok(new)
+        Ok(InForce::of(files, own, own_problem))
     }
 
-    fn of(
-        files: Vec<(Utf8PathBuf, Option<Arc<Loaded>>)>,
-        own: Arc<Loaded>,
-        problems: Vec<String>,
-    ) -> InForce {
-        let main = files.iter().find_map(|(_, loaded)| loaded.clone()).unwrap_or(own);
-        InForce { files, main, problems }
+    fn of(files: Vec<Registered>, own: Arc<Loaded>, own_problem: Option<String>) -> InForce {
+        let main = files.iter().find_map(|file| file.said.clone()).unwrap_or_else(|| own.clone());
+        InForce { files, own, own_problem, main, not_taken: vec![] }
     }
 
-    fn said(&self, file: &Utf8Path) -> Option<Arc<Loaded>> {
-        self.files.iter().find(|(known, _)| known == file).and_then(|(_, loaded)| loaded.clone())
+    /// What is wrong with files as they are now.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        let of_files = self.files.iter().filter_map(|file| file.problem.clone());
+        let mut problems: Vec<String> = of_files.chain(self.own_problem.clone()).collect();
+        problems.extend(self.clashes());
+        problems.extend(self.not_taken.iter().cloned());
+        problems
     }
 
     /// Remembers which files these are.
     pub(crate) fn remember(&self, data_dir: &Utf8Path) -> Result<(), CommandError> {
-        let kept = Kept { files: self.paths() };
-        if remembered(data_dir)? == kept.files {
+        let projects = self.files.iter().map(|file| (file.path.clone(), file.names.clone())).collect();
+        let kept = Kept { files: self.paths(), projects };
+        if remembered(data_dir)? == kept {
             return Ok(());
         }
         let path = list_of(data_dir);
@@ -140,14 +164,14 @@ impl InForce {
 
     /// The registered files.
     pub(crate) fn paths(&self) -> Vec<Utf8PathBuf> {
-        self.files.iter().map(|(file, _)| file.clone()).collect()
+        self.files.iter().map(|file| file.path.clone()).collect()
     }
 
     /// Every file that takes part, for whoever watches them.
-    pub(crate) fn layers(&self) -> Vec<ao_config::Layer> {
-        let loaded = self.files.iter().filter_map(|(_, loaded)| loaded.as_ref());
-        let mut layers: Vec<ao_config::Layer> = Vec::new();
-        for layer in loaded.chain([&self.main]).flat_map(|loaded| &loaded.layers) {
+    pub(crate) fn layers(&self) -> Vec<Layer> {
+        let loaded = self.files.iter().filter_map(|file| file.said.as_ref());
+        let mut layers: Vec<Layer> = Vec::new();
+        for layer in loaded.chain([&self.own]).flat_map(|loaded| &loaded.layers) {
             if !layers.contains(layer) {
                 layers.push(layer.clone());
             }
@@ -155,32 +179,39 @@ impl InForce {
         layers
     }
 
-    /// Every file that is worth watching: those that take part, and those that could not be read.
+    /// Every file that is worth watching: those that take part, those that could not be read, and those that would join them
+    /// if somebody made them.
     pub(crate) fn watched(&self) -> Vec<Utf8PathBuf> {
-        let mut files: Vec<Utf8PathBuf> = self.layers().into_iter().map(|layer| layer.path).collect();
-        files.extend(self.paths());
-        files.sort();
-        files.dedup();
-        files
+        let mut files = BTreeSet::new();
+        let around = |layers: &[Layer]| {
+            let places = places(None).ok();
+            places.map(|places| ao_config::watch::files(layers, &places)).unwrap_or_default()
+        };
+        files.extend(around(&self.own.layers));
+        for file in &self.files {
+            let registered = Layer { kind: LayerKind::Project, path: file.path.clone() };
+            let said = file.said.as_ref().map(|loaded| loaded.layers.clone()).unwrap_or_default();
+            files.extend(around(&[vec![registered], said].concat()));
+        }
+        files.into_iter().collect()
     }
 
-    /// Every configuration in force, the one that holds for all first.
-    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Loaded>> {
-        let others = self.files.iter().filter_map(|(_, loaded)| loaded.as_ref());
-        std::iter::once(&self.main).chain(others.filter(|loaded| !Arc::ptr_eq(loaded, &self.main)))
+    /// The user's own configuration, and then what each registered file says, the first one first.
+    pub(super) fn by_file(&self) -> (&Arc<Loaded>, impl Iterator<Item = (&Utf8Path, Option<&Arc<Loaded>>)>) {
+        (&self.own, self.files.iter().map(|file| (file.path.as_path(), file.said.as_ref())))
     }
 
     /// Whether every file could be read, so that what none of them names is named nowhere.
     pub(crate) fn is_whole(&self) -> bool {
-        self.problems.is_empty()
+        self.own_problem.is_none() && self.files.iter().all(|file| file.problem.is_none())
     }
 
     pub(crate) fn projects(&self) -> BTreeMap<ProjectId, Known> {
         let mut projects = BTreeMap::new();
-        let files =
-            self.files.iter().filter_map(|(file, loaded)| Some((Some(file.clone()), loaded.clone()?)));
-        for (file, loaded) in files.chain([(None, self.main.clone())]) {
-            for name in loaded.config.projects.keys() {
+        let files = self.files.iter().filter_map(|file| Some((Some(file.path.clone()), file.said.clone()?)));
+        for (file, loaded) in files.chain([(None, self.own.clone())]) {
+            // Those of the user's own file are in every configuration, and belong to none of the others.
+            for name in loaded.config.projects.keys().filter(|name| file.is_none() || loaded.names(name)) {
                 let known = || Known { name: name.clone(), loaded: loaded.clone(), file: file.clone() };
                 projects.entry(ProjectId::new(name)).or_insert_with(known);
             }
@@ -188,12 +219,19 @@ impl InForce {
         projects
     }
 
+    /// The file to forget so that a project is forgotten: one that names no other, or one that is not there any more.
+    pub(crate) fn file_to_forget(&self, project: &str) -> Option<&Utf8Path> {
+        let named = |file: &&Registered| file.names.iter().any(|name| name == project);
+        let file = self.files.iter().find(named)?;
+        (file.names.len() == 1 || !file.path.exists()).then_some(&file.path)
+    }
+
     /// Two projects of one name in two files: the first one counts, and the second is told of.
     fn clashes(&self) -> Vec<String> {
         let mut seen: BTreeMap<&str, (&Utf8Path, &Utf8Path)> = BTreeMap::new();
         let mut clashes = Vec::new();
-        for (file, loaded) in &self.files {
-            let Some(loaded) = loaded else { continue };
+        for Registered { path: file, said, .. } in &self.files {
+            let Some(loaded) = said else { continue };
             for (name, project) in &loaded.config.projects {
                 let (first, path) = *seen.entry(name).or_insert((file, &project.path));
                 if path != project.path {
@@ -205,6 +243,24 @@ impl InForce {
             }
         }
         clashes
+    }
+}
+
+impl Registered {
+    fn says(&mut self, loaded: Loaded) {
+        self.names = loaded.config.projects.keys().filter(|name| loaded.names(name)).cloned().collect();
+        self.said = Some(Arc::new(loaded));
+        self.problem = None;
+    }
+
+    fn wrong(&self, err: &CommandError) -> String {
+        match self.names.first().filter(|_| !self.path.exists()) {
+            Some(name) => format!(
+                "`{}` is not there any more; put it back, or forget it with `ao remove-project {name}`",
+                self.path
+            ),
+            None => err.to_plain(),
+        }
     }
 }
 
@@ -243,15 +299,14 @@ fn list_of(data_dir: &Utf8Path) -> Utf8PathBuf {
     data_dir.join("configs.json")
 }
 
-fn remembered(data_dir: &Utf8Path) -> Result<Vec<Utf8PathBuf>, CommandError> {
+fn remembered(data_dir: &Utf8Path) -> Result<Kept, CommandError> {
     let path = list_of(data_dir);
     let text = match fs::read_to_string(&path) {
-        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(vec![]),
+        Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Kept::default()),
         read => read.map_err(|err| CommandError::environment(format!("`{path}` cannot be read: {err}")))?,
     };
-    let kept: Kept = serde_json::from_str(&text).map_err(|err| {
+    serde_json::from_str(&text).map_err(|err| {
         CommandError::environment(format!("`{path}` makes no sense: {err}"))
             .hint("remove it, and run `ao start` in each repository again")
-    })?;
-    Ok(kept.files)
+    })
 }

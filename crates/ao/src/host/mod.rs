@@ -3,6 +3,7 @@
 mod channels;
 mod cleanup;
 pub(crate) mod configs;
+pub(crate) mod force;
 mod order;
 mod output;
 pub(crate) mod secrets;
@@ -17,7 +18,8 @@ use ao_api::{
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
 use ao_core::session::{AgentAbilities, Session};
-use ao_core::{Attempt, Input, ProjectId, SessionId};
+use ao_core::{Attempt, Input, ProjectId, Refusal, SessionId};
+use ao_engine::AskError;
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -29,13 +31,17 @@ use self::views::Views;
 use crate::chores;
 use crate::daemon::Daemon;
 use crate::error::{CommandError, Kind};
-use crate::repository::Repository;
+use crate::repository::{self, Repository};
 
 /// The daemon, its configuration, and what is told of it.
 pub(crate) struct TheHost {
     daemon: Arc<Daemon>,
     data_dir: Utf8PathBuf,
     configs: Mutex<InForce>,
+    /// The agents that are plugged in, as they were described.
+    agents: Mutex<force::Agents>,
+    /// What held for all when the daemon was started, as some of it cannot change while it runs.
+    started_with: Arc<ao_config::Loaded>,
     /// One for all who look, as they share who has control.
     views: Views,
     /// One change of the configuration at a time. Not `configs`: a change waits for the engine.
@@ -58,6 +64,8 @@ impl TheHost {
             views: Views::new(daemon.processes.clone(), daemon.tmux.clone()),
             daemon,
             data_dir: data_dir.to_owned(),
+            agents: Mutex::default(),
+            started_with: configs.main.clone(),
             configs: Mutex::new(configs.clone()),
             changing: tokio::sync::Mutex::new(()),
             about: Mutex::new(about),
@@ -86,49 +94,8 @@ impl TheHost {
         self.configs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the engine what is configured, and remembers it. Nothing is remembered that the engine would not take.
-    async fn put_in_force(&self, configs: InForce) -> Result<Vec<String>, CommandError> {
-        let agents = agents(&configs)?;
-        let channels = channels::open(&configs);
-        self.daemon.plug(agents, channels.notifiers).await?;
-        let handle = &self.daemon.handle;
-        let mut changes = Vec::new();
-        let receipt = handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await?;
-        if !receipt.events.is_empty() {
-            changes.push("limits and reactions have changed".to_owned());
-        }
-        let env = ao_config::Env::of_process();
-        let projects = configs.projects();
-        for (id, known) in &projects {
-            let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
-            let before = id.clone();
-            let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
-            let receipt = handle.ask(Input::Project { project: id.clone(), input }).await?;
-            if !receipt.events.is_empty() {
-                changes
-                    .push(format!("the project `{id}` {}", if is_new { "was added" } else { "has changed" }));
-            }
-        }
-        if configs.is_whole() {
-            let known = handle.view(|state| state.projects.keys().cloned().collect::<Vec<_>>()).await?;
-            for id in known.into_iter().filter(|id| !projects.contains_key(id)) {
-                // One with sessions left stays until they are gone.
-                if handle
-                    .ask(Input::Project { project: id.clone(), input: ProjectInput::Remove })
-                    .await
-                    .is_ok()
-                {
-                    changes.push(format!("the project `{id}` was removed"));
-                }
-            }
-        }
-        configs.remember(&self.data_dir)?;
-        for problem in configs.problems.iter().chain(&channels.problems) {
-            tracing::warn!(%problem, "the configuration");
-        }
-        *self.configs() = configs;
-        self.changed.notify_one();
-        Ok(changes)
+    fn agents(&self) -> MutexGuard<'_, force::Agents> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a project's folder is a repository that work can begin in. What is wrong is told before anything is made.
@@ -139,7 +106,8 @@ impl TheHost {
             return Ok(());
         };
         // Asking git takes a while, and the usual case can be seen at once.
-        if path.join(".git").exists() {
+        let folder = path.clone();
+        if on_disk(move || repository::is_born(&folder)).await? {
             return Ok(());
         }
         let wrong = match Repository::at(&path).await {
@@ -175,14 +143,16 @@ impl Host for TheHost {
         let mut about = self.about.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let configs = self.configs();
         about.configs = configs.layers().iter().map(|layer| layer.path.to_string()).collect();
-        about.config_problem = (!configs.problems.is_empty()).then(|| configs.problems.join("\n"));
+        let problems = configs.problems();
+        about.config_problem = (!problems.is_empty()).then(|| problems.join("\n"));
         about.max_parallel_agents = configs.main.config.lifecycle.max_parallel_agents;
         about
     }
 
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
-        let configs = self.in_force();
-        let order = order::whole(wish, &configs, &PluggedIn { daemon: &self.daemon, configs: &configs })?;
+        let (wish, configs) = (wish.clone(), self.in_force());
+        let plugged = PluggedIn { daemon: self.daemon.clone(), agents: self.agents().clone() };
+        let order = on_disk(move || order::whole(&wish, &configs, &plugged)).await??;
         self.is_repository(&order.project).await?;
         // Measured before anybody is let in, so that nobody slips in between two looks.
         chores::tell_memory(&self.daemon.handle).await.map_err(stopping)?;
@@ -215,7 +185,8 @@ impl Host for TheHost {
         if !file.is_absolute() {
             return Err(Problem::new(400, "bad-config", format!("`{file}` is no absolute path")));
         }
-        let configs = self.in_force().with(&file).map_err(bad_config)?;
+        let (before, added) = (self.in_force(), file.clone());
+        let configs = on_disk(move || before.with(&added)).await?.map_err(bad_config)?;
         let named = configs.projects();
         let named = named.iter().filter(|(_, known)| known.file.as_ref() == Some(&file));
         let named: Vec<String> = named.map(|(id, _)| id.to_string()).collect();
@@ -227,41 +198,32 @@ impl Host for TheHost {
         let _one_at_a_time = self.changing.lock().await;
         let id = ProjectId::new(project);
         let configs = self.in_force();
-        let projects = configs.projects();
-        let Some(known) = projects.get(&id) else {
-            let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
-            let mut problem =
-                Problem::new(404, "unknown-project", format!("there is no project `{project}`"));
-            problem.candidates = order::nearest(project, &names);
-            return Err(problem);
+        let Some(file) = configs.file_to_forget(project).map(ToOwned::to_owned) else {
+            return Err(not_forgotten(project, &configs));
         };
-        // A file with other projects in it stays, so the project has to be taken out of it first.
-        let alone = known.loaded.config.projects.len() == 1;
-        let (Some(file), true) = (&known.file, alone) else {
-            let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
-            return Err(Problem::new(
-                409,
-                "configured",
-                format!("the project `{project}` is in `{file}`, with others"),
-            )
-            .hint(format!("take it out with `ao remove-project {project}`")));
-        };
-        let input = ProjectInput::Remove;
-        match self.daemon.handle.ask(Input::Project { project: id, input }).await {
-            Ok(_) => {}
-            Err(err) => return Err(Problem::new(409, "project-in-use", err.to_string())),
+        let remove =
+            || self.daemon.handle.ask(Input::Project { project: id.clone(), input: ProjectInput::Remove });
+        let before = configs.clone();
+        let without = on_disk(move || before.without(&file)).await?.map_err(bad_config)?;
+        // The engine comes last: a project that it has forgotten, and the list of files has not, would come back.
+        self.put_in_force(without).await.map_err(bad_config)?;
+        match remove().await {
+            // It may be gone by what is in force already.
+            Ok(_) | Err(AskError::Refused(Refusal::UnknownProject(_))) => Ok(()),
+            Err(err) => {
+                self.put_in_force(configs).await.map_err(bad_config)?;
+                Err(Problem::new(409, "project-in-use", err.to_string()))
+            }
         }
-        let without = configs.without(file).map_err(bad_config)?;
-        self.put_in_force(without).await.map(drop).map_err(bad_config)
     }
 
     async fn reload(&self) -> Result<Reloaded, Problem> {
         let _one_at_a_time = self.changing.lock().await;
         let before = self.in_force();
-        let configs = before.again().map_err(bad_config)?;
-        let problems = configs.problems.clone();
-        let needs_restart = needs_restart(&before, &configs);
+        let configs = on_disk(move || before.again()).await?.map_err(bad_config)?;
         let changes = self.put_in_force(configs).await.map_err(bad_config)?;
+        let problems = self.configs().problems();
+        let needs_restart = self.needs_restart();
         match problems.is_empty() {
             true => Ok(Reloaded { configs: self.about().configs, changes, needs_restart }),
             false => {
@@ -310,11 +272,17 @@ impl Host for TheHost {
     }
 
     /// A session's token says whose it is: `ses_…/attempt/token`. The last part is what proves it.
-    fn session_of(&self, token: &str) -> Option<SessionId> {
+    fn session_of(&self, token: &str) -> Option<(SessionId, Attempt)> {
         let mut parts = token.splitn(3, '/');
         let (session, attempt, proof) = (parts.next()?, parts.next()?, parts.next()?);
         let (session, attempt) = (session.parse::<SessionId>().ok()?, Attempt(attempt.parse().ok()?));
-        self.daemon.spool.knows(proof, session, attempt).then_some(session)
+        self.daemon.spool.knows(proof, session, attempt).then_some((session, attempt))
+    }
+
+    fn token_for(&self, session: &Session) -> Option<String> {
+        let attempt = session.running_attempt()?;
+        let (_, proof) = self.daemon.spool.token(session.id, attempt);
+        Some(format!("{}/{attempt}/{proof}", session.id))
     }
 
     fn stop(&self) {
@@ -322,52 +290,18 @@ impl Host for TheHost {
     }
 }
 
-/// The agents that we know, and those that the configuration describes, which come before ours of the same name.
-fn agents(configs: &InForce) -> Result<Vec<ao_agent::Options>, CommandError> {
-    let mut agents: std::collections::BTreeMap<String, ao_agent::Options> =
-        ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
-    let described: Vec<_> = configs.all().flat_map(|loaded| &loaded.config.tools).collect();
-    // Those of the first file count, so they come last.
-    for (name, manifest) in described.into_iter().rev() {
-        let mut manifest = manifest.clone();
-        manifest.entry("name").or_insert_with(|| name.as_str().into());
-        let options: ao_agent::Options = serde_json::from_value(manifest.into()).map_err(|err| {
-            CommandError::new(Kind::Config, format!("`tools.{name}` makes no sense: {err}"))
-        })?;
-        agents.insert(name.clone(), options);
-    }
-    Ok(agents.into_values().collect())
+struct PluggedIn {
+    daemon: Arc<Daemon>,
+    agents: force::Agents,
 }
 
-/// What a running daemon cannot change.
-fn needs_restart(before: &InForce, after: &InForce) -> Vec<String> {
-    let (before, after) = (&before.main.config, &after.main.config);
-    let mut needs = Vec::new();
-    if before.port != after.port {
-        needs.push("`port`".to_owned());
-    }
-    if before.server != after.server {
-        needs.push("`server`".to_owned());
-    }
-    if before.power != after.power {
-        needs.push("`power`".to_owned());
-    }
-    needs
-}
-
-struct PluggedIn<'a> {
-    daemon: &'a Daemon,
-    configs: &'a InForce,
-}
-
-impl order::Plugged for PluggedIn<'_> {
+impl order::Plugged for PluggedIn {
     fn abilities(&self, agent: &str) -> Option<AgentAbilities> {
         self.daemon.agent(agent).map(|agent| agent.abilities())
     }
 
     fn program(&self, agent: &str) -> Option<String> {
-        let known = agents(self.configs).ok()?;
-        known.into_iter().find(|known| known.name == agent).map(|known| known.program)
+        self.agents.get(agent).map(|known| known.program.clone())
     }
 
     fn agents(&self) -> Vec<String> {
@@ -384,6 +318,32 @@ impl order::Plugged for PluggedIn<'_> {
 
     fn is_installed(&self, program: &str) -> bool {
         order::on_path(program)
+    }
+}
+
+/// Does what waits for the disk where nobody else waits for it.
+async fn on_disk<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T, Problem> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|err| Problem::new(500, "failed", format!("the work was not done: {err}")))
+}
+
+/// Why a project cannot be forgotten with its file: there is none, or the file names others too.
+fn not_forgotten(project: &str, configs: &InForce) -> Problem {
+    let projects = configs.projects();
+    match projects.get(&ProjectId::new(project)) {
+        Some(known) => {
+            let file = known.loaded.main_file().map(ToString::to_string).unwrap_or_default();
+            let what = format!("the project `{project}` is in `{file}`, with others");
+            Problem::new(409, "configured", what)
+                .hint(format!("take it out with `ao remove-project {project}`"))
+        }
+        None => {
+            let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
+            let mut problem =
+                Problem::new(404, "unknown-project", format!("there is no project `{project}`"));
+            problem.candidates = order::nearest(project, &names);
+            problem
+        }
     }
 }
 

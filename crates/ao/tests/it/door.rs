@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 
-use crate::house::{House, until};
+use crate::house::{House, Ran, until};
 
 /// A call as `curl` makes it: the status, and what was answered.
 fn call(args: &[&str]) -> (u16, String) {
@@ -109,6 +109,63 @@ fn an_address_that_others_reach_is_refused_unless_it_is_allowed() {
 #[test]
 fn an_agent_can_ask_about_itself_and_touch_nobody_else() {
     let house = House::new();
+    touches_nobody_else(&house, |commands| {
+        let prompt: String = commands.iter().map(|command| format!("[[tool {command}]]")).collect();
+        let mine = house.session("Curious", &prompt);
+        house.wait_for(&mine, "idle");
+    });
+}
+
+/// acceptance: X8
+#[test]
+fn an_agent_without_hooks_can_do_no_more_than_one_with_them() {
+    let house = House::with("  plain: { program: sh, prompt: argument, args: [-c, \"{prompt}\"] }\n");
+    touches_nobody_else(&house, |commands| {
+        house
+            .ao(&["new", "Curious", "--agent", "plain", "--prompt", &commands.join("\n"), "--json"])
+            .succeeds();
+    });
+}
+
+#[test]
+fn who_says_that_they_are_an_agent_and_cannot_prove_it_is_refused() {
+    let house = House::new();
+    house.start();
+    for args in [&["list"][..], &["stop"], &["api", "GET", "/daemon"], &["start"]] {
+        let mut command = house.command(&house.repository(), args);
+        command.env("AO_SESSION", "ses_1").env("AO_ATTEMPT", "1");
+        Ran::of(command.output().unwrap()).exits(17).says("AO_TOKEN");
+    }
+    house.daemon_pid();
+}
+
+/// acceptance: X8
+#[test]
+fn the_token_of_an_agent_is_given_to_its_owner_and_is_out_with_the_next_agent() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    let url = house.daemon()["url"].as_str().unwrap().to_owned();
+    let wish = format!("{{\"session\":\"{session}\"}}");
+    let bearer = || {
+        let given = house.ao(&["api", "POST", "/tokens", "-d", &wish]).succeeds().json();
+        format!("Authorization: Bearer {}", given["token"].as_str().expect("a token"))
+    };
+    let first = bearer();
+    let own = format!("{url}/api/sessions/{session}");
+    assert_eq!(call(&["-H", &first, &own]).0, 200);
+    assert_eq!(call(&["-H", &first, &format!("{url}/api/daemon")]).0, 403);
+    house.ao(&["stop", &session]).succeeds();
+    house.ao(&["api", "POST", "/tokens", "-d", &wish]).exits(1).says("only while it has an agent");
+    house.ao(&["session", "restore", &session]).succeeds();
+    house.wait_for(&session, "idle");
+    assert_eq!(call(&["-H", &first, &own]).0, 401);
+    assert_eq!(call(&["-H", &bearer(), &own]).0, 200);
+}
+
+/// Lets an agent run commands, and looks at what became of them.
+fn touches_nobody_else(house: &House, try_all: impl FnOnce(&[String])) {
     house.start();
     let other = house.session("Other", "[[say hello]]");
     house.wait_for(&other, "idle");
@@ -127,12 +184,13 @@ fn an_agent_can_ask_about_itself_and_touch_nobody_else() {
         run(&format!("answer {other} yes")),
         run("session cleanup"),
         run("stop"),
+        run("start --no-orchestrator"),
         run("api POST /tokens -d {}"),
     ];
-    let prompt: String = commands.iter().map(|command| format!("[[tool {command}]]")).collect();
-    let mine = house.session("Curious", &prompt);
-    until("it has tried everything", || fs::read_to_string(&out).unwrap_or_default().contains("api POST"));
-    house.wait_for(&mine, "idle");
+    try_all(&commands);
+    until("it has tried everything", || {
+        fs::read_to_string(&out).unwrap_or_default().contains("api POST /tokens -d {}: ")
+    });
     let told = fs::read_to_string(&out).unwrap();
     let codes: Vec<&str> = told
         .lines()
@@ -140,7 +198,7 @@ fn an_agent_can_ask_about_itself_and_touch_nobody_else() {
         .filter(|(_, code)| code.parse::<i32>().is_ok())
         .map(|(_, code)| code)
         .collect();
-    assert_eq!(codes, ["0", "17", "17", "17", "17", "17", "17", "17", "17"], "{told}");
+    assert_eq!(codes, ["0", "17", "17", "17", "17", "17", "17", "17", "17", "17"], "{told}");
     assert_eq!(house.state(&other), "idle");
     assert_eq!(house.turns(&other), ["[[say hello]]"]);
 }

@@ -42,6 +42,36 @@ fn five_starts_at_once_make_one_daemon_and_one_orchestrator() {
 
 /// acceptance: L3
 #[test]
+fn five_starts_at_once_in_a_new_repository_make_one_configuration() {
+    let house = House::bare();
+    crate::fleet::make_repository(&house.repository());
+    let started: Vec<Ran> = thread::scope(|scope| {
+        let starts: Vec<_> = (0..5)
+            .map(|_| scope.spawn(|| house.ao(&["start", "--port", "0", "--no-orchestrator", "--json"])))
+            .collect();
+        starts.into_iter().map(|start| start.join().unwrap()).collect()
+    });
+    let started: Vec<_> = started.into_iter().map(|ran| ran.succeeds().json()).collect();
+    assert_eq!(started.iter().filter(|start| start["started"] == true).count(), 1);
+    let files: Vec<_> = started.iter().map(|start| start["config"].as_str().unwrap()).collect();
+    assert!(files.iter().all(|file| *file == house.config_file().to_str().unwrap()), "{files:?}");
+    assert_eq!(daemons(&house), 1);
+}
+
+#[test]
+fn no_daemon_is_started_from_within_an_agent() {
+    let house = House::new();
+    for args in [&["start", "--port", "0"][..], &["daemon", "--port", "0"]] {
+        let mut command = house.command(&house.repository(), args);
+        command.env("AO_SESSION", "ses_1").env("AO_ATTEMPT", "1").env("AO_TOKEN", "00");
+        Ran::of(command.output().unwrap()).exits(17).says("ses_1").says("a shell of your own");
+    }
+    assert_eq!(daemons(&house), 0);
+    assert!(!house.path("data").exists(), "nothing is made");
+}
+
+/// acceptance: L3
+#[test]
 fn twenty_spawns_of_one_issue_over_cli_and_http_make_one_session() {
     let house = House::new();
     house.start();

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::no_file;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::host::force::strange_tools;
 use crate::{settings, ui};
 
 /// Look for what is wrong with the configuration, without starting anything
@@ -33,14 +34,33 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     };
     match loaded {
         Ok(loaded) if loaded.layers.is_empty() => Err(no_file()),
-        Ok(loaded) => good(&loaded, cx),
-        Err(err) => {
-            if cx.json() {
-                ui::json(&json!({ "ok": false, "problems": problems(&err) }))?;
-            }
-            Err(err.into())
-        }
+        Ok(loaded) => match wrong_tools(&loaded) {
+            wrong if wrong.is_empty() => good(&loaded, cx),
+            problems => refuse(ConfigError { problems }, cx),
+        },
+        Err(err) => refuse(err, cx),
     }
+}
+
+fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        ui::json(&json!({ "ok": false, "problems": problems(&err) }))?;
+    }
+    Err(err.into())
+}
+
+/// Agents that could not be what they are described to be. What an agent is made of is not known to those who read files, so
+/// it is looked at here, and no line can be named.
+fn wrong_tools(loaded: &Loaded) -> Vec<Problem> {
+    let file = loaded.main_file().map(ToOwned::to_owned).unwrap_or_default();
+    let problem = |(_, what): (String, String)| Problem {
+        file: file.clone(),
+        place: None,
+        what,
+        hint: None,
+        source: None,
+    };
+    strange_tools(loaded).into_iter().map(problem).collect()
 }
 
 fn good(loaded: &Loaded, cx: &Context) -> Result<(), CommandError> {

@@ -1,0 +1,151 @@
+//! What is configured put in force: the agents, the channels, the limits and the projects, as the engine is told them.
+//!
+//! One thing that is wrong stops nothing else. It is told of, and what was there before stays in its place: the agent that was
+//! described before, or ours of that name; the project as the engine knows it.
+
+use std::collections::BTreeMap;
+
+use ao_config::Loaded;
+use ao_core::Input;
+use ao_core::project::ProjectInput;
+use ao_engine::AskError;
+use camino::Utf8Path;
+
+use super::configs::InForce;
+use super::{TheHost, channels};
+use crate::error::CommandError;
+
+/// Agents by the names that people use.
+pub(super) type Agents = BTreeMap<String, ao_agent::Options>;
+
+impl TheHost {
+    /// Tells the engine what is configured, and remembers it. Returns what has changed.
+    pub(super) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, CommandError> {
+        let (agents, wrong) = agents(&configs, &self.agents());
+        configs.not_taken = wrong;
+        let channels = channels::open(&configs);
+        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers).await?;
+        *self.agents() = agents;
+        let handle = &self.daemon.handle;
+        let mut changes = Vec::new();
+        match handle.ask(Input::Configure(Box::new(configs.main.config.settings()))).await {
+            Ok(receipt) if receipt.events.is_empty() => {}
+            Ok(_) => changes.push("limits and reactions have changed".to_owned()),
+            Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
+            Err(err) => return Err(err.into()),
+        }
+        let env = ao_config::Env::of_process();
+        let projects = configs.projects();
+        for (id, known) in &projects {
+            let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
+            let before = id.clone();
+            let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
+            match handle.ask(Input::Project { project: id.clone(), input }).await {
+                Ok(receipt) if receipt.events.is_empty() => {}
+                Ok(_) if is_new => changes.push(format!("the project `{id}` was added")),
+                Ok(_) => changes.push(format!("the project `{id}` has changed")),
+                Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
+                Err(err) => return Err(err.into()),
+            }
+        }
+        if configs.is_whole() {
+            let known = handle.view(|state| state.projects.keys().cloned().collect::<Vec<_>>()).await?;
+            for id in known.into_iter().filter(|id| !projects.contains_key(id)) {
+                let remove = Input::Project { project: id.clone(), input: ProjectInput::Remove };
+                // One with sessions left stays until they are gone.
+                if handle.ask(remove).await.is_ok() {
+                    changes.push(format!("the project `{id}` was removed"));
+                }
+            }
+        }
+        configs.remember(&self.data_dir)?;
+        for problem in configs.problems().iter().chain(&channels.problems) {
+            tracing::warn!(%problem, "the configuration");
+        }
+        *self.configs() = configs;
+        self.changed.notify_one();
+        Ok(changes)
+    }
+
+    /// What counts only from the next start, because the running daemon cannot change it.
+    pub(super) fn needs_restart(&self) -> Vec<String> {
+        let (started, now) = (&self.started_with.config, &self.configs().main.config);
+        let differs = [
+            ("`port`", started.port != now.port),
+            ("`server`", started.server != now.server),
+            ("`power`", started.power != now.power),
+            ("`dashboard.enabled`", started.dashboard.enabled != now.dashboard.enabled),
+        ];
+        differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    }
+}
+
+/// The agents that we know, and those that the configuration describes; and what of it cannot be.
+///
+/// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own
+/// projects, so it may add agents and replaces none. What makes no sense leaves in its place what was there before.
+fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
+    let mut agents: Agents = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent)).collect();
+    let mut wrong = Vec::new();
+    let (own, files) = configs.by_file();
+    let mut take = |file: Option<&Utf8Path>, loaded: &Loaded, may_replace: bool| {
+        for (name, manifest) in &loaded.config.tools {
+            // What the user's own file describes is in every configuration.
+            if file.is_some() && own.config.tools.get(name) == Some(manifest) {
+                continue;
+            }
+            let options = match manifest_of(name, manifest) {
+                Ok(options) => options,
+                Err(err) => {
+                    let file = file.or(loaded.main_file()).unwrap_or("".into());
+                    wrong.push(format!("`{file}`: {err}"));
+                    if let Some(before) =
+                        before.get(name).filter(|_| may_replace || !agents.contains_key(name))
+                    {
+                        agents.insert(name.clone(), before.clone());
+                    }
+                    continue;
+                }
+            };
+            match agents.get(name) {
+                Some(there) if *there != options && !may_replace => {
+                    let file = file.unwrap_or("".into());
+                    wrong.push(format!(
+                        "`tools.{name}` of `{file}` would replace an agent that other projects use; give it another name"
+                    ));
+                }
+                _ => {
+                    agents.insert(name.clone(), options);
+                }
+            }
+        }
+    };
+    take(None, own, true);
+    for (n, (file, said)) in files.enumerate() {
+        if let Some(loaded) = said {
+            take(Some(file), loaded, n == 0);
+        }
+    }
+    (agents, wrong)
+}
+
+/// What is wrong with the agents that a configuration describes.
+pub(crate) fn strange_tools(loaded: &Loaded) -> Vec<(String, String)> {
+    let tools = loaded.config.tools.iter();
+    tools.filter_map(|(name, manifest)| Some((name.clone(), manifest_of(name, manifest).err()?))).collect()
+}
+
+type Manifest = serde_json::Map<String, serde_json::Value>;
+
+fn manifest_of(name: &str, manifest: &Manifest) -> Result<ao_agent::Options, String> {
+    let mut manifest = manifest.clone();
+    manifest.entry("name").or_insert_with(|| name.into());
+    let options: ao_agent::Options = serde_json::from_value(manifest.into())
+        .map_err(|err| format!("`tools.{name}` makes no sense: {err}"))?;
+    options.check().map_err(|err| format!("`tools.{name}` makes no sense: {err}"))?;
+    // What people call it is the key, so a name that says otherwise would take the place of another.
+    match options.name == name {
+        true => Ok(options),
+        false => Err(format!("`tools.{name}` calls itself `{}`; leave out its `name`", options.name)),
+    }
+}
