@@ -57,29 +57,29 @@ pub(crate) async fn send(
     client.post(&session_path(session, "/message"), message).await
 }
 
-pub(crate) async fn answer(client: &Client, session: &str, answer: &str) -> Called<()> {
+pub(crate) async fn answer(client: &Client, session: &str, answer: &str) -> Called<Session> {
     let body = ao_api::Answer { answer: answer.to_owned() };
-    done(client.post(&session_path(session, "/answer"), &body).await)
+    client.post(&session_path(session, "/answer"), &body).await
 }
 
 pub(crate) async fn stop(client: &Client, session: &str, order: &Stop) -> Called<()> {
     done(client.post(&session_path(session, "/stop"), order).await)
 }
 
-pub(crate) async fn pause(client: &Client, session: &str) -> Called<()> {
-    done(client.post(&session_path(session, "/pause"), &json!({})).await)
+pub(crate) async fn pause(client: &Client, session: &str) -> Called<Session> {
+    client.post(&session_path(session, "/pause"), &json!({})).await
 }
 
-pub(crate) async fn resume(client: &Client, session: &str, limits: &Resume) -> Called<()> {
-    done(client.post(&session_path(session, "/resume"), limits).await)
+pub(crate) async fn resume(client: &Client, session: &str, limits: &Resume) -> Called<Session> {
+    client.post(&session_path(session, "/resume"), limits).await
 }
 
-pub(crate) async fn retry(client: &Client, session: &str) -> Called<()> {
-    done(client.post(&session_path(session, "/retry"), &json!({})).await)
+pub(crate) async fn retry(client: &Client, session: &str) -> Called<Session> {
+    client.post(&session_path(session, "/retry"), &json!({})).await
 }
 
-pub(crate) async fn restore(client: &Client, session: &str) -> Called<()> {
-    done(client.post(&session_path(session, "/restore"), &json!({})).await)
+pub(crate) async fn restore(client: &Client, session: &str) -> Called<Session> {
+    client.post(&session_path(session, "/restore"), &json!({})).await
 }
 
 /// A piece of output from an offset on. With `wait`, not before there is more or the program has ended, or it has taken too

@@ -25,8 +25,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async {
-        calls::answer(&client, &args.session, &args.answer).await?;
-        told_state(&client, &args.session, cx).await
-    })
+    cx.wait_for(async { told_state(&calls::answer(&client, &args.session, &args.answer).await?, cx) })
 }

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use ao_api::Output;
-use ao_api::client::Client;
+use ao_api::client::{Client, ClientError};
 use tokio::time::Instant;
 
 use super::wait;
@@ -77,7 +77,8 @@ async fn output(args: &Args, client: &Client, cx: &Context) -> Result<(), Comman
     let mut rests = false;
     loop {
         let asked = Instant::now();
-        let piece = match calls::output(client, &session.id, from, args.follow).await {
+        let asked_for = calls::output(client, &session.id, from, args.follow).await;
+        let piece = match or_nothing(asked_for, client, &session.id, from).await {
             Ok(piece) => piece,
             // A long wait can outlast the daemon; the output is kept, so nothing is missed.
             Err(err) if args.follow && follow::is_away(&err) => {
@@ -126,7 +127,7 @@ async fn can_only_rest(client: &Client, session: &str) -> Result<bool, CommandEr
 /// The end of what there is, cut to so many lines. More and more of it is asked for until they are in it.
 async fn last_piece(client: &Client, session: &str, lines: usize) -> Result<Output, CommandError> {
     let mut size = SMALL_TAIL;
-    let mut piece = calls::output_tail(client, session, size).await?;
+    let mut piece = or_nothing(calls::output_tail(client, session, size).await, client, session, 0).await?;
     let mut is_all = piece.from == 0;
     // The first line may be the rest of one, so there has to be one more.
     while !is_all && line_ends(&piece.text) <= lines && size < LARGEST_TAIL {
@@ -138,6 +139,26 @@ async fn last_piece(client: &Client, session: &str, lines: usize) -> Result<Outp
     }
     piece.text = last_lines(&piece.text, lines).to_owned();
     Ok(piece)
+}
+
+/// What was answered; or nothing, if it cannot be read because no program was started yet that could have put it out.
+async fn or_nothing(
+    answer: Result<Output, ClientError>,
+    client: &Client,
+    session: &str,
+    from: u64,
+) -> Result<Output, ClientError> {
+    const BEFORE: [&str; 4] = ["queued", "setting_up", "setup_failed", "starting"];
+    match answer {
+        Err(ClientError::Refused(problem)) if problem.word() == "unreadable-output" => {
+            let state = calls::session(client, session).await?.status.state;
+            match BEFORE.contains(&state.as_str()) {
+                true => Ok(Output { from, next: from, text: String::new(), ended: false }),
+                false => Err(ClientError::Refused(problem)),
+            }
+        }
+        answer => answer,
+    }
 }
 
 /// What lies between two places, as one piece.

@@ -1,11 +1,11 @@
 //! One file for each command.
 
-use ao_api::client::Client;
+use ao_api::Session;
 
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
-use crate::{calls, ui};
+use crate::ui;
 
 pub(crate) mod add_project;
 pub(crate) mod answer;
@@ -48,10 +48,9 @@ pub(crate) mod wait;
 pub(crate) mod why;
 
 /// Tells how a session stands after something was asked of it.
-async fn told_state(client: &Client, session: &str, cx: &Context) -> Result<(), CommandError> {
-    let session = calls::session(client, session).await?;
+fn told_state(session: &Session, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
-        return Ok(ui::json(&session)?);
+        return Ok(ui::json(session)?);
     }
     Ok(ui::line(show::why(&session.name, &session.status, Canvas::here()))?)
 }

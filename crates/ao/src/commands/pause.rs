@@ -22,8 +22,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         for session in &args.sessions {
-            calls::pause(&client, session).await?;
-            told_state(&client, session, cx).await?;
+            told_state(&calls::pause(&client, session).await?, cx)?;
         }
         Ok(())
     })

@@ -43,10 +43,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         turns: args.turns,
         seconds: args.time.map(|time| time.as_secs()),
     };
-    cx.wait_for(async {
-        calls::resume(&client, &args.session, &limits).await?;
-        told_state(&client, &args.session, cx).await
-    })
+    cx.wait_for(async { told_state(&calls::resume(&client, &args.session, &limits).await?, cx) })
 }
 
 fn dollars(typed: &str) -> Result<f64, String> {

@@ -18,8 +18,5 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async {
-        calls::retry(&client, &args.session).await?;
-        told_state(&client, &args.session, cx).await
-    })
+    cx.wait_for(async { told_state(&calls::retry(&client, &args.session).await?, cx) })
 }
