@@ -42,6 +42,10 @@ pub const ENV_VARS: &[EnvVar] = &[
     you("TELEGRAM_CHAT_ID", "the chat that it writes to"),
     you("XDG_CONFIG_HOME", "where your own configuration is: `ao/config.yaml` in it; by default `~/.config`"),
     you("XDG_DATA_HOME", "where data is kept; by default `~/.local/share`"),
+    you(
+        "XDG_RUNTIME_DIR",
+        "where the daemon's socket is if the path of its data folder is too long for one; by default `/run/user/UID`, or else `/tmp/ao-UID`",
+    ),
     ao("AO_SESSION", "for each agent: which session it is; whatever an agent starts is found by it"),
     ao("AO_ATTEMPT", "for each agent: which run of its session it is"),
     ao("AO_TOKEN", "for each agent: what proves that a report or a call is its own"),

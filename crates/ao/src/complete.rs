@@ -66,7 +66,7 @@ where
 {
     let given = given_data_dir(std::env::args()).or_else(|| Some(std::env::var("AO_DATA_DIR").ok()?.into()));
     let data_dir = paths::data_dir(given.as_deref().map(Utf8Path::new)).ok()?;
-    let client = Client::socket(paths::socket(&data_dir)).with_token(own_token().ok()?);
+    let client = Client::socket(paths::way_in(&data_dir).ok()?).with_token(own_token().ok()?);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
     runtime.block_on(async { tokio::time::timeout(PATIENCE, ask(client)).await }).ok()?.ok()
 }
