@@ -32,6 +32,7 @@ pub use app::{App, Parts, app};
 pub use auth::{Auth, AuthError, Peer};
 pub use host::{Frame, Host, Look, View};
 pub use limits::Limits;
+pub use listen::is_private;
 pub use serve::{Bind, Options, Running, ServerError, serve};
 
 /// The description of the API, as `docs/openapi.json` has it.

@@ -39,6 +39,9 @@ pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), Server
     let failed = |err| ServerError::Socket { path: path.clone(), err };
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(failed)?;
+    if !is_private(folder).map_err(failed)? {
+        return Err(ServerError::OpenFolder { folder: folder.to_owned() });
+    }
     match fs::symlink_metadata(&path) {
         Ok(found) if !found.file_type().is_socket() => return Err(ServerError::NotASocket { path }),
         Ok(_) if answers(&path).await => return Err(ServerError::SocketInUse { path }),
@@ -60,6 +63,17 @@ pub(crate) async fn unix(path: PathBuf) -> Result<(UnixListener, Socket), Server
     let inode = fs::symlink_metadata(&made).map_err(failed)?.ino();
     fs::rename(&made, &path).map_err(failed)?;
     Ok((listener, Socket { path, inode }))
+}
+
+/// Whether nobody else can put anything into a folder, such as a socket in the place of ours: it is a folder, it belongs to
+/// our user, and only they may write to it. Where anybody may make things, as in `/tmp`, it must not be a link either:
+/// whoever made that could let it point elsewhere at any time.
+pub fn is_private(folder: &Path) -> io::Result<bool> {
+    let above = folder.parent().map(fs::metadata);
+    let shared = above.is_some_and(|above| above.is_ok_and(|above| above.mode() & 0o002 != 0));
+    let found = if shared { fs::symlink_metadata(folder)? } else { fs::metadata(folder)? };
+    let ours = found.uid() == rustix::process::geteuid().as_raw();
+    Ok(found.is_dir() && ours && found.mode() & 0o022 == 0)
 }
 
 async fn answers(path: &Path) -> bool {

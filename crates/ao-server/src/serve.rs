@@ -67,6 +67,11 @@ pub enum ServerError {
     SocketInUse { path: PathBuf },
     #[error("`{}` is no socket; move it away, or choose another place for the socket", .path.display())]
     NotASocket { path: PathBuf },
+    #[error(
+        "others could put a socket of theirs into the folder `{}`; it must be your own, and writable by you alone (mode 700)",
+        .folder.display()
+    )]
+    OpenFolder { folder: PathBuf },
     #[error("the path of the socket `{}` is too long; choose a shorter data directory", .path.display())]
     PathTooLong { path: PathBuf },
     #[error("the socket `{}` cannot be made", .path.display())]

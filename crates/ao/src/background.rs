@@ -5,6 +5,7 @@
 //!                   │ no                      │ no
 //!                   ▼                         ▼
 //!              lock ─► ask again ─► ao daemon ◄── stop the old one; agents go on
+//!                                                 (a service is restarted by its manager instead)
 //!                                      │
 //!                                      └── one line on its stdout: ready, or what went wrong
 //! ```
@@ -14,6 +15,8 @@ use std::io::{self, BufRead, BufReader};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
@@ -25,9 +28,13 @@ use tokio::time::{Instant, sleep};
 
 use crate::context::{Context, outside_of_agents};
 use crate::error::{CommandError, Kind};
+use crate::service::manager;
 
 /// How long an old daemon has to end before a new one takes its place.
 const GOES: Duration = Duration::from_secs(20);
+
+/// How long a daemon may take to be ready. It finds its agents again by then, and a long log is read from a snapshot.
+const SPEAKS: Duration = Duration::from_secs(60);
 
 /// A daemon that runs.
 #[derive(Debug)]
@@ -55,7 +62,7 @@ pub(crate) enum Word {
 }
 
 /// Joins the daemon that runs, or starts one. However many do this at once, there is one daemon.
-pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, CommandError> {
+pub(crate) async fn ensure(cx: &Context, mut port: Option<u16>) -> Result<Joined, CommandError> {
     let data_dir = cx.data_dir()?;
     let client = cx.client()?;
     if let Some(daemon) = ours(&client).await? {
@@ -67,7 +74,14 @@ pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, Co
     // Somebody else may have started it while we waited for our turn.
     let how = match running(&client).await? {
         Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
-        Some(_) => {
+        Some(daemon) if manager::is_service(daemon.pid).await => {
+            manager::restart().await?;
+            let daemon = after(&client, daemon.pid).await?;
+            return Ok(Joined { client, daemon, how: How::Replaced });
+        }
+        Some(daemon) => {
+            // Whoever has the page open, or wrote the address down, finds it again.
+            port = port.or_else(|| port_of(&daemon));
             let stopping = stop(&client).await?;
             still_there(stopping.pid)?;
             How::Replaced
@@ -82,6 +96,35 @@ pub(crate) async fn ensure(cx: &Context, port: Option<u16>) -> Result<Joined, Co
     drop(turn);
     let daemon = client.get("/api/daemon").await?;
     Ok(Joined { client, daemon, how })
+}
+
+/// The daemon that a service manager has started in the place of another one.
+async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
+    let until = Instant::now() + GOES;
+    let daemon = loop {
+        // It may not listen yet, and what is asked of one that goes may break off.
+        match running(client).await {
+            Ok(Some(daemon)) if daemon.pid != before => break daemon,
+            Err(err) if Instant::now() >= until => return Err(err),
+            Ok(_) if Instant::now() >= until => {
+                let what =
+                    format!("the service was restarted, and no daemon answers after {} s", GOES.as_secs());
+                return Err(CommandError::new(Kind::TimedOut, what)
+                    .hint("`ao service status` and `journalctl --user -u ao` tell more"));
+            }
+            _ => sleep(Duration::from_millis(50)).await,
+        }
+    };
+    if daemon.build == build() {
+        return Ok(daemon);
+    }
+    Err(CommandError::new(Kind::OtherVersion, "the daemon is a service, which runs another ao than this one")
+        .hint("`ao service install` makes it run this one; `ao service uninstall` ends it"))
+}
+
+/// The port that a daemon listens on.
+fn port_of(daemon: &Daemon) -> Option<u16> {
+    daemon.url.as_ref()?.rsplit_once(':')?.1.trim_end_matches('/').parse().ok()
 }
 
 /// The daemon that answers, if it is of this build.
@@ -184,7 +227,8 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     let mut child = command.spawn().map_err(|err| {
         CommandError::environment(format!("`{}` cannot be started: {err}", program.display()))
     })?;
-    match first_word(&mut child)? {
+    let word = first_word(&mut child, SPEAKS).map_err(|err| err.hint(format!("its log is `{log}`")))?;
+    match word {
         Some(Word::Ready) => Ok(()),
         Some(Word::Failed { code, text, hints }) => {
             // Nothing of it is left when its failure is told.
@@ -200,14 +244,57 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     }
 }
 
-fn first_word(child: &mut Child) -> Result<Option<Word>, CommandError> {
+/// What it says first; nothing if it has ended without a word. One that says nothing in time is ended.
+fn first_word(child: &mut Child, limit: Duration) -> Result<Option<Word>, CommandError> {
     let Some(stdout) = child.stdout.take() else { return Ok(None) };
-    let mut line = String::new();
-    BufReader::new(stdout).read_line(&mut line).map_err(CommandError::environment)?;
-    Ok(serde_json::from_str(&line).ok())
+    let (sender, heard) = mpsc::channel();
+    // Reading cannot be given up, so it has a thread of its own. That ends with the pipe, or with us.
+    thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(stdout).read_line(&mut line);
+        let _ = sender.send(read.map(|_| line));
+    });
+    match heard.recv_timeout(limit) {
+        Ok(line) => Ok(serde_json::from_str(&line.map_err(CommandError::environment)?).ok()),
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            let what = format!("the daemon was not ready after {} s, and was ended", limit.as_secs());
+            Err(CommandError::new(Kind::TimedOut, what))
+        }
+    }
 }
 
 /// Where a daemon writes its log.
 pub(crate) fn log_file(data_dir: &Utf8Path) -> Utf8PathBuf {
     data_dir.join("logs/daemon.log")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn child(script: &str) -> Child {
+        Command::new("sh").args(["-c", script]).stdout(Stdio::piped()).spawn().unwrap()
+    }
+
+    #[test]
+    fn a_daemon_that_says_nothing_is_ended_in_time() {
+        let mut silent = child("exec sleep 600");
+        let err = first_word(&mut silent, Duration::from_millis(50)).unwrap_err();
+        assert_eq!(err.kind(), Kind::TimedOut);
+        assert!(!is_alive(silent.id()), "nothing of it is left");
+    }
+
+    #[test]
+    fn a_first_word_is_heard_and_so_is_an_end_without_one() {
+        let limit = Duration::from_secs(60);
+        let mut ready = child("echo '\"ready\"'");
+        assert!(matches!(first_word(&mut ready, limit), Ok(Some(Word::Ready))));
+        let mut gone = child("exit 3");
+        assert!(matches!(first_word(&mut gone, limit), Ok(None)));
+        for mut child in [ready, gone] {
+            child.wait().unwrap();
+        }
+    }
 }

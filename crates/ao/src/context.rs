@@ -60,7 +60,7 @@ impl Context {
     ///
     /// An agent has a token of its own in its environment; what it runs speaks with that token and has its rights.
     pub(crate) fn client(&self) -> Result<Client, CommandError> {
-        Ok(Client::socket(paths::socket(&self.data_dir()?)).with_token(own_token()?))
+        Ok(Client::socket(paths::way_in(&self.data_dir()?)?).with_token(own_token()?))
     }
 
     /// Runs what waits: for the daemon, mostly. One thread is enough for a client, and quick to start.

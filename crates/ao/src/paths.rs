@@ -46,22 +46,60 @@ pub(crate) fn here() -> Result<Utf8PathBuf, CommandError> {
 /// The most bytes that the path of a socket can have, with the one that ends it left out, on every system we know.
 const SOCKET_PATH: usize = 103;
 
-/// The daemon's socket: in its data folder, or, if that lies too deep for a socket's path, in a folder of the user's own in
-/// the place for temporary files, under a name that follows from it.
+/// The daemon's socket, for those who call it. One that somebody else could have put there is refused: whoever listens at it
+/// is told everything, and trusted.
+pub(crate) fn way_in(data_dir: &Utf8Path) -> Result<Utf8PathBuf, CommandError> {
+    let socket = socket(data_dir);
+    let folder = socket.parent().filter(|folder| *folder != data_dir);
+    match folder {
+        Some(folder) if folder.symlink_metadata().is_ok() && !is_private(folder) => {
+            let what = format!("the daemon's socket would be in `{folder}`, which is not yours alone");
+            Err(CommandError::environment(what).hint(format!(
+                "look at who made it and remove it, or `chmod 700 {folder}` if it is yours; or choose a data folder with a \
+                 shorter path"
+            )))
+        }
+        _ => Ok(socket),
+    }
+}
+
+/// The daemon's socket: in its data folder, or, if that lies too deep for a socket's path, in a folder of the user's own
+/// under a name that follows from it: in the one that the login gives them, or else in the place for temporary files.
 pub(crate) fn socket(data_dir: &Utf8Path) -> Utf8PathBuf {
     let near = data_dir.join("ao.sock");
     if near.as_os_str().as_bytes().len() <= SOCKET_PATH {
         return near;
     }
+    let user = getuid().as_raw();
+    let set = std::env::var("XDG_RUNTIME_DIR").ok().filter(|dir| !dir.is_empty());
+    let login = set.map_or_else(|| format!("/run/user/{user}").into(), Utf8PathBuf::from);
+    far(data_dir, &login, &Utf8PathBuf::from(format!("/tmp/ao-{user}")))
+}
+
+fn far(data_dir: &Utf8Path, login: &Utf8Path, temporary: &Utf8Path) -> Utf8PathBuf {
     // FNV-1a: enough to tell a user's few data folders apart, and the same in every version.
     let hash = data_dir.as_str().bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    Utf8PathBuf::from(format!("/tmp/ao-{}/{hash:016x}.sock", getuid().as_raw()))
+    let name = format!("{hash:016x}.sock");
+    let in_login = login.join("ao").join(&name);
+    let fits =
+        login.is_absolute() && in_login.as_os_str().as_bytes().len() <= SOCKET_PATH && is_private(login);
+    let in_temporary = temporary.join(name);
+    // A daemon that was started without a login's folder is found from within one.
+    let known = in_temporary.exists() && !in_login.exists() && is_private(temporary);
+    if fits && !known { in_login } else { in_temporary }
+}
+
+fn is_private(folder: &Utf8Path) -> bool {
+    ao_server::is_private(folder.as_std_path()).unwrap_or(false)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -72,5 +110,26 @@ mod tests {
         assert!(short.as_str().len() <= SOCKET_PATH, "{short}");
         assert_eq!(short, socket(&deep));
         assert_ne!(short, socket(&deep.join("er")));
+    }
+
+    #[test]
+    fn a_socket_lies_in_the_folder_of_the_login_if_that_is_ours_alone() {
+        let home = tempfile::tempdir().unwrap();
+        let home = Utf8Path::from_path(home.path()).unwrap();
+        let (login, temporary) = (home.join("login"), home.join("temporary"));
+        let lies_in = |folder: &Utf8Path| far("/deep".into(), &login, &temporary).starts_with(folder);
+        assert!(lies_in(&temporary), "there is no login");
+        fs::create_dir(&login).unwrap();
+        fs::set_permissions(&login, Permissions::from_mode(0o700)).unwrap();
+        assert!(lies_in(&login));
+        fs::set_permissions(&login, Permissions::from_mode(0o777)).unwrap();
+        assert!(lies_in(&temporary), "anybody could put a socket there");
+        fs::set_permissions(&login, Permissions::from_mode(0o700)).unwrap();
+        // One that is there already is kept.
+        let socket = far("/deep".into(), &home.join("none"), &temporary);
+        fs::create_dir(&temporary).unwrap();
+        fs::set_permissions(&temporary, Permissions::from_mode(0o700)).unwrap();
+        fs::write(&socket, "").unwrap();
+        assert_eq!(far("/deep".into(), &login, &temporary), socket);
     }
 }

@@ -81,7 +81,7 @@ async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Call
     if let Some(peer @ Peer::Unix { .. }) = peer {
         return if peer.is_us().await { Ok(Caller::Owner) } else { Err(no_token().into()) };
     }
-    if let Some(cookie) = cookie(headers) {
+    if let Some(cookie) = cookie(headers, &app.names().cookie()) {
         let signed_in = app.auth.is_signed_in(cookie, app.clock.now());
         return if signed_in { Ok(Caller::Owner) } else { Err(no_token().into()) };
     }
@@ -117,10 +117,10 @@ fn bearer(header: &str) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-fn cookie(headers: &HeaderMap) -> Option<&str> {
+fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let all = headers.get_all(COOKIE).iter().filter_map(|header| header.to_str().ok());
     all.flat_map(|header| header.split(';'))
-        .find_map(|pair| pair.trim().strip_prefix(super::COOKIE)?.strip_prefix('='))
+        .find_map(|pair| pair.trim().strip_prefix(name)?.strip_prefix('='))
 }
 
 fn no_token() -> Problem {

@@ -35,10 +35,9 @@ pub use self::peer::Peer;
 pub(crate) use self::rights::{Right, rule};
 use self::secret::{Secret, hex};
 
-/// The cookie of a browser that has signed in.
-pub(crate) const COOKIE: &str = "ao_session";
-/// How long a browser stays signed in.
-pub(crate) const COOKIE_LASTS: Duration = Duration::from_secs(30 * 24 * 3600);
+/// How long a browser stays signed in. Not for long, because browsers show the cookie to every port of this machine's name,
+/// and so to whatever else listens there.
+pub(crate) const COOKIE_LASTS: Duration = Duration::from_secs(7 * 24 * 3600);
 const CODE_LASTS: Duration = Duration::from_secs(60);
 /// More than this many codes at a time are nobody's honest wish.
 const CODES_MOST: usize = 32;

@@ -31,6 +31,12 @@ impl Names {
         Names { port: bound.port(), own, given }
     }
 
+    /// The cookie of a browser that has signed in. Browsers keep cookies for a name and not for its port, so our port is in
+    /// it: two daemons on one machine do not sign each other's browsers out.
+    pub(crate) fn cookie(&self) -> String {
+        format!("ao_session_{}", self.port)
+    }
+
     /// Whether `Host` names us.
     pub(crate) fn mean_us(&self, headers: &HeaderMap) -> bool {
         let mut hosts = headers.get_all(HOST).iter();

@@ -10,7 +10,7 @@ use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 
 use crate::app::App;
-use crate::auth::{COOKIE, COOKIE_LASTS, Caller};
+use crate::auth::{COOKIE_LASTS, Caller};
 use crate::extract::{Given, Perhaps, find};
 use crate::problem::Failure;
 
@@ -72,8 +72,8 @@ pub(super) async fn sign_in(
         Problem::new(401, "bad-code", "the code is wrong, too old, or was used already")
             .hint("`ao dashboard` opens the browser with a new one")
     })?;
-    let lasts = COOKIE_LASTS.as_secs();
-    let cookie = format!("{COOKIE}={word}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict");
+    let (name, lasts) = (app.names().cookie(), COOKIE_LASTS.as_secs());
+    let cookie = format!("{name}={word}; Path=/; Max-Age={lasts}; HttpOnly; SameSite=Strict");
     let cookie = HeaderValue::try_from(cookie).map_err(|err| Problem::new(500, "bug", err.to_string()))?;
     Ok((StatusCode::NO_CONTENT, [(SET_COOKIE, cookie)]).into_response())
 }

@@ -123,7 +123,7 @@ async fn over_tcp_a_program_of_ours_needs_no_token_and_a_browser_does() {
         "user-agent: Mozilla/5.0 (X11; Linux x86_64)\r\n",
         "sec-fetch-site: none\r\n",
         "cookie: a=b\r\n",
-        "cookie: ao_session=1.00\r\n",
+        "cookie: ao_session_3000=1.00\r\n",
         "x-forwarded-for: 10.0.0.1\r\n",
     ] {
         assert_eq!(ask(browser).await, "401", "{browser}");
@@ -240,7 +240,19 @@ async fn a_browser_signs_in_once_by_a_code_and_is_out_when_the_token_is_rotated(
     assert_eq!(signed_in.told(), "204");
     let cookie = signed_in.headers["set-cookie"].to_str().unwrap().to_owned();
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Strict"), "{cookie}");
+    assert!(cookie.starts_with("ao_session_3000=") && cookie.contains("; Path=/;"), "{cookie}");
+    let lasts = cookie.split("Max-Age=").nth(1).unwrap().split(';').next().unwrap();
+    assert!(lasts.parse::<u64>().unwrap() <= 7 * 24 * 3600, "{cookie}");
     let cookie = cookie.split(';').next().unwrap();
+    // What another daemon's port has given the browser is none of ours, and does not stand in the way.
+    let others = format!("ao_session_4000=1.00; {cookie}");
+    assert_eq!(
+        page(get("/api/sessions")).with("cookie", &others).from(stranger()).to(&app).await.told(),
+        "200"
+    );
+    let other = cookie.replace("_3000", "_4000");
+    let told = page(get("/api/sessions")).with("cookie", &other).from(stranger()).to(&app).await.told();
+    assert_eq!(told, "401 unauthorized");
     let listed = page(get("/api/sessions")).with("cookie", &format!("a=b; {cookie}")).from(stranger());
     assert_eq!(listed.to(&app).await.told(), "200");
     let again = page(post("/api/sign-in", json!({"code": code}))).from(stranger()).to(&app).await;
@@ -331,7 +343,7 @@ async fn the_log_has_what_was_called_and_neither_tokens_nor_what_was_said() {
     post("/api/sign-in", json!({"code": code})).to(&app).await;
     get("/api/sessions?project=a-secret-query").token(&token).to(&app).await;
     get(&format!("/api/sessions/{id}")).token("the-workers-token").to(&app).await;
-    get("/api/daemon").token("a-wrong-token").with("cookie", "ao_session=a-wrong-cookie").to(&app).await;
+    get("/api/daemon").token("a-wrong-token").with("cookie", "ao_session_3000=a-wrong-cookie").to(&app).await;
     let said = json!({"content": "a-secret-message"});
     post(&format!("/api/sessions/{id}/message"), said).token(&token).to(&app).await;
     house.end().await;

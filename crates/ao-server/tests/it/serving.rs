@@ -125,3 +125,29 @@ async fn streams_end_with_the_daemon_and_nobody_is_waited_for_long() {
     let _ = slow.read_to_end(&mut rest).await;
     house.end().await;
 }
+
+/// acceptance: X6
+#[tokio::test]
+async fn a_folder_that_others_can_write_to_is_no_place_for_a_socket() {
+    let house = House::new().await;
+    let shared = house.folder.path().join("shared");
+    let (open, own) = (shared.join("open"), shared.join("own"));
+    for folder in [&shared, &open, &own] {
+        fs::create_dir(folder).unwrap();
+        let mode = if folder == &own { 0o700 } else { 0o777 };
+        fs::set_permissions(folder, fs::Permissions::from_mode(mode)).unwrap();
+    }
+    let link = shared.join("link");
+    std::os::unix::fs::symlink(&own, &link).unwrap();
+    // Anybody may exchange a link in such a place.
+    for folder in [open, link] {
+        let options = Options { parts: house.parts(), socket: Some(folder.join("ao.sock")), tcp: None };
+        let refused = serve(options, house.stop.clone()).await.unwrap_err();
+        assert!(matches!(refused, ServerError::OpenFolder { .. }), "{}: {refused}", folder.display());
+        assert!(!exists(&folder.join("ao.sock")));
+    }
+    let options = Options { parts: house.parts(), socket: Some(own.join("ao.sock")), tcp: None };
+    let running = serve(options, house.stop.clone()).await.unwrap();
+    house.end().await;
+    running.finished().await;
+}

@@ -4,6 +4,7 @@
 //! asked by its own program. Nothing here needs root.
 
 pub mod launchd;
+pub(crate) mod manager;
 pub mod systemd;
 
 use camino::Utf8PathBuf;

@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 use std::thread;
 
 use crate::fleet::{git, processes_with};
@@ -163,10 +165,7 @@ fn a_daemon_of_another_build_is_replaced_while_its_agents_go_on() {
     let session = house.session("Say hello", "[[say hello]]");
     house.wait_for(&session, "idle");
     let (agents, before) = (house.agents(), house.daemon_pid());
-    // The same program, installed anew.
-    let other = house.path("ao");
-    fs::copy(env!("CARGO_BIN_EXE_ao"), &other).unwrap();
-    let mut command = std::process::Command::new(&other);
+    let mut command = std::process::Command::new(installed_anew(&house));
     command.args(["start", "--port", "0", "--json"]).current_dir(house.repository());
     house.surround(&mut command);
     let started = Ran::of(command.output().unwrap()).succeeds().json();
@@ -175,6 +174,58 @@ fn a_daemon_of_another_build_is_replaced_while_its_agents_go_on() {
     assert_eq!(daemons(&house), 1);
     assert_eq!(house.agents(), agents);
     house.ao(&["send", &session, "and again"]).succeeds();
+}
+
+#[test]
+fn a_daemon_that_is_replaced_keeps_its_port() {
+    let house = House::new();
+    house.start();
+    let before = house.daemon();
+    let mut command = std::process::Command::new(installed_anew(&house));
+    command.args(["start", "--json"]).current_dir(house.repository());
+    house.surround(&mut command);
+    let started = Ran::of(command.output().unwrap()).succeeds().json();
+    assert_eq!((&started["replaced"], &started["daemon"]["url"]), (&true.into(), &before["url"]));
+    assert_ne!(started["daemon"]["pid"], before["pid"]);
+}
+
+#[test]
+fn a_daemon_that_is_a_service_is_replaced_by_its_manager() {
+    let house = House::new();
+    house.start();
+    let main = house.path("main.pid");
+    fs::write(&main, house.daemon_pid().to_string()).unwrap();
+    let other = installed_anew(&house);
+    // A manager that knows one service.
+    let systemctl = house.path("bin/systemctl");
+    fs::create_dir(house.path("bin")).unwrap();
+    let script = r#"#!/bin/sh
+        case "$2" in
+            show) cat "$HOME/main.pid" ;;
+            restart)
+                echo "$@" >> "$HOME/asked"
+                kill "$(cat "$HOME/main.pid")"
+                "$HOME/ao" daemon --port 0 </dev/null >/dev/null 2>&1 &
+                echo $! > "$HOME/main.pid" ;;
+        esac"#;
+    fs::write(&systemctl, script).unwrap();
+    fs::set_permissions(&systemctl, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut command = std::process::Command::new(&other);
+    command.args(["start", "--json"]).current_dir(house.repository());
+    house.surround(&mut command);
+    let path = format!("{}:{}", house.path("bin").display(), std::env::var("PATH").unwrap());
+    let started = Ran::of(command.env("PATH", path).output().unwrap()).succeeds().json();
+    assert_eq!(started["replaced"], true);
+    assert_eq!(fs::read_to_string(house.path("asked")).unwrap(), "--user restart ao.service\n");
+    assert_eq!(started["daemon"]["pid"].to_string(), fs::read_to_string(&main).unwrap().trim());
+    assert_eq!(daemons(&house), 1);
+}
+
+/// The same program, installed anew: another build, as far as one can tell.
+fn installed_anew(house: &House) -> PathBuf {
+    let other = house.path("ao");
+    fs::copy(env!("CARGO_BIN_EXE_ao"), &other).unwrap();
+    other
 }
 
 #[test]
