@@ -33,6 +33,7 @@ pub mod service;
 mod settings;
 pub mod show;
 mod span;
+mod strange;
 mod ui;
 
 use std::io::IsTerminal;
