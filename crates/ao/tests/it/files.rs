@@ -184,3 +184,38 @@ fn the_configuration_of_a_cloned_repository_counts_only_after_a_look() {
     house.ao_in(&here, &["start", &url, "--no-orchestrator", "--trust"]).succeeds();
     assert_eq!(house.projects(), ["docs", "my-app"]);
 }
+
+#[test]
+fn a_new_local_file_counts_at_once_and_so_does_an_edit_before_the_watch() {
+    let house = House::new();
+    house.start();
+    let local = house.repository().join("agent-orchestrator.local.yaml");
+    fs::write(&local, "lifecycle: { maxParallelAgents: 7 }\n").unwrap();
+    until("the new file counts", || house.daemon()["maxParallelAgents"] == 7);
+    // A file that is added is watched anew, and what is written meanwhile is not missed.
+    let docs = house.neighbour("docs", DOCS);
+    house.ao_in(&docs, &["start"]).succeeds();
+    fs::write(&local, "lifecycle: { maxParallelAgents: 8 }\n").unwrap();
+    until("the edit counts", || house.daemon()["maxParallelAgents"] == 8);
+}
+
+#[test]
+fn a_restart_that_is_needed_is_said_until_it_has_happened() {
+    let house = House::new();
+    house.start();
+    let good = fs::read_to_string(house.config_file()).unwrap();
+    fs::write(house.config_file(), format!("{good}port: 4321\n")).unwrap();
+    for _ in 0..2 {
+        let told = house.ao(&["api", "POST", "/daemon/reload", "-d", "{}"]).succeeds().json();
+        let needs = told["needsRestart"].as_array().unwrap();
+        assert!(needs.contains(&"`port`".into()), "{told}");
+    }
+}
+
+#[test]
+fn what_is_not_acted_on_yet_is_said() {
+    let house = House::with("plugins: [{ name: mine, source: local, path: ./mine }]\n");
+    let told = house.ao(&["config", "check"]).succeeds();
+    assert!(told.err.contains("`plugins` is read, and not acted on yet"), "{}", told.err);
+    house.ao(&["start", "--port", "0"]).succeeds().says("not acted on yet");
+}

@@ -24,6 +24,7 @@ mod limits;
 mod logind;
 mod messages;
 mod notify;
+mod output;
 mod place;
 mod power;
 mod reference;
