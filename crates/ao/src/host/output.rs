@@ -89,8 +89,10 @@ async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
     match process_of(session) {
         None => session.is_live(),
         Some(_) if session.process.is_some() || !session.is_live() => false,
-        // That of this attempt may have ended, or may never have been started. Its runtime knows.
-        Some(process) => runtimes.output(&process, 0, 1, Duration::ZERO).await.is_err(),
+        // That of this attempt has ended, or is being started, which nobody hears of by its output yet. Its runtime knows.
+        Some(process) => {
+            !runtimes.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
+        }
     }
 }
 
