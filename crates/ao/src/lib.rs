@@ -35,6 +35,7 @@ pub mod service;
 mod settings;
 pub mod show;
 mod span;
+mod strange;
 mod ui;
 
 use std::io::IsTerminal;

@@ -72,7 +72,7 @@ pub struct Project {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-env" = "never"))]
     pub agent_rules: Option<String>,
-    /// A file with the same, read when an agent starts. A relative path starts at the project's `path`.
+    /// A file with the same, read when an agent starts. It has to be in the project's `path`, where a relative one starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_rules_file: Option<String>,
     /// What is different for its orchestrator.

@@ -17,8 +17,8 @@ use crate::clock::SystemClock;
 use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::{CommandError, Kind};
-use crate::host::TheHost;
 use crate::host::configs::InForce;
+use crate::host::{TheHost, force};
 use crate::power::Bus;
 use crate::{logs, paths, ui};
 
@@ -79,6 +79,7 @@ async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let clock = Arc::new(SystemClock);
     let mut options = daemon::Options::new(data_dir, program);
+    options.agents = force::first_agents(&configs);
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
     let daemon = Arc::new(start_when_free(options, clock.clone()).await?);

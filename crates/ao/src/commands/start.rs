@@ -11,6 +11,7 @@ use crate::git_url::GitUrl;
 use crate::host::configs;
 use crate::initial::{Initial, Wishes, existing};
 use crate::repository::Repository;
+use crate::strange::strange;
 use crate::{clone, desktop, paths, ui};
 
 /// Start the daemon, or join the one that runs, and take care of a repository
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// Open no browser
     #[arg(long)]
     no_open: bool,
+    /// Take the configuration of a repository that is cloned as it is, whatever it runs
+    #[arg(long)]
+    trust: bool,
 }
 
 /// What there is after the start.
@@ -65,24 +69,22 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     // Everything that can be wrong with what was asked for is found out before anything is started.
     let mut notes = Vec::new();
-    let (config, brought) = match find(args.what.as_deref(), cx).await? {
-        Found::Config(file) => (Some(file), false),
-        Found::Brought(file) => (Some(file), true),
-        Found::Repository(repository) => (Some(configure(&repository, &mut notes)?), false),
-        Found::Nothing => (None, false),
+    let config = match find(args.what.as_deref(), cx).await? {
+        Found::Config(file) => Some(file),
+        Found::Brought(file) => {
+            if !args.trust {
+                is_plain(&file)?;
+            }
+            Some(file)
+        }
+        Found::Repository(repository) => Some(configure(&repository, &mut notes)?),
+        Found::Nothing => None,
     };
     let (enabled, opens) = match &config {
         Some(file) => {
             let loaded = configs::load(Some(file))?;
             notes.extend(loaded.warnings.iter().map(ToString::to_string));
-            let strange = brought && runs_commands(&loaded.config);
-            if strange {
-                notes.push(format!(
-                    "the repository brings a configuration that runs commands of its own: look at {file} before you \
-                     start a session; no orchestrator was started"
-                ));
-            }
-            (loaded.config.orchestrator.enabled && !strange, loaded.config.dashboard.open)
+            (loaded.config.orchestrator.enabled, loaded.config.dashboard.open)
         }
         None => configs::load(None).map(|loaded| (false, loaded.config.dashboard.open))?,
     };
@@ -114,20 +116,24 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
     Ok(started)
 }
 
-/// Whether a configuration has commands in it that nobody here has written.
-fn runs_commands(config: &ao_config::Config) -> bool {
-    !config.tools.is_empty()
-        || config.projects.values().any(|project| {
-            let agents =
-                [&project.agent_config, &project.worker.agent_config, &project.orchestrator.agent_config];
-            !project.post_create.is_empty()
-                || !project.teardown.is_empty()
-                || agents.iter().any(|agent| agent.permissions.is_some() || !agent.args.is_empty())
-        })
+/// Refuses a file that came with a repository and says more than what its project is: nobody here has read it yet.
+fn is_plain(file: &Utf8Path) -> Result<(), CommandError> {
+    let said = strange(file)?;
+    if said.is_empty() {
+        return Ok(());
+    }
+    let folder = file.parent().unwrap_or(file);
+    let what = format!(
+        "the repository brings a configuration that does more than name its project, so nothing was started: `{file}`\n  {}",
+        said.join("\n  ")
+    );
+    Err(CommandError::new(Kind::User, what)
+        .hint(format!("look at it, and go on with `ao start {folder}`"))
+        .hint("if you know the repository, `--trust` takes its configuration as it is"))
 }
 
 enum Found {
-    /// A configuration file that has come with a repository just now.
+    /// A configuration file that has come with a repository, and that nobody has started ao with yet.
     Brought(Utf8PathBuf),
     /// A configuration file that is there.
     Config(Utf8PathBuf),
@@ -139,15 +145,15 @@ enum Found {
 
 async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     let here = paths::here()?;
-    let mut fresh = false;
+    let mut cloned_to = None;
     let folder = match what {
         // Whatever is there is a path, whatever it looks like.
         Some(what) if here.join(what).exists() => here.join(what),
         Some(what) => match GitUrl::parse_short(what)? {
             Some(url) => {
-                let cloned = clone::clone(&url, &here).await?;
-                fresh = cloned.fresh;
-                cloned.repository.root
+                let root = clone::clone(&url, &here).await?.repository.root;
+                cloned_to = Some(root.clone());
+                root
             }
             None => here.join(what),
         },
@@ -168,7 +174,10 @@ async fn find(what: Option<&str>, cx: &Context) -> Result<Found, CommandError> {
     };
     let from = repository.as_ref().map_or(&folder, |repository| &repository.root);
     if let Some(file) = upwards(from) {
-        return Ok(if fresh { Found::Brought(file) } else { Found::Config(file) });
+        // Also if the clone was there: that it was refused a moment ago is no reason to take it now.
+        let came = cloned_to.is_some_and(|root| file.starts_with(root));
+        let brought = came && !configs::is_registered(&cx.data_dir()?, &file);
+        return Ok(if brought { Found::Brought(file) } else { Found::Config(file) });
     }
     match repository {
         Ok(repository) => Ok(Found::Repository(Box::new(repository))),

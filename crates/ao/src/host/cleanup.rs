@@ -20,16 +20,19 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
     let mut trees = Vec::new();
     for ((project, repository, kind), orders) in asked {
         let Some(workspace) = daemon.workspace(&kind) else { continue };
+        // Who asks about one session does not want to hear of what is wrong elsewhere.
+        if orders.is_empty() && order.session.is_some() {
+            continue;
+        }
         let only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
-        let found = workspace.survey(&repository, &only).await.map_err(|err| {
-            let mut problem = Problem::new(
-                500,
-                "unreadable-trees",
-                format!("the trees of `{project}` cannot be looked at"),
-            );
-            problem.detail = Some(err.to_string());
-            problem
-        })?;
+        let found = match workspace.survey(&repository, &only).await {
+            Ok(found) => found,
+            // One broken repository is told of, and keeps nobody from looking at the others.
+            Err(err) => {
+                trees.extend(unreadable(&project, &repository, &orders, &err.to_string(), &trees));
+                continue;
+            }
+        };
         for tree in found {
             let known = orders.iter().find(|(order, ..)| Some(order.session) == tree.session);
             // Others' folders are told of when everything is asked about, and never touched.
@@ -45,6 +48,35 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
         Decision::Keep => 0,
     };
     Ok(Cleanup { dry_run: order.dry_run, freed_bytes: trees.iter().map(freed).sum(), trees })
+}
+
+/// The trees of a repository that cannot be looked at: all of them stay. Without any of ours in it, the repository itself is
+/// told, once.
+fn unreadable(
+    project: &str,
+    repository: &str,
+    orders: &[(RemoveOrder, String, bool)],
+    why: &str,
+    told: &[TreeReport],
+) -> Vec<TreeReport> {
+    let kept = |path: &str, session: Option<(&RemoveOrder, &String)>| TreeReport {
+        session_id: session.map(|(order, _)| order.session.to_string()),
+        session_name: session.map(|(_, name)| name.clone()),
+        project_id: project.to_owned(),
+        path: path.to_owned(),
+        bytes: 0,
+        ignored_bytes: 0,
+        decision: Decision::Keep,
+        reasons: vec![format!("the repository cannot be looked at: {why}")],
+    };
+    if orders.is_empty() {
+        let is_told =
+            told.iter().any(|tree| tree.project_id == project && tree.bytes == 0 && tree.path == repository);
+        return if is_told { vec![] } else { vec![kept(repository, None)] };
+    }
+    let path =
+        |order: &RemoveOrder| order.tree.as_ref().map_or(repository.to_owned(), |tree| tree.path.clone());
+    orders.iter().map(|(order, name, _)| kept(&path(order), Some((order, name)))).collect()
 }
 
 /// Those whose removal is asked for: of ended sessions, or of the one that was named.

