@@ -137,16 +137,17 @@ impl Options {
 
     fn patterns(&self) -> Result<Patterns, OptionsError> {
         let name = || self.name.clone();
-        if self.program.is_empty() {
-            return Err(OptionsError::NoProgram { name: name() });
-        }
         if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
             return Err(OptionsError::NoTerminal { name: name() });
         }
         if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
             return Err(OptionsError::NoProof { name: name() });
         }
-        Ok(Patterns::new(&self.screen)?)
+        let patterns = Patterns::new(&self.screen)?;
+        if self.program.is_empty() {
+            return Err(OptionsError::NoProgram { name: name() });
+        }
+        Ok(patterns)
     }
 }
 

@@ -6,6 +6,7 @@ pub(crate) mod configs;
 pub(crate) mod force;
 mod order;
 mod output;
+mod rules;
 pub(crate) mod secrets;
 pub mod views;
 
