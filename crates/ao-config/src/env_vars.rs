@@ -52,7 +52,6 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_SPOOL", "for each agent that runs hooks: where a report is left"),
     ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: the workspace they are for"),
-    ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
 ];
 

@@ -62,7 +62,13 @@ pub(crate) enum Word {
 }
 
 /// Joins the daemon that runs, or starts one. However many do this at once, there is one daemon.
-pub(crate) async fn ensure(cx: &Context, mut port: Option<u16>) -> Result<Joined, CommandError> {
+///
+/// A first daemon begins with the configuration that it is started for: that says where it listens.
+pub(crate) async fn ensure(
+    cx: &Context,
+    mut port: Option<u16>,
+    config: Option<Utf8PathBuf>,
+) -> Result<Joined, CommandError> {
     let data_dir = cx.data_dir()?;
     let client = cx.client()?;
     if let Some(daemon) = ours(&client).await? {
@@ -90,7 +96,7 @@ pub(crate) async fn ensure(cx: &Context, mut port: Option<u16>) -> Result<Joined
     };
     let word = tokio::task::spawn_blocking({
         let data_dir = data_dir.clone();
-        move || start(&data_dir, port)
+        move || start(&data_dir, port, config.as_deref())
     });
     word.await.map_err(|err| CommandError::new(Kind::Bug, err))??;
     drop(turn);
@@ -206,7 +212,7 @@ async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
 }
 
 /// Starts a daemon that lives on without us, and waits for its first word.
-fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
+fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> Result<(), CommandError> {
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let log = log_file(data_dir);
     let last_words = OpenOptions::new().create(true).append(true).mode(0o600).open(&log);
@@ -216,6 +222,9 @@ fn start(data_dir: &Utf8Path, port: Option<u16>) -> Result<(), CommandError> {
     command.arg("daemon").arg("--data-dir").arg(data_dir).arg("--background");
     if let Some(port) = port {
         command.arg("--port").arg(port.to_string());
+    }
+    if let Some(config) = config {
+        command.arg("--config").arg(config);
     }
     // Its folder is not ours: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from it.
     command.current_dir("/").env_remove("AO_CONFIG").process_group(0);

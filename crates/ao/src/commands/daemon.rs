@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         .enable_all()
         .build()
         .map_err(CommandError::environment)?;
-    let ended = runtime.block_on(live(args, &data_dir));
+    let ended = runtime.block_on(live(args, &data_dir, cx.config()));
     // What hangs in a thread must not keep the daemon from ending.
     runtime.shutdown_timeout(Duration::from_secs(2));
     match ended {
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
 }
 
-async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
+async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Result<(), CommandError> {
     let log = background::log_file(data_dir);
     // Kept to the end, when the last spans are sent.
     let _traces = if args.background {
@@ -72,7 +72,11 @@ async fn live(args: &Args, data_dir: &Utf8Path) -> Result<(), CommandError> {
     } else {
         logs::to_stderr()
     };
-    let configs = InForce::open(data_dir)?;
+    let mut configs = InForce::open(data_dir)?;
+    if let Some(file) = config {
+        let file = paths::here()?.join(file);
+        configs = configs.with(&file)?;
+    }
     let bind = bind(&configs, args.port);
     is_free(bind.addr)?;
 

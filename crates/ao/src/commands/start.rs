@@ -88,7 +88,7 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         }
         None => configs::load(None).map(|loaded| (false, loaded.config.dashboard.open))?,
     };
-    let joined = background::ensure(cx, args.port).await?;
+    let joined = background::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
         let added: Projects =

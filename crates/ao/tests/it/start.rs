@@ -122,6 +122,14 @@ fn a_start_in_a_new_repository_writes_its_configuration_and_says_where_things_ar
 }
 
 #[test]
+fn the_first_daemon_listens_where_its_configuration_says() {
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let house = House::with(&format!("port: {free}\n"));
+    house.ao(&["start"]).succeeds();
+    assert_eq!(house.daemon()["url"], format!("http://127.0.0.1:{free}"));
+}
+
+#[test]
 fn a_url_is_cloned_and_a_second_project_joins_the_daemon() {
     let house = House::new();
     house.start();
