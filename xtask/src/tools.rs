@@ -40,6 +40,8 @@ pub(crate) const PYTHON: Tool = apt("python3", "python3");
 pub(crate) const DBUS: Tool = apt("dbus-daemon", "dbus-daemon");
 /// A runtime of ours; its tests need the real one.
 pub(crate) const TMUX: Tool = apt("tmux", "tmux");
+/// Calls the API as programs of the same user do.
+pub(crate) const CURL: Tool = apt("curl", "curl");
 /// Completion is tried in the shells that people use; bash is there wherever the rest is.
 pub(crate) const ZSH: Tool = apt("zsh", "zsh");
 pub(crate) const FISH: Tool = apt("fish", "fish");

@@ -72,6 +72,7 @@ pub(super) const STEPS: &[Step] = &[
             tools::PYTHON,
             tools::DBUS,
             tools::TMUX,
+            tools::CURL,
             tools::ZSH,
             tools::FISH,
         ],
