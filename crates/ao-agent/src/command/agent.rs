@@ -11,7 +11,7 @@ use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::Life;
 use ao_core::session::AgentAbilities;
-use ao_core::{Attempt, SessionId};
+use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
     Prepared, Report, Reporter, Runtime,
@@ -226,6 +226,10 @@ impl Agent for CommandAgent {
             let turn = format!("launch {attempt}");
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
+        if self.runs_as_its_turn(session, attempt) {
+            let signal = its_turn(attempt, self.clock.now());
+            reporter.report(Report::Signal { session, signal }).await;
+        }
         if self.options.io() == Io::Terminal && !self.patterns.are_none() {
             self.watch_screen(order, &*reporter).await;
         } else {
@@ -267,8 +271,26 @@ impl Agent for CommandAgent {
                 signals.push(signal(attempt, at, seen));
             }
         }
+        if alive && self.runs_as_its_turn(order.session, attempt) {
+            signals.push(its_turn(attempt, at));
+        }
         Ok(signals)
     }
+}
+
+impl CommandAgent {
+    /// Whether the program lives for one turn and says nothing of it: then it works for as long as it runs.
+    fn runs_as_its_turn(&self, session: SessionId, attempt: Attempt) -> bool {
+        self.options.one_turn()
+            && !self.options.hooks
+            && self.patterns.are_none()
+            && !self.desk(session, attempt).said.has_claimed()
+    }
+}
+
+fn its_turn(attempt: Attempt, at: Timestamp) -> Signal {
+    let reading = Reading::Working { doing: String::new() };
+    Signal { attempt, source: Source::Protocol, at, confidence: Confidence::Medium, reading }
 }
 
 pub(super) fn failed(err: impl fmt::Display) -> AgentError {

@@ -117,6 +117,11 @@ impl Follower {
         self.read.lock().expect("nobody panics while reading")
     }
 
+    /// Whether the process itself has said what it does.
+    pub(super) fn has_claimed(&self) -> bool {
+        self.read().claim.is_some()
+    }
+
     /// The question that is open, by the last word of the process.
     pub(super) fn question(&self) -> Option<String> {
         match &self.read().claim {

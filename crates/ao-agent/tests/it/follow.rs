@@ -66,12 +66,14 @@ async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_that_was_started_with_a_task_has_it() {
+async fn a_program_that_was_started_with_a_task_has_it_and_works_for_as_long_as_it_runs() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
     let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
     following(agent, order, notebook);
-    assert_eq!(notebook.until(1).await, ["Taken \"go\""]);
+    let told = notebook.until(2).await;
+    assert_eq!(told[0], "Taken \"go\"");
+    assert!(told[1].contains("Working"), "{told:?}");
 }
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -135,3 +135,13 @@ fn looking_changes_nothing() {
     });
     assert_eq!(house.state(&session), "idle");
 }
+
+#[test]
+fn a_program_that_lives_for_one_turn_works_while_it_runs() {
+    let house = House::with("  quiet: { program: sh, args: [-c, 'sleep 300'], prompt: argument }\n");
+    house.start();
+    house.ao(&["new", "Think", "--agent", "quiet", "--name", "think"]).succeeds();
+    house.wait_for("think", "working");
+    house.ao(&["why", "think"]).succeeds().says("a turn is running");
+    house.ao(&["stop", "think"]).succeeds();
+}
