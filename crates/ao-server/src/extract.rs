@@ -163,6 +163,7 @@ pub(crate) async fn find(
                 .map(|(&session, id)| Choice {
                     id,
                     name: &session.spec.name,
+                    issue: session.spec.task.as_ref().map(|task| task.key.as_str()),
                     live: session.is_live(),
                     it: session,
                 })

@@ -1,4 +1,4 @@
-//! Which session is meant: by its id, its name, or the beginning of either.
+//! Which session is meant: by its id, its name, the beginning of either, or the issue that it is for: `issue-42`, `#42`.
 
 use ao_api::Problem;
 
@@ -9,6 +9,8 @@ use crate::problem::Failure;
 pub(crate) struct Choice<'a, T> {
     pub(crate) id: &'a str,
     pub(crate) name: &'a str,
+    /// The key of the issue that it is for.
+    pub(crate) issue: Option<&'a str>,
     pub(crate) live: bool,
     pub(crate) it: T,
 }
@@ -24,8 +26,12 @@ pub(crate) fn resolve<T: Copy>(choices: &[Choice<'_, T>], meant: &str) -> Result
     if let Some(exact) = choices.iter().find(|choice| choice.id == meant || choice.name == meant) {
         return Ok(exact.it);
     }
-    let begins = |choice: &&Choice<'_, T>| {
-        !meant.is_empty() && (choice.name.starts_with(meant) || choice.id.starts_with(meant))
+    let issue = meant.strip_prefix("issue-").or_else(|| meant.strip_prefix('#'));
+    let of_issue = |choice: &Choice<'_, T>| issue.is_some() && choice.issue == issue;
+    let any_of_issue = choices.iter().any(of_issue);
+    let begins = |choice: &&Choice<'_, T>| match any_of_issue {
+        true => of_issue(choice),
+        false => !meant.is_empty() && (choice.name.starts_with(meant) || choice.id.starts_with(meant)),
     };
     let (live, ended): (Vec<&Choice<'_, T>>, Vec<_>) =
         choices.iter().filter(begins).partition(|choice| choice.live);
@@ -71,9 +77,16 @@ mod tests {
         ("ses_6e", "old-two", false),
     ];
 
+    /// Those whose names end with a number are for that issue.
+    fn issue_of(name: &str) -> Option<&str> {
+        name.rsplit('-').next().filter(|key| key.parse::<u32>().is_ok())
+    }
+
     fn found(meant: &str) -> String {
-        let choices: Vec<_> =
-            SESSIONS.iter().map(|(id, name, live)| Choice { id, name, live: *live, it: *name }).collect();
+        let choices: Vec<_> = SESSIONS
+            .iter()
+            .map(|(id, name, live)| Choice { id, name, issue: issue_of(name), live: *live, it: *name })
+            .collect();
         match resolve(&choices, meant) {
             Ok(name) => name.to_owned(),
             Err(Failure(problem)) => format!("{}: {}", problem.word(), problem.candidates.join(" ")),
@@ -86,6 +99,9 @@ mod tests {
             ("ses_1f", "my-app-42"),
             ("my-app-42", "my-app-42"),
             ("my-app-421", "my-app-421"),
+            ("issue-42", "my-app-42"),
+            ("#421", "my-app-421"),
+            ("issue-7", "unknown-session: "),
             ("ses_2", "my-app-fix-login"),
             ("my-app-f", "my-app-fix-login"),
             // One of the two has ended.

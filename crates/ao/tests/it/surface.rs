@@ -73,6 +73,7 @@ const STEPS: &[Step] = &[
         &[
             ("ao status", 0),
             ("ao status $S", 0),
+            ("ao status issue-42", 0),
             ("ao status --json", 0),
             ("ao status $S --json", 0),
             ("timeout --signal=INT 2 ao status --watch || test $? = 124", 0),
