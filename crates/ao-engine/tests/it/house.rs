@@ -141,20 +141,6 @@ impl House {
             .expect("a spawn makes a session"))
     }
 
-    /// Watches the feed until a session has the status.
-    pub(crate) async fn until(&self, session: SessionId, word: StatusWord) {
-        let mut feed = self.handle.subscribe(0);
-        let wait = async {
-            while feed.next().await.expect("the feed goes on").is_some() {
-                if self.status(session).await == Some(word) {
-                    return;
-                }
-            }
-        };
-        let waited = tokio::time::timeout(Duration::from_secs(20), wait).await;
-        assert!(waited.is_ok(), "{session} is {:?} and not {word:?}", self.status(session).await);
-    }
-
     pub(crate) async fn status(&self, session: SessionId) -> Option<StatusWord> {
         let now = now();
         self.handle

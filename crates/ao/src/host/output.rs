@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_api::{Output, Problem};
 use ao_core::Event;
-use ao_core::session::Session;
+use ao_core::session::{Phase, Session};
 use ao_engine::Handle;
 use ao_ports::{ProcessRef, Runtime, RuntimeError};
 use ao_runtime::Runtimes;
@@ -86,6 +86,10 @@ pub(super) async fn begun(
 
 /// Whether a session lives and has no process yet that could have put anything out: it is queued, or is being made ready.
 async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
+    // From these only a person leads on, and nobody waits for that with a call.
+    if matches!(session.phase, Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Ended { .. }) {
+        return false;
+    }
     match process_of(session) {
         None => session.is_live(),
         Some(_) if session.process.is_some() || !session.is_live() => false,
@@ -100,6 +104,10 @@ async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
 pub(super) fn process_of(session: &Session) -> Option<ProcessRef> {
     if session.process.is_some() {
         return session.process.clone();
+    }
+    // An attempt that is being made ready, or could not be, has not got as far as a process.
+    if matches!(session.phase, Phase::Preparing { .. } | Phase::SetupFailed { .. }) {
+        return None;
     }
     (session.attempt.0 > 0).then(|| Runtimes::process(&session.spec.runtime, session.id, session.attempt))
 }
