@@ -197,7 +197,7 @@ async fn the_server_stays_for_a_session_that_a_person_has_opened() {
     assert_eq!(story.bench().ask(&["list-sessions", "-F", "#{session_name}"]), "ao\nsomebody");
 
     let second = start(&story, 1).await;
-    story.bench().ask(&["send-keys", "-t", "somebody", "C-d"]);
+    story.bench().ask(&["kill-session", "-t", "=somebody"]);
     let sessions = || story.bench().ask(&["list-sessions", "-F", "#{session_name}"]);
     until("the end of the person's session", async || (!sessions().contains("somebody")).then_some(())).await;
     story.runtime().end(&second).await.unwrap();
