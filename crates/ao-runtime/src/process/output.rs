@@ -1,6 +1,5 @@
 //! What comes out of a process.
 
-use std::future::pending;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -20,7 +19,10 @@ pub(super) async fn output(
 ) -> Result<Output, RuntimeError> {
     let mut passed = pin!(tokio::time::sleep(wait));
     loop {
-        // Taken before the look: what comes after the look is told, and so is the end.
+        // Both taken before the look: what comes after the look is told, and so is the end. A daemon that has just begun asks
+        // before it listens to what an earlier one has started, and so waits for that first.
+        let mut linked = pin!(shared.linked.notified());
+        linked.as_mut().enable();
         let mut link = shared.link(place.key);
         let piece = look(&place, from, limit).await?;
         if limit == 0 || !piece.bytes.is_empty() || piece.ended || wait.is_zero() {
@@ -34,7 +36,7 @@ pub(super) async fn output(
             match &mut link {
                 // An error means that it has ended.
                 Some(link) => drop(link.offset.changed().await),
-                None => pending().await,
+                None => linked.await,
             }
         };
         tokio::select! {

@@ -13,6 +13,7 @@ use ao_ports::{
     StartSpec, WriteOrder, WriteOutcome,
 };
 use async_trait::async_trait;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use super::attach::{self, AttachOptions, Attachment};
@@ -81,6 +82,8 @@ pub(super) struct Shared {
     pub(super) reports: Reports,
     /// Those whose shim, or whose end, is listened to.
     pub(super) links: Mutex<HashMap<Key, Link>>,
+    /// Tells when there is one more of them.
+    pub(super) linked: Notify,
     pub(super) samples: Samples,
     sweep: Sweep,
     pub(super) turns: Turns,
@@ -95,6 +98,7 @@ impl Processes {
                 clock,
                 reports: Reports::default(),
                 links: Mutex::default(),
+                linked: Notify::new(),
                 samples: Samples::default(),
                 sweep: Sweep::default(),
                 turns: Turns::default(),
@@ -153,6 +157,7 @@ impl Processes {
         let (link, holds) = link::link(self.shared.clone(), place.clone());
         known.insert(place.key, link);
         drop(known);
+        self.shared.linked.notify_waiters();
         let mut links = self.links.lock().expect("nobody panics while adding one");
         while links.try_join_next().is_some() {}
         links.spawn(holds);
