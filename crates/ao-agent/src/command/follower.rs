@@ -16,9 +16,7 @@ const PIECE: usize = 64 * 1024;
 const TAKEN_KEPT: usize = 16;
 /// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
 const WAITING_MOST: usize = 1024;
-/// How long one call waits for output, at first and at most. Whoever waits is woken; should a runtime fail to, it is noticed
-/// soon after something was said, when more is likely to come, and within a minute at any time.
-const SHORT: Duration = Duration::from_secs(1);
+/// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
 const LONG: Duration = Duration::from_secs(60);
 /// How long to leave a runtime alone that has failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
@@ -68,10 +66,8 @@ impl Follower {
         reporter: &dyn Reporter,
         clock: &dyn Clock,
     ) {
-        let mut patience = SHORT;
         loop {
             let news = self.read().news();
-            patience = if news.lines.is_empty() { (2 * patience).min(LONG) } else { SHORT };
             for line in &news.lines {
                 if let Some(report) = self.report(line, clock) {
                     reporter.report(report).await;
@@ -80,7 +76,7 @@ impl Follower {
             if news.ended {
                 return;
             }
-            let wait = if news.caught_up { patience } else { Duration::ZERO };
+            let wait = if news.caught_up { LONG } else { Duration::ZERO };
             if let Err(err) = self.read_on(process, runtime, news.from, wait).await {
                 tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
                 tokio::time::sleep(AFTER_FAILURE).await;
