@@ -4,7 +4,7 @@ use ao_core::input::Life;
 use ao_ports::{Io, Runtime, WriteOrder, WriteOutcome};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::{Bench, gone, lives};
+use crate::support::{BOUND, Bench, deaf, gone, listen, lives};
 
 fn kill(pid: &str, signal: Signal) {
     kill_process(Pid::from_raw(pid.trim().parse().unwrap()).unwrap(), signal).unwrap();
@@ -37,6 +37,29 @@ async fn a_look_waits_for_a_shim_that_is_late_to_say_what_became_of_its_program(
     let (life, ()) = tokio::join!(bench.runtime.look(&process), async { kill(&shim, Signal::CONT) });
     assert_eq!(life, Life::Gone { code: None });
     assert_eq!(bench.json("exit")["signal"], 9);
+    bench.runtime.end(&bench.end_order()).await.unwrap();
+}
+
+/// A daemon that has just begun may want an agent's output before it listens to those that were there before it.
+#[tokio::test]
+async fn who_waits_for_output_before_anybody_listens_is_told_of_it() {
+    let mut bench = Bench::new();
+    let process = bench.start("echo up; read line; echo heard $line; read line; exit 4").await;
+    bench.until(&process, |output| output == "up\n").await;
+    bench.close();
+    let runtime = deaf(bench.path());
+    let waits = runtime.output(&process, 3, 100, 2 * BOUND);
+    let listens = async {
+        let reports = listen(&runtime);
+        let order = WriteOrder { process: process.clone(), number: 1, bytes: b"you\n".to_vec() };
+        assert_eq!(runtime.write(&order).await, Ok(WriteOutcome::Written));
+        reports
+    };
+    // In this order: the first one waits before the second one listens.
+    let both = async { tokio::join!(waits, listens) };
+    let (heard, _reports) = tokio::time::timeout(BOUND, both).await.expect("it is told in time");
+    assert_eq!(heard.unwrap().bytes, b"heard you\n");
+    bench.restart();
     bench.runtime.end(&bench.end_order()).await.unwrap();
 }
 

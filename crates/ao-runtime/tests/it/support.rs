@@ -147,10 +147,20 @@ pub(crate) fn options(dir: &Path) -> Options {
 }
 
 fn open(dir: &Path) -> (Processes, UnboundedReceiver<Report>) {
-    let runtime = Processes::new(options(dir), Arc::new(Wall));
+    let runtime = deaf(dir);
+    let reports = listen(&runtime);
+    (runtime, reports)
+}
+
+/// A runtime that does not listen to what was started before.
+pub(crate) fn deaf(dir: &Path) -> Processes {
+    Processes::new(options(dir), Arc::new(Wall))
+}
+
+pub(crate) fn listen(runtime: &Processes) -> UnboundedReceiver<Report> {
     let (sender, reports) = unbounded_channel();
     runtime.watch(Arc::new(Notebook(sender))).unwrap();
-    (runtime, reports)
+    reports
 }
 
 /// Waits until a process is gone.
