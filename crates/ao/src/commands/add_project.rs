@@ -17,7 +17,7 @@ use crate::{initial, settings, ui};
 /// its own keeps that, and the daemon that runs is told of it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
-  ao add-project ~/work/docs
+  ao add-project ~/docs
   ao add-project ../api --project backend")]
 pub(crate) struct Args {
     /// A folder in the repository

@@ -22,7 +22,7 @@ use crate::{clone, desktop, paths, ui};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao start                                     the repository you are in
-  ao start ~/work/docs                         another one
+  ao start ~/docs                              another one
   ao start https://github.com/owner/my-app     clones it here first
   ao start --issue 42                          and a session for that issue")]
 pub(crate) struct Args {
