@@ -61,9 +61,12 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 fn plant_seeds() -> Result<()> {
     let corpus = root().join("fuzz/corpus");
     fs::create_dir_all(corpus.join("config"))?;
-    for entry in fs::read_dir(root().join("crates/ao-config/tests/fixtures"))? {
-        let entry = entry?;
-        fs::copy(entry.path(), corpus.join("config").join(entry.file_name()))?;
+    let document = fs::read_to_string(root().join("crates/ao/tests/fixtures/surface.md"))?;
+    for (n, block) in document.split("```yaml\n").skip(1).enumerate() {
+        fs::write(
+            corpus.join("config").join(format!("{n}.yaml")),
+            block.split("```").next().unwrap_or(block),
+        )?;
     }
     let fixtures = root().join("crates/ao-core/tests/fixtures");
     for dir in ["replay", "event_decode"] {

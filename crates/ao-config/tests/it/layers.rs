@@ -208,7 +208,7 @@ fn what_is_shown_is_read_as_the_same() {
         projects:\n  app:\n    path: ./app\n    tracker: { plugin: linear, team_id: '007' }\n    include: [.env, { pattern: x, how: symlink }]\n\
         \x20   env: { set: { A: 1.10, B: yes, C: '${X:-y}' }, secrets: { T: TOKEN, F: { file: t } } }\n    postCreate: ['echo ${PWD}']\n\
         \x20   agentRules: |\n      one\n        two: 3\n\n    budget: { usd: 1.5, time: 90m }\nlifecycle: { minFreeMemory: 2 GiB }\n";
-    for (name, text) in EXAMPLES.into_iter().chain([("more", more)]) {
+    for (name, text) in EXAMPLES.iter().copied().chain([("more", more)]) {
         let first = read(text).unwrap_or_else(|err| panic!("{name}: {err}"));
         let again = read(&first.show()).unwrap_or_else(|err| panic!("{name}: {err}\n{}", first.show()));
         assert_eq!(first.config, again.config, "{name}:\n{}", first.show());

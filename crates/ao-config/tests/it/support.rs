@@ -1,5 +1,7 @@
 //! Places that no test shares with the machine it runs on.
 
+use std::sync::LazyLock;
+
 use ao_config::{ConfigError, Env, Loaded, Places, parse_str};
 use camino::Utf8Path;
 
@@ -25,9 +27,10 @@ pub(crate) fn wrong_with(text: &str) -> String {
     }
 }
 
-/// The examples that the documents show, by name.
-pub(crate) const EXAMPLES: [(&str, &str); 3] = [
-    ("main", include_str!("../fixtures/main.yaml")),
-    ("specialists", include_str!("../fixtures/specialists.yaml")),
-    ("one-project", include_str!("../fixtures/one-project.yaml")),
-];
+/// The examples of the document that says what users already know, by name and as they stand there.
+pub(crate) static EXAMPLES: LazyLock<[(&str, &str); 3]> = LazyLock::new(|| {
+    let document = include_str!("../../../ao/tests/fixtures/surface.md");
+    let mut blocks =
+        document.split("```yaml\n").skip(1).map(|block| block.split("```").next().unwrap_or(block));
+    ["main", "specialists", "one-project"].map(|name| (name, blocks.next().expect("there are three")))
+});
