@@ -5,8 +5,8 @@ use tokio::sync::Semaphore;
 use crate::error::TreeError;
 use crate::options::Options;
 use crate::own::OwnTree;
-use crate::queue::Queues;
 use crate::repository::Repository;
+use ao_git::Queues;
 
 /// Large files stay the pointers that git stores, whether their program is installed or not: to download them is a
 /// decision of the project's own set-up commands (`git lfs pull`), and a pointer is clean for git in both cases.

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use ao_ports::Cleaned;
 
 use crate::error::TreeError;
-use crate::git::{Git, GitError};
 use crate::own::OwnTree;
 use crate::{gate, size};
+use ao_git::{Git, GitError};
 
 /// In a tree's git directory: the paths that its set-up brought in, one a line, relative to the tree. They are ignored,
 /// and the work needs them all the same.

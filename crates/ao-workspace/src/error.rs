@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use ao_core::SessionId;
 use ao_ports::WorkspaceError;
 
-use crate::git::GitError;
+use ao_git::GitError;
 
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum TreeError {

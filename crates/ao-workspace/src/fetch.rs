@@ -70,11 +70,7 @@ pub(crate) fn pull_ref(session: SessionId) -> String {
     format!("refs/ao/pull/{session}")
 }
 
-async fn fetch(
-    repository: &Repository,
-    refspec: &str,
-    options: &Options,
-) -> Result<(), crate::git::GitError> {
+async fn fetch(repository: &Repository, refspec: &str, options: &Options) -> Result<(), ao_git::GitError> {
     // Without the file in which a person's own fetch notes what it brought, and without housekeeping afterwards.
     let args = [
         "fetch",

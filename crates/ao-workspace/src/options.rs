@@ -1,11 +1,14 @@
 //! What can be set for all workspaces.
 
+use std::sync::Arc;
 use std::time::Duration;
+
+use ao_git::Queues;
 
 use crate::provision;
 
 /// What can be set for all workspaces of one kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Options {
     /// Whether the base branch is fetched from `origin` before a tree is made from it.
     pub fetch: bool,
@@ -19,6 +22,8 @@ pub struct Options {
     pub provision: Option<provision::Options>,
     /// Git settings that hold for every call of ours, as `git -c` would give them.
     pub settings: Vec<(String, String)>,
+    /// Where whoever changes a repository waits for its turn. The same for all who change the same repositories.
+    pub queues: Arc<Queues>,
 }
 
 impl Default for Options {
@@ -30,6 +35,7 @@ impl Default for Options {
             submodule_timeout: Duration::from_secs(30 * 60),
             provision: None,
             settings: vec![],
+            queues: Arc::default(),
         }
     }
 }

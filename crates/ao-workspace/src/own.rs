@@ -12,9 +12,9 @@ use ao_core::SessionId;
 
 use crate::error::TreeError;
 use crate::gate::processes;
-use crate::git::{Git, Settings};
 use crate::marker::{Intent, Marker};
 use crate::repository::{Repository, place_of, same};
+use ao_git::{Git, Settings};
 
 /// A tree of ours.
 #[derive(Debug)]

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
 use crate::error::TreeError;
-use crate::git::{Git, GitError, Settings};
-use crate::refs::{self, Head};
+use ao_git::refs::{self, Head};
+use ao_git::{Git, GitError, Settings};
 
 /// A repository with a checkout.
 #[derive(Debug)]

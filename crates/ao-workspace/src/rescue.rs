@@ -15,9 +15,9 @@ use ao_core::{SessionId, Timestamp};
 
 use crate::config;
 use crate::error::TreeError;
-use crate::git::Git;
 use crate::own::OwnTree;
 use crate::repository::Repository;
+use ao_git::Git;
 
 /// The subject of a commit that was made of files and not by anybody.
 const SNAPSHOT: &str = "ao: files as they were left";

@@ -12,14 +12,14 @@ use crate::error::TreeError;
 use crate::fetch::Fetches;
 use crate::options::Options;
 use crate::provision;
-use crate::queue::Queues;
 use crate::repository::{Repositories, Repository};
+use ao_git::Queues;
 
 /// The queues, caches and limits that all trees of one adapter share.
 #[derive(Debug, Default)]
 pub(crate) struct Shop {
     pub(crate) options: Options,
-    pub(crate) queues: Queues,
+    pub(crate) queues: Arc<Queues>,
     pub(crate) fetches: Fetches,
     pub(crate) checkouts: Checkouts,
     repositories: Repositories,
@@ -28,7 +28,7 @@ pub(crate) struct Shop {
 impl Shop {
     pub(crate) fn new(options: Options) -> Shop {
         let repositories = Repositories::new(Arc::new(options.settings.clone()));
-        Shop { options, repositories, ..Shop::default() }
+        Shop { queues: options.queues.clone(), options, repositories, ..Shop::default() }
     }
 
     /// Makes a tree ready, of whatever kind it is.

@@ -7,10 +7,10 @@ use ao_core::SessionId;
 use ao_ports::{Whereabouts, WorkspaceError};
 
 use crate::error::TreeError;
-use crate::git::{Git, Settings};
 use crate::marker::{Adopted, Marker};
 use crate::own::{Kind, git_dir};
-use crate::refs::{self, Head};
+use ao_git::refs::{self, Head};
+use ao_git::{Git, Settings};
 
 pub(crate) async fn look(
     kind: &Kind,

@@ -59,7 +59,7 @@ pub(crate) async fn ask(mut command: Command, limit: Duration) -> Result<Output,
 /// Git, told nothing of a repository that we happen to be called from, with no hooks and no daemons of its own.
 pub(crate) fn git() -> Command {
     let mut command = Command::new("git");
-    for name in ao_workspace::MISLEADING {
+    for name in ao_git::MISLEADING {
         command.env_remove(name);
     }
     command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);

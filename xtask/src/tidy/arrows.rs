@@ -11,6 +11,7 @@ const ARROWS: &[(&str, May)] = &[
     ("ao-ports", May::Use(&["ao-core"])),
     ("ao-engine", May::Use(&["ao-core", "ao-ports"])),
     ("ao-store", May::Use(&["ao-core", "ao-ports"])),
+    ("ao-git", May::Use(&[])),
     ("ao-runtime", SLOT),
     ("ao-agent", SLOT),
     ("ao-workspace", SLOT),
@@ -26,8 +27,8 @@ const ARROWS: &[(&str, May)] = &[
     ("xtask", May::Use(&[])),
 ];
 
-/// What fills a slot knows the slot, never its neighbours or the engine.
-const SLOT: May = May::Use(&["ao-core", "ao-ports"]);
+/// What fills a slot knows the slot, never its neighbours or the engine; and the program that several of them drive.
+const SLOT: May = May::Use(&["ao-core", "ao-ports", "ao-git"]);
 
 #[derive(Debug, Clone, Copy)]
 enum May {

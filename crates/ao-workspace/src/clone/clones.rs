@@ -14,12 +14,12 @@ use async_trait::async_trait;
 use super::{create, place, remove, subject};
 use crate::error::TreeError;
 use crate::gate::processes;
-use crate::git::Git;
 use crate::options::Options;
 use crate::own::{Kind, OwnTree};
 use crate::repository::{Repository, same};
 use crate::shop::Shop;
 use crate::{clean, rescue, size, whereabouts};
+use ao_git::Git;
 
 /// Makes, looks at and removes clones.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use ao_core::workspace::TreeFacts;
 
 use super::{hidden, merged, submodules};
 use crate::config;
-use crate::git::{Git, GitError, Settings};
+use ao_git::{Git, GitError, Settings};
 
 /// What lies in a git directory while something is under way.
 pub(super) const OPERATIONS: [&str; 8] = [

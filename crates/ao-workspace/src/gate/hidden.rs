@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::facts::{Changes, changes};
 use crate::clean::INCLUDED;
-use crate::git::{Git, GitError};
+use ao_git::{Git, GitError};
 
 /// Whether an ignored path holds a repository of its own. Submodules are looked into elsewhere, and what the set-up has
 /// brought in is in the main checkout too.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::git::{Git, GitError};
+use ao_git::{Git, GitError};
 
 /// Whether the base has everything that the tip changed since they parted.
 ///

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::facts::{OPERATIONS, changes_of};
-use crate::git::{Git, GitError, Settings};
+use ao_git::{Git, GitError, Settings};
 
 /// What was found in all submodules together.
 #[derive(Debug, Clone, Copy, Default)]

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use ao_ports::RuntimeError;
 
-use crate::git::GitError;
+use ao_git::GitError;
 
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProvisionError {

@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use ao_core::setup::{IncludeHow, Setup};
 
 use super::error::ProvisionError;
-use crate::git::Git;
+use ao_git::Git;
 // Ours, in the repository's own folder: other sessions work in there.
 use crate::worktree::place::FOLDER as WORKTREES;
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::error::ProvisionError;
 use super::record::replace;
-use crate::git::Git;
+use ao_git::Git;
 
 const EXCLUDE: &str = "ao-exclude";
 /// Far from the limit of what a program can be called with.

@@ -19,7 +19,7 @@ use super::hide::{self, GitDirs};
 use super::log::Log;
 use super::options::Options;
 use super::put::{Places, put_all};
-use crate::git::Git;
+use ao_git::Git;
 
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// Where a script of the project finds the main checkout.

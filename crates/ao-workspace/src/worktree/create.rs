@@ -16,13 +16,13 @@ use ao_ports::Made;
 use super::place::{self, FOLDER};
 use super::removing;
 use crate::error::TreeError;
-use crate::git::GitError;
 use crate::marker::{Intent, Marker};
 use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
 use crate::{checkout, config};
+use ao_git::GitError;
 
 /// Makes the worktree, or finishes it, or finds it made. The caller holds the queue of its place.
 pub(super) async fn create(
@@ -219,7 +219,7 @@ pub(super) async fn finish(
     intent: &Intent,
 ) -> Result<(), TreeError> {
     let tree = OwnTree::worktree(repository, &intent.path, session)?;
-    if !matches!(crate::refs::head(&repository.common_dir, &tree.git_dir), Some(crate::refs::Head::Branch(on)) if on == intent.branch)
+    if !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::Head::Branch(on)) if on == intent.branch)
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }

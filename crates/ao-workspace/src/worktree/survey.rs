@@ -11,9 +11,9 @@ use super::place::{self, FOLDER};
 use super::subject;
 use crate::error::TreeError;
 use crate::gate::processes;
-use crate::git::Git;
 use crate::repository::{Repository, same};
 use crate::{clean, size};
+use ao_git::Git;
 
 pub(super) async fn survey(
     repository: &Repository,

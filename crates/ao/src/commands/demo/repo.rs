@@ -34,7 +34,7 @@ pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
 pub(super) async fn git(path: &Utf8Path, args: &[&str]) -> Result<String, CommandError> {
     let mut command = Command::new("git");
     // Or a demo that is started from a hook would commit to the repository that the hook is of.
-    for name in ao_workspace::MISLEADING {
+    for name in ao_git::MISLEADING {
         command.env_remove(name);
     }
     let output =

@@ -25,11 +25,11 @@ pub const MISLEADING: [&str; 9] = [
 
 /// Git in one folder.
 #[derive(Debug, Clone)]
-pub(crate) struct Git {
+pub struct Git {
     dir: PathBuf,
     settings: Settings,
     variables: Vec<(&'static str, OsString)>,
-    /// Whether it may change something. In a tree where agents work only [`crate::own::OwnTree`] may.
+    /// Whether it may change something. In a tree where agents work only who has shown just before that it is ours may.
     writes: bool,
     /// Whether it runs in a process group of its own, which is ended as a whole if nobody waits for it any more: git's
     /// helpers for the network outlive it otherwise.
@@ -37,10 +37,10 @@ pub(crate) struct Git {
 }
 
 /// Settings that hold for every call, as `git -c` would give them.
-pub(crate) type Settings = Arc<Vec<(String, String)>>;
+pub type Settings = Arc<Vec<(String, String)>>;
 
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum GitError {
+pub enum GitError {
     #[error("the program `git` was not found; install git 2.36 or newer")]
     NoGit,
     #[error("`git {command}` could not be run in `{}`", .dir.display())]
@@ -60,7 +60,7 @@ pub(crate) enum GitError {
 
 impl GitError {
     /// What git itself said, if it said something.
-    pub(crate) fn stderr(&self) -> &str {
+    pub fn stderr(&self) -> &str {
         match self {
             GitError::Failed { stderr, .. } => stderr,
             _ => "",
@@ -70,63 +70,59 @@ impl GitError {
 
 impl Git {
     /// In the user's repository.
-    pub(crate) fn at(dir: &Path, settings: &Settings) -> Git {
+    pub fn at(dir: &Path, settings: &Settings) -> Git {
         Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, apart: false }
     }
 
     /// With no settings but the user's own. In a tree of ours only once the caller has shown that it is.
-    pub(crate) fn plain(dir: &Path) -> Git {
+    pub fn plain(dir: &Path) -> Git {
         Git::at(dir, &Settings::default())
     }
 
     /// In a folder that should be a tree of its own, to read only. Without this ceiling, git would answer for the
     /// repository around the folder if the folder is not what it was.
-    pub(crate) fn in_tree(dir: &Path, settings: &Settings) -> Git {
+    pub fn in_tree(dir: &Path, settings: &Settings) -> Git {
         let ceiling = dir.parent().unwrap_or(dir).as_os_str().to_owned();
         let variables = vec![("GIT_CEILING_DIRECTORIES", ceiling)];
         Git { dir: dir.to_owned(), settings: settings.clone(), variables, writes: false, apart: false }
     }
 
-    /// The same, allowed to write. For [`crate::own::OwnTree`] alone, which looks first.
-    pub(crate) fn shown_to_be_ours(&self) -> Git {
+    /// The same, allowed to write. For who has looked just before that the tree is ours: an agent can replace its `.git`.
+    pub fn shown_to_be_ours(&self) -> Git {
         Git { writes: true, ..self.clone() }
     }
 
     /// The same, with a variable set.
-    pub(crate) fn with(&self, name: &'static str, value: impl Into<OsString>) -> Git {
+    pub fn with(&self, name: &'static str, value: impl Into<OsString>) -> Git {
         let mut git = self.clone();
         git.variables.push((name, value.into()));
         git
     }
 
-    pub(crate) fn dir(&self) -> &Path {
+    pub fn dir(&self) -> &Path {
         &self.dir
     }
 
     /// Asks for something, and takes no lock that somebody else's git could stumble over.
-    pub(crate) async fn read<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
+    pub async fn read<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         let output = self.run(true, args, None).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
     /// Asks for something, with more to say than fits into arguments.
-    pub(crate) async fn read_with<S: AsRef<OsStr>>(
-        &self,
-        args: &[S],
-        input: &str,
-    ) -> Result<String, GitError> {
+    pub async fn read_with<S: AsRef<OsStr>>(&self, args: &[S], input: &str) -> Result<String, GitError> {
         let output = self.run(true, args, Some(input)).await?;
         self.succeeded(args, &output)?;
         Ok(text(&output.stdout))
     }
 
     /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
-    pub(crate) async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
+    pub async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         self.write_with(args, None).await
     }
 
-    pub(crate) async fn write_with<S: AsRef<OsStr>>(
+    pub async fn write_with<S: AsRef<OsStr>>(
         &self,
         args: &[S],
         input: Option<&str>,
@@ -140,11 +136,7 @@ impl Git {
     }
 
     /// Changes something that another machine has a part in, which may never answer.
-    pub(crate) async fn write_within<S: AsRef<OsStr>>(
-        &self,
-        limit: Duration,
-        args: &[S],
-    ) -> Result<(), GitError> {
+    pub async fn write_within<S: AsRef<OsStr>>(&self, limit: Duration, args: &[S]) -> Result<(), GitError> {
         let apart = Git { apart: true, ..self.clone() };
         tokio::time::timeout(limit, apart.write(args)).await.unwrap_or_else(|_| {
             Err(GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit })
@@ -153,12 +145,12 @@ impl Git {
     }
 
     /// Asks a question that git answers with its exit code: 0 is yes, 1 is no, anything else is no answer.
-    pub(crate) async fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
+    pub async fn asks<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<bool, GitError> {
         Ok(self.answer(args).await?.is_some())
     }
 
     /// Asks for something that need not be there: exit code 1 means that it is not.
-    pub(crate) async fn answer<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<String>, GitError> {
+    pub async fn answer<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<Option<String>, GitError> {
         let output = self.run(true, args, None).await?;
         match output.status.code() {
             Some(1) => Ok(None),
@@ -167,7 +159,7 @@ impl Git {
     }
 
     /// The commit behind a name, if there is one.
-    pub(crate) async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
+    pub async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
         let commit = format!("{name}^{{commit}}");
         self.answer(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).await
     }

@@ -6,17 +6,20 @@ use std::sync::{Arc, Mutex};
 
 use tokio::sync::OwnedMutexGuard;
 
+/// One's turn in a queue, until it is dropped.
+pub type Turn = OwnedMutexGuard<()>;
+
 /// A queue for each repository, by its common git directory, so that all its worktrees share it; and one for each tree,
 /// by its place.
 #[derive(Debug, Default)]
-pub(crate) struct Queues {
+pub struct Queues {
     /// Held only to look one up.
     queues: Mutex<HashMap<PathBuf, Arc<tokio::sync::Mutex<()>>>>,
 }
 
 impl Queues {
     /// Waits for one's turn; the turn ends when the guard is dropped.
-    pub(crate) async fn turn(&self, place: &Path) -> OwnedMutexGuard<()> {
+    pub async fn turn(&self, place: &Path) -> Turn {
         let queue = {
             let mut queues = self.queues.lock().expect("nobody panics while looking one up");
             // Trees come and go, so those that nobody stands in are forgotten.

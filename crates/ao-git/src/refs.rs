@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 /// The commit that a ref names, if there is such a ref. `None` if the files do not tell, and git has to.
-pub(crate) fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
+pub fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
     if !has_plain_files(common_dir) || !is_plain(name) {
         return None;
     }
@@ -30,14 +30,14 @@ pub(crate) fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
 
 /// Where a head stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Head {
+pub enum Head {
     /// Without `refs/heads/`.
     Branch(String),
     Detached(String),
 }
 
 /// The head of a git directory. `None` if the file does not tell.
-pub(crate) fn head(common_dir: &Path, git_dir: &Path) -> Option<Head> {
+pub fn head(common_dir: &Path, git_dir: &Path) -> Option<Head> {
     if !has_plain_files(common_dir) {
         return None;
     }

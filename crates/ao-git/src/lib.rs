@@ -1,0 +1,11 @@
+//! The `git` program, for every slot that needs it: how it is called, one change at a time in each repository, and what its
+//! files tell without a process.
+//!
+//! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
+
+mod git;
+mod queue;
+pub mod refs;
+
+pub use git::{Git, GitError, MISLEADING, Settings};
+pub use queue::{Queues, Turn};
