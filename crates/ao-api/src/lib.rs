@@ -3,27 +3,39 @@
 //! JSON with names in camelCase, words in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are only ever added;
 //! a client must not trip over one that it does not know, nor over a word that is new to it.
 
+mod check;
 pub mod client;
 mod daemon;
 mod event;
 mod explain;
+mod issue;
 mod message;
 mod problem;
 mod project;
+mod pull;
 mod segment;
 mod session;
 pub mod terminal;
 mod workspace;
 
+pub use check::{Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem};
 pub use daemon::{
     ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, SignIn, Stopping, Token,
 };
 pub use event::Event;
 pub use explain::{Explanation, Incident, Queue, Rule, Signal};
+pub use issue::{
+    ImportOrder, Imported, ImportedIssue, Issue, IssueComment, IssueEdit, Issues, NewIssue, NewIssueComment,
+};
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};
+pub use pull::{
+    Author, Claim, Comment, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview,
+    NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed, ReviewerWish,
+    Thread,
+};
 pub use segment::segment;
 pub use session::{
     Agent, Hold, NewSession, Output, Resume, Session, SessionStatus, Sessions, Spawned, Spend, Status, Stop,

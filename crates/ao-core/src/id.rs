@@ -137,6 +137,13 @@ number_id!(
     /// Something a person is told, once.
     NoticeId, "ntc_", "a notice id"
 );
+impl SessionId {
+    /// The address that a session commits under. By it, commits tell whose they are, whatever their branch is called.
+    pub fn address(self) -> String {
+        format!("agent-{self}@orchestrator.local")
+    }
+}
+
 word_id!(
     /// A repository under our care, by the name its owner gave it.
     ProjectId

@@ -241,6 +241,8 @@ async fn perform(
                 base: base.clone(),
                 tree,
                 strategy: Strategy::default(),
+                by: None,
+                delete_branch: false,
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
                 MergeOutcome::Merged { commit } => QueueInput::Landed { pull, head, commit },

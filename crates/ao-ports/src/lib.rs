@@ -13,9 +13,11 @@
 //! - **An error means "did not happen" or "cannot tell".** Methods where the difference matters say which.
 
 mod agent;
+mod check;
 mod clock;
 pub mod environment;
 mod notifier;
+mod records;
 mod reporter;
 mod runtime;
 mod scm;
@@ -29,17 +31,26 @@ pub use agent::{
     Prepared,
 };
 pub use ao_core::session::ProcessRef;
+pub use check::{
+    CheckOrder, CheckRun, CheckSpec, CheckWhat, Failure, FailureItem, FailureKind, LogPart, RunFilter,
+    RunState,
+};
 pub use clock::Clock;
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
+pub use records::{Change, Records};
 pub use reporter::{Report, Reporter};
 pub use runtime::{
     EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 pub use scm::{
-    MergeOrder, MergeOutcome, NewPull, Scm, ScmAbilities, ScmError, Strategy, TestOrder, TestOutcome,
-    ThreadReply,
+    CommentPlace, CommitSeen, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview, PullDetail, PullEdit,
+    PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side, Strategy,
+    TestOrder, TestOutcome, ThreadDetail, ThreadReply,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};
-pub use tracker::{Hint, Quota, TaskPage, TaskSeen, Tracker, TrackerAbilities, TrackerError, Webhook};
+pub use tracker::{
+    Hint, Hints, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
+    TrackerAbilities, TrackerError, Webhook,
+};
 pub use workspace::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};

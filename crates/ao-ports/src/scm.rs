@@ -1,11 +1,15 @@
 //! Where changes are reviewed, checked and merged.
 
-use ao_core::pull::PullFacts;
-use ao_core::{Commit, ProjectId, PullId, SessionId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
+use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::tracker::{Hint, Quota, TrackerError, Webhook};
+use crate::check::{CheckOrder, CheckRun, LogPart, RunFilter};
+use crate::tracker::{Hint, Hints, Quota, TrackerError, Webhook, unsupported};
 
 /// What a forge declares it can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -16,6 +20,10 @@ pub struct ScmAbilities {
     /// Can merge only if the head is still the one that was judged. Without it, we do not merge there.
     pub pinned_merge: bool,
     pub reruns: bool,
+    /// Pull requests can be read, discussed and reviewed through it by people.
+    pub reviews: bool,
+    /// Runs checks itself.
+    pub checks: bool,
 }
 
 /// A pull request to be opened.
@@ -28,6 +36,160 @@ pub struct NewPull {
     pub title: String,
     pub body: String,
     pub draft: bool,
+    pub labels: BTreeSet<String>,
+    pub by: Author,
+}
+
+/// Which pull requests are wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullFilter {
+    pub state: PullFilterState,
+    pub head_branch: Option<String>,
+    pub base_branch: Option<String>,
+    pub author: Option<String>,
+    pub labels: BTreeSet<String>,
+    /// At most so many, the newest.
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PullFilterState {
+    #[default]
+    Open,
+    Merged,
+    Closed,
+    All,
+}
+
+/// A pull request in a list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullRow {
+    pub pull: PullId,
+    pub title: String,
+    pub state: PullState,
+    pub draft: bool,
+    pub head_branch: String,
+    pub base_branch: String,
+    pub head: Commit,
+    pub author: Author,
+    pub labels: BTreeSet<String>,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+}
+
+/// A pull request with everything that a person wants to read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PullDetail {
+    pub pull: PullId,
+    /// With the threads that are resolved too.
+    pub facts: PullFacts,
+    pub body: String,
+    pub created_at: Timestamp,
+    pub updated_at: Timestamp,
+    /// The open pull request whose branch is its base.
+    pub stacked_on: Option<PullId>,
+    /// Those whose base is its branch.
+    pub stacked: Vec<PullId>,
+    /// Oldest first, bounded.
+    pub commits: Vec<CommitSeen>,
+    /// Beside each thread of `facts`, by its id, what only readers need.
+    pub threads: BTreeMap<String, ThreadDetail>,
+    /// When each review was given, by its id.
+    pub reviewed_at: BTreeMap<String, Timestamp>,
+    pub checks: Vec<CheckRun>,
+    pub merged_by: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommitSeen {
+    pub commit: Commit,
+    pub title: String,
+    pub author: String,
+    pub at: Timestamp,
+}
+
+/// What readers want to know of a thread.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ThreadDetail {
+    pub side: Side,
+    /// The commit and the line that it was begun on.
+    pub commit: Option<Commit>,
+    pub begun_line: Option<u32>,
+    /// The lines that it was about have changed since.
+    pub outdated: bool,
+    pub resolved_by: Option<String>,
+    /// The text of the line it was begun on, bounded.
+    pub context: Option<String>,
+    /// When each comment was written, by its id.
+    pub at: BTreeMap<String, Timestamp>,
+}
+
+/// Which file of a diff a line is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Side {
+    Old,
+    #[default]
+    New,
+}
+
+/// What is to be different about a pull request. What is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PullEdit {
+    pub title: Option<String>,
+    pub body: Option<String>,
+    pub base_branch: Option<String>,
+    pub draft: Option<bool>,
+    pub add_labels: BTreeSet<String>,
+    pub remove_labels: BTreeSet<String>,
+    /// `true` closes it without a merge, `false` opens it again.
+    pub closed: Option<bool>,
+}
+
+/// Something to be said on a pull request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewComment {
+    pub pull: PullId,
+    pub by: Author,
+    pub body: String,
+    pub at: CommentPlace,
+    /// Marks it, so that a repeated call leaves one.
+    pub key: Option<String>,
+}
+
+/// Where something is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CommentPlace {
+    /// On the pull request as a whole.
+    Pull,
+    /// At a line of a file as it is at the head, or at a whole file.
+    Line { path: String, line: Option<u32>, side: Side },
+    /// In a thread that exists.
+    Thread(String),
+}
+
+/// A review to be given. Its comments become threads of their own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewReview {
+    pub pull: PullId,
+    pub by: Author,
+    pub verdict: ReviewVerdict,
+    pub body: String,
+    /// The head that was judged. If it has moved since, the review is refused: nobody approves what was not seen.
+    pub head: Option<Commit>,
+    pub comments: Vec<ReviewComment>,
+    /// Marks it, so that a repeated call gives one.
+    pub key: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReviewComment {
+    pub path: String,
+    pub line: Option<u32>,
+    pub side: Side,
+    pub body: String,
 }
 
 /// How a change lands.
@@ -65,6 +227,10 @@ pub struct MergeOrder {
     pub base: Commit,
     pub tree: String,
     pub strategy: Strategy,
+    /// Who wants it merged, if it is a person and not a rule.
+    pub by: Option<String>,
+    /// Whether its branch goes once it is merged.
+    pub delete_branch: bool,
 }
 
 /// What became of a merge.
@@ -118,6 +284,80 @@ pub trait Scm: Send + Sync {
 
     /// Answers in a thread.
     async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError>;
+
+    // ── for people ──
+
+    /// The pull requests that a person asks for, the newest first.
+    async fn list(&self, project: &ProjectId, filter: &PullFilter) -> Result<Vec<PullRow>, TrackerError> {
+        let _ = (project, filter);
+        Err(unsupported("listing pull requests"))
+    }
+
+    /// One pull request with everything that can be read of it.
+    async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
+        let _ = pull;
+        Err(unsupported("reading pull requests"))
+    }
+
+    /// What it changes, as git tells it, at most so many bytes.
+    async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
+        let _ = (pull, limit);
+        Err(unsupported("reading diffs"))
+    }
+
+    async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
+        let _ = (pull, edit);
+        Err(unsupported("editing pull requests"))
+    }
+
+    /// Says something. Returns the id of its thread.
+    async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
+        let _ = comment;
+        Err(unsupported("commenting"))
+    }
+
+    /// Gives a review in a person's or a reviewer's name; the daemon itself never does. Returns its id.
+    async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
+        let _ = review;
+        Err(unsupported("reviewing"))
+    }
+
+    /// Marks a thread as done with, or as open again.
+    async fn resolve(
+        &self,
+        pull: &PullId,
+        thread: &str,
+        by: &Author,
+        resolved: bool,
+    ) -> Result<(), TrackerError> {
+        let _ = (pull, thread, by, resolved);
+        Err(unsupported("resolving threads"))
+    }
+
+    /// Runs of checks, the newest first.
+    async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+        let _ = filter;
+        Err(unsupported("listing checks"))
+    }
+
+    /// Has checks run, and returns their runs at once, most of them not over yet.
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
+        let _ = order;
+        Err(unsupported("running checks"))
+    }
+
+    /// A part of the output of a run. With `wait`, not before there is some, or none will come; can be dropped then.
+    async fn check_log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
+        let _ = (run, from, limit, wait);
+        Err(unsupported("reading the output of checks"))
+    }
+
+    // ── news ──
+
+    /// Says what is worth asking about, for as long as it is polled. One that cannot tell by itself returns at once.
+    async fn watch(&self, hints: Arc<dyn Hints>) {
+        let _ = hints;
+    }
 
     /// Checks a webhook's signature and says what to ask about.
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;

@@ -1,8 +1,9 @@
 //! Where tasks come from: an issue tracker with pages, webhooks and quotas.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use ao_core::pull::Author;
 use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use async_trait::async_trait;
@@ -16,6 +17,8 @@ pub struct TrackerAbilities {
     /// Knows which task waits for which.
     pub dependencies: bool,
     pub comments: bool,
+    /// Tasks can be made and edited through it.
+    pub edits: bool,
 }
 
 /// A task with the words that an agent is given.
@@ -28,6 +31,21 @@ pub struct TaskSeen {
     /// The tracker's own name for a branch, if it has one.
     pub branch: Option<String>,
     pub url: Option<String>,
+    pub author: Option<Author>,
+    pub assignee: Option<String>,
+    pub created: Timestamp,
+    pub updated: Timestamp,
+    /// Oldest first. Only [`Tracker::task`] brings them; in lists there are none.
+    pub comments: Vec<TaskComment>,
+}
+
+/// What somebody has said on a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskComment {
+    pub id: String,
+    pub author: Author,
+    pub body: String,
+    pub at: Timestamp,
 }
 
 /// A page of tasks, oldest change first.
@@ -36,6 +54,52 @@ pub struct TaskPage {
     pub tasks: Vec<TaskSeen>,
     /// Where to go on; absent at the end.
     pub next: Option<String>,
+}
+
+/// Which tasks are wanted. What is not said is not asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskFilter {
+    /// `None` for both.
+    pub closed: Option<bool>,
+    /// All of them.
+    pub labels: BTreeSet<String>,
+    pub assignee: Option<String>,
+    /// Words that stand in title or body, whatever the case of their letters.
+    pub text: Option<String>,
+    /// At most so many, those that changed last.
+    pub limit: usize,
+}
+
+/// A task to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NewTask {
+    pub project: ProjectId,
+    pub title: String,
+    pub body: String,
+    pub labels: BTreeSet<String>,
+    pub priority: i32,
+    pub blocked_by: BTreeSet<TaskId>,
+    pub assignee: Option<String>,
+    pub by: Author,
+    /// What tells it from others when the same list is brought in twice: a second one with the same mark is not made.
+    pub key: Option<String>,
+    /// It is closed already where it comes from.
+    pub closed: bool,
+}
+
+/// What is to be different about a task. What is absent stays.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TaskEdit {
+    pub title: Option<String>,
+    pub body: Option<String>,
+    pub add_labels: BTreeSet<String>,
+    pub remove_labels: BTreeSet<String>,
+    pub priority: Option<i32>,
+    pub add_blocked_by: BTreeSet<TaskId>,
+    pub remove_blocked_by: BTreeSet<TaskId>,
+    /// `Some(None)` takes it from whoever has it.
+    pub assignee: Option<Option<String>>,
+    pub closed: Option<bool>,
 }
 
 /// A call from outside, as it came in.
@@ -48,12 +112,18 @@ pub struct Webhook {
 }
 
 /// What a webhook says is worth asking about. It is a hint and never a fact: webhooks come late, twice and not at all.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hint {
     Task(TaskId),
     Pull(ao_core::PullId),
     Project(ProjectId),
+}
+
+/// Where a tracker or a forge says what is worth asking about.
+pub trait Hints: Send + Sync {
+    /// Never waits: what cannot be taken in now is asked about anyhow, later.
+    fn hint(&self, hint: Hint);
 }
 
 /// How much may still be asked.
@@ -80,11 +150,35 @@ pub trait Tracker: Send + Sync {
     /// One task as it is now.
     async fn task(&self, task: &TaskId) -> Result<TaskSeen, TrackerError>;
 
-    /// Leaves a comment. `key` marks it as ours, so that a repeated call leaves one, and reading it back wakes nobody.
-    async fn comment(&self, task: &TaskId, key: &str, text: &str) -> Result<(), TrackerError>;
+    /// The tasks of a project that a person asks for, those first that changed last.
+    async fn list(&self, project: &ProjectId, filter: &TaskFilter) -> Result<Vec<TaskSeen>, TrackerError> {
+        let _ = (project, filter);
+        Err(unsupported("listing issues"))
+    }
+
+    /// Makes a task. With a `key` that was used before, returns the task that it was used for.
+    async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
+        let _ = new;
+        Err(unsupported("making issues"))
+    }
+
+    /// Changes a task. To change nothing is no error.
+    async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
+        let _ = (task, edit);
+        Err(unsupported("editing issues"))
+    }
+
+    /// Leaves a comment in somebody's name. `key` marks it as ours, so that a repeated call leaves one, and reading it back
+    /// wakes nobody.
+    async fn comment(&self, task: &TaskId, by: &Author, key: &str, text: &str) -> Result<(), TrackerError>;
 
     /// Closes the task, or succeeds if it is closed.
     async fn close(&self, task: &TaskId) -> Result<(), TrackerError>;
+
+    /// Says what is worth asking about, for as long as it is polled. One that cannot tell by itself returns at once.
+    async fn watch(&self, hints: std::sync::Arc<dyn Hints>) {
+        let _ = hints;
+    }
 
     /// Checks a webhook's signature and says what to ask about. Unsigned calls are refused.
     async fn webhook(&self, webhook: &Webhook) -> Result<Vec<Hint>, TrackerError>;
@@ -99,6 +193,11 @@ pub trait Tracker: Send + Sync {
 pub enum TrackerError {
     #[error("{what} was not found")]
     NotFound { what: String },
+    /// What was asked for makes no sense, or cannot be as things stand: the caller's to mend.
+    #[error("{why}")]
+    Refused { why: String },
+    #[error("{what} is not possible here")]
+    Unsupported { what: String },
     #[error("access to {what} was denied; check the token and its scopes")]
     Denied { what: String },
     /// A limit, which some services dress up as a denial.
@@ -108,4 +207,18 @@ pub enum TrackerError {
     BadWebhook { why: String },
     #[error("{0}")]
     Failed(String),
+}
+
+impl TrackerError {
+    pub fn not_found(what: impl Into<String>) -> TrackerError {
+        TrackerError::NotFound { what: what.into() }
+    }
+
+    pub fn refused(why: impl Into<String>) -> TrackerError {
+        TrackerError::Refused { why: why.into() }
+    }
+}
+
+pub(crate) fn unsupported(what: &str) -> TrackerError {
+    TrackerError::Unsupported { what: what.to_owned() }
 }

@@ -2,13 +2,17 @@
 //!
 //! Everything here is given whole: names are resolved and rights are checked before it is called.
 
+use std::sync::Arc;
+
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon, NewProject, NewSession, Output, Problem,
-    Project, Reloaded,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported, NewProject,
+    NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::input::SpawnRequest;
+use ao_core::pull::Author;
 use ao_core::session::Session;
-use ao_core::{Attempt, SessionId};
+use ao_core::{Attempt, ProjectId, SessionId};
+use ao_ports::{PullDetail, Scm, Tracker};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 
@@ -60,6 +64,56 @@ pub trait Host: Send + Sync + 'static {
 
     /// The token of a session, for its owner to hand on; nothing while it has no agent that one could be for.
     fn token_for(&self, session: &Session) -> Option<String>;
+
+    // ── forges and trackers ──
+
+    /// The project that is meant: the one that is named, or the only one.
+    fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
+        Err(Problem::new(
+            404,
+            "unknown-project",
+            format!("there is no project `{}`", named.unwrap_or_default()),
+        ))
+    }
+
+    /// The branch that a project's work goes back to.
+    fn default_branch(&self, project: &ProjectId) -> Option<String> {
+        let _ = project;
+        None
+    }
+
+    /// Where the pull requests of a project live.
+    fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
+        Err(Problem::new(422, "no-scm", format!("the project `{project}` has no forge")))
+    }
+
+    /// Where the issues of a project live.
+    fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {
+        Err(Problem::new(422, "no-tracker", format!("the project `{project}` has no tracker")))
+    }
+
+    /// The checks of a project: those that are configured, and if there are none what its files suggest.
+    async fn checks(&self, project: &ProjectId) -> Result<Checks, Problem> {
+        let _ = project;
+        Ok(Checks { checks: vec![], proposed: vec![] })
+    }
+
+    /// Brings issues in from a text, each once however often the same text comes.
+    async fn import(
+        &self,
+        project: &ProjectId,
+        by: &Author,
+        order: &ImportOrder,
+    ) -> Result<Imported, Problem> {
+        let _ = (by, order);
+        Err(Problem::new(422, "no-tracker", format!("the project `{project}` has no tracker")))
+    }
+
+    /// The order for a reviewer of a pull request, at the head that it has now.
+    async fn reviewer(&self, pull: &PullDetail, wish: &ReviewerWish) -> Result<SpawnRequest, Problem> {
+        let _ = wish;
+        Err(Problem::new(422, "no-reviewer", format!("nobody can review `{}`", pull.pull)))
+    }
 
     /// Takes what a forge has sent, once it has proven by its signature that it was the forge.
     async fn webhook(&self, scm: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {

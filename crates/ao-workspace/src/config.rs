@@ -58,7 +58,7 @@ pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), Tree
 
 /// Whose commits are those of a session.
 pub(crate) fn email(session: SessionId) -> String {
-    format!("agent-{session}@orchestrator.local")
+    session.address()
 }
 
 /// Adds lines to a file of settings, if they are not there already.

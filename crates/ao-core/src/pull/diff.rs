@@ -63,7 +63,11 @@ impl News {
     }
 
     fn of_the_head(&mut self, seen: &PullFacts) {
-        self.tell_if(self.facts.head != seen.head, || PullEvent::HeadMoved { head: seen.head.clone() });
+        let moved = (&self.facts.head, &self.facts.head_author) != (&seen.head, &seen.head_author);
+        self.tell_if(moved, || PullEvent::HeadMoved {
+            head: seen.head.clone(),
+            author: seen.head_author.clone(),
+        });
         let renamed =
             (&self.facts.head_branch, &self.facts.head_repo) != (&seen.head_branch, &seen.head_repo);
         self.tell_if(renamed, || PullEvent::BranchRenamed {
@@ -75,8 +79,12 @@ impl News {
     fn of_the_whole(&mut self, seen: &PullFacts) {
         let retitled = (&self.facts.title, &self.facts.url) != (&seen.title, &seen.url);
         self.tell_if(retitled, || PullEvent::Retitled { title: seen.title.clone(), url: seen.url.clone() });
-        let retargeted = self.facts.base_branch != seen.base_branch;
-        self.tell_if(retargeted, || PullEvent::Retargeted { branch: seen.base_branch.clone() });
+        let retargeted =
+            (&self.facts.base_branch, &self.facts.base_remote) != (&seen.base_branch, &seen.base_remote);
+        self.tell_if(retargeted, || PullEvent::Retargeted {
+            branch: seen.base_branch.clone(),
+            remote: seen.base_remote.clone(),
+        });
         // Before mergeability, because a conflict is with the base as it now is.
         self.tell_if(self.facts.base != seen.base, || PullEvent::BaseMoved { base: seen.base.clone() });
         self.tell_if(self.facts.draft != seen.draft, || PullEvent::DraftChanged { draft: seen.draft });

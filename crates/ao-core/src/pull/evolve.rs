@@ -1,6 +1,6 @@
 //! How an event changes what is known of a pull request. Nothing here can fail, so old logs always load.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{CheckState, Conflict, Mergeable, Pull, PullEvent, PullFacts, PullState, ThreadFacts};
 use crate::{PullId, Timestamp};
@@ -14,6 +14,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 owner: None,
                 facts: (**facts).clone(),
                 failures: BTreeMap::new(),
+                disowned_by: BTreeSet::new(),
                 conflict: None,
                 changed_at: at,
             });
@@ -46,8 +47,14 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
             pull.conflict = None;
         }
         PullEvent::Retargeted { .. } => pull.conflict = None,
-        PullEvent::Claimed { session } => pull.owner = Some(*session),
-        PullEvent::Released { .. } => pull.owner = None,
+        PullEvent::Claimed { session } => {
+            pull.owner = Some(*session);
+            pull.disowned_by.remove(session);
+        }
+        PullEvent::Released { session } => {
+            pull.owner = None;
+            pull.disowned_by.insert(*session);
+        }
         _ => {}
     }
 }
@@ -57,8 +64,8 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
     match event {
         PullEvent::Opened { facts: seen } => *facts = (**seen).clone(),
         PullEvent::Retitled { title, url } => (facts.title, facts.url) = (title.clone(), url.clone()),
-        PullEvent::HeadMoved { head } => {
-            facts.head = head.clone();
+        PullEvent::HeadMoved { head, author } => {
+            (facts.head, facts.head_author) = (head.clone(), author.clone());
             facts.checks.clear();
             facts.mergeable = Mergeable::Unknown;
         }
@@ -66,8 +73,8 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
             (facts.head_branch, facts.head_repo) = (branch.clone(), repo.clone());
         }
         PullEvent::BaseMoved { base } => facts.base = base.clone(),
-        PullEvent::Retargeted { branch } => {
-            facts.base_branch = branch.clone();
+        PullEvent::Retargeted { branch, remote } => {
+            (facts.base_branch, facts.base_remote) = (branch.clone(), remote.clone());
             facts.mergeable = Mergeable::Unknown;
         }
         PullEvent::DraftChanged { draft } => facts.draft = *draft,
@@ -151,7 +158,7 @@ mod tests {
 
     #[test]
     fn a_new_head_starts_with_a_clean_slate_but_keeps_what_people_said() {
-        let pull = after(facts(1), &[PullEvent::HeadMoved { head: Commit::new("head2") }]);
+        let pull = after(facts(1), &[PullEvent::HeadMoved { head: Commit::new("head2"), author: None }]);
         assert!(pull.facts.checks.is_empty() && pull.failures.is_empty() && pull.conflict.is_none());
         assert_eq!(pull.facts.mergeable, Mergeable::Unknown);
         assert_eq!((pull.facts.threads.len(), pull.facts.reviews.len()), (1, 1));

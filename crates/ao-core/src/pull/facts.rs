@@ -23,7 +23,13 @@ pub struct PullFacts {
     pub head_branch: String,
     /// The fork that the branch lives in; `None` if it lives beside its base.
     pub head_repo: Option<String>,
+    /// The address of whoever made the head commit. Each session commits under one of its own.
+    #[serde(default)]
+    pub head_author: Option<String>,
     pub base_branch: String,
+    /// The remote by which a workspace knows the base; none if it is a branch of the workspace's own repository.
+    #[serde(default = "origin")]
+    pub base_remote: Option<String>,
     /// The tip of the base branch, not the commit that the branch was cut from.
     pub base: Commit,
     pub draft: bool,
@@ -40,6 +46,11 @@ pub struct PullFacts {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadFacts>,
     pub size: ChangeSize,
+}
+
+/// What it was for every forge before one of them was in the repository itself.
+pub(super) fn origin() -> Option<String> {
+    Some("origin".to_owned())
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,8 @@ pub(crate) fn facts(at: i64) -> PullFacts {
         head: Commit::new("head1"),
         head_branch: "feat".into(),
         head_repo: None,
+        head_author: None,
+        base_remote: Some("origin".into()),
         base_branch: "main".into(),
         base: Commit::new("base1"),
         draft: false,

@@ -45,6 +45,9 @@ pub struct Pull {
     /// The last failure of each check on this head. A re-run takes it back only by passing, so that a check going
     /// failed, pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
+    /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
+    #[serde(default)]
+    pub disowned_by: BTreeSet<SessionId>,
     /// The conflict this head has, kept while the forge computes anew, for the same reason.
     pub conflict: Option<Conflict>,
     /// When the last event happened to it.
@@ -90,6 +93,8 @@ pub enum PullEvent {
     /// New commits: what was known about the old head's checks and conflicts no longer applies.
     HeadMoved {
         head: Commit,
+        #[serde(default)]
+        author: Option<String>,
     },
     /// The branch has another name or home but the same commits.
     BranchRenamed {
@@ -102,6 +107,8 @@ pub enum PullEvent {
     /// It is to be merged into another branch than before.
     Retargeted {
         branch: String,
+        #[serde(default = "facts::origin")]
+        remote: Option<String>,
     },
     DraftChanged {
         draft: bool,

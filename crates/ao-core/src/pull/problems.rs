@@ -62,14 +62,26 @@ impl Pull {
             problem: base.clone(),
             revision: format!("{}+{}", conflict.base, conflict.head),
             detail: format!(
-                "`{branch}` conflicts with `{base}` at {base_tip}:\n{files}run: git fetch origin && git rebase {target}\n\
+                "`{branch}` conflicts with `{base}` at {base_tip}:\n{files}run: {command}\n\
                  to go back to where the branch was before: {head}",
                 base_tip = conflict.base,
                 files = files.concat(),
-                target = shell_word(&format!("origin/{base}")),
+                command = self.rebase_command(),
                 head = conflict.head,
             ),
         })
+    }
+
+    /// What an agent runs in its workspace to put its work onto the base as it is now.
+    fn rebase_command(&self) -> String {
+        let base = &self.facts.base_branch;
+        match &self.facts.base_remote {
+            None => format!("git rebase {}", shell_word(base)),
+            Some(remote) => {
+                let target = shell_word(&format!("{remote}/{base}"));
+                format!("git fetch {} && git rebase {target}", shell_word(remote))
+            }
+        }
     }
 
     fn approved_and_green(&self) -> Option<Problem> {
@@ -212,6 +224,8 @@ mod tests {
              run: git fetch origin && git rebase origin/main\nto go back to where the branch was before: head1"
         );
         assert!(detail("x;id").contains("git rebase 'origin/x;id'\n"));
+        let here = PullFacts { base_remote: None, mergeable: mergeable.clone(), ..facts(1) };
+        assert!(pull(here).problems()[0].detail.contains("run: git rebase main\n"));
     }
 
     #[test]

@@ -24,6 +24,8 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
         head: Commit::new(head),
         head_branch: "agent/app-1".into(),
         head_repo: None,
+        head_author: None,
+        base_remote: Some("origin".into()),
         base_branch: "main".into(),
         base: Commit::new("b0"),
         draft: false,

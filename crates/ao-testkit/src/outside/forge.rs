@@ -16,6 +16,8 @@ pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts
         head: Commit::new(&format!("{branch}@1")),
         head_branch: branch.to_owned(),
         head_repo: None,
+        head_author: None,
+        base_remote: Some("origin".into()),
         base_branch: "main".into(),
         base,
         draft: false,

@@ -47,6 +47,8 @@ impl Memory {
             url: format!("memory:{number}"),
             head_branch: pull.head_branch.clone(),
             head_repo: None,
+            head_author: None,
+            base_remote: Some("origin".into()),
             base_branch: pull.base_branch.clone(),
             base: Commit::new(&self.git(&["rev-parse", &pull.base_branch])?),
             draft: pull.draft,

@@ -1,11 +1,11 @@
 //! Pull requests, and what goes wrong with them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
 use ao_core::incident::{IncidentEvent, IncidentKey, IncidentKind, Subject};
-use ao_core::pull::{Pull, PullInput};
+use ao_core::pull::{Author, Pull, PullInput, Standing};
 use ao_core::session::Session;
 use ao_core::{Commit, Event, Input, ProjectId, PullId};
 use ao_engine::Subscription;
@@ -57,6 +57,8 @@ impl Orchestrator {
             title: title.to_owned(),
             body: body.to_owned(),
             draft: false,
+            labels: BTreeSet::new(),
+            by: Author { login: known.spec.name.clone(), standing: Standing::Agent },
         };
         let pull = scm.open(&new).await?;
         self.see(&*scm, std::slice::from_ref(&pull)).await?;

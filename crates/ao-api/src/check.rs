@@ -1,0 +1,125 @@
+//! Checks: commands that say whether a change works.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+/// Runs of checks, the newest first, and what could be checked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckRuns {
+    pub runs: Vec<CheckRun>,
+}
+
+/// One run of a check.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckRun {
+    pub id: String,
+    pub project_id: String,
+    #[serde(default)]
+    pub pull: Option<String>,
+    pub check: String,
+    pub command: String,
+    pub required: bool,
+    pub head: String,
+    #[serde(default)]
+    pub base: Option<String>,
+    pub tree: String,
+    /// `queued running passed failed skipped cancelled broken`.
+    pub state: String,
+    #[serde(default)]
+    pub why: Option<String>,
+    #[serde(default)]
+    pub exit_code: Option<i32>,
+    pub queued_at: Timestamp,
+    #[serde(default)]
+    pub began_at: Option<Timestamp>,
+    #[serde(default)]
+    pub ended_at: Option<Timestamp>,
+    pub tries: u32,
+    /// The run whose result this is, if the same tree and command had been run before.
+    #[serde(default)]
+    pub same_as: Option<String>,
+    #[serde(default)]
+    pub log: Option<String>,
+    #[serde(default)]
+    pub failure: Option<CheckFailure>,
+}
+
+/// What the output of a failed check says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckFailure {
+    pub signature: String,
+    #[serde(default)]
+    pub step: Option<String>,
+    pub excerpt: String,
+    pub count: u32,
+    pub items: Vec<FailureItem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FailureItem {
+    /// `test` or `error`.
+    pub kind: String,
+    #[serde(default)]
+    pub name: Option<String>,
+    pub message: String,
+    #[serde(default)]
+    pub path: Option<String>,
+    #[serde(default)]
+    pub line: Option<u32>,
+}
+
+/// A wish for checks to be run.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct CheckWish {
+    pub project_id: Option<String>,
+    /// A pull request, merged onto its base: `7`, `my-app!7`.
+    pub pull: Option<String>,
+    /// Or a branch or a commit as it is.
+    pub revision: Option<String>,
+    /// The names of those to be run; all, if empty.
+    pub checks: Vec<String>,
+    /// Also if the same tree has a result already.
+    pub again: bool,
+}
+
+/// The checks of a project.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Checks {
+    /// Those that are configured.
+    pub checks: Vec<Check>,
+    /// What the repository's files suggest, if none are configured. They are never run unasked.
+    #[serde(default)]
+    pub proposed: Vec<Check>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Check {
+    pub name: String,
+    pub command: String,
+    pub required: bool,
+    pub timeout_seconds: u64,
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Why it is proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub because: Option<String>,
+}
+
+/// A part of the output of a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckLog {
+    pub text: String,
+    /// Where to go on.
+    pub next: u64,
+    /// Nothing more will come.
+    pub ended: bool,
+}

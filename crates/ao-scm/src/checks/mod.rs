@@ -1,0 +1,1 @@
+//! Commands run in a clean checkout of what would land, each tree once.
