@@ -202,6 +202,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             })
         }
 
+        (phase, I::Stands { stand }) if !matches!(phase, Phase::Ended { .. }) => {
+            Ok(if session.stand == stand { vec![] } else { vec![E::Stands { stand }] })
+        }
+
         // ── answers ──
         (Phase::Running { .. }, I::Answer { by, text }) => answer(session, now, by, text),
         (Phase::Running { attempt, .. }, I::Answered { attempt: of, number })
@@ -308,6 +312,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
 
         // ── what it leaves behind ──
+        (_, I::PullUnlinked { pull }) if session.pulls.contains(&pull) => Ok(vec![E::PullUnlinked { pull }]),
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
         (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
             WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
@@ -342,6 +347,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
             | I::Place { .. }
+            | I::Stands { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }
@@ -355,6 +361,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Failed { .. }
             | I::Spent { .. }
             | I::PullLinked { .. }
+            | I::PullUnlinked { .. }
             | I::Flush
             | I::Count,
         ) => NOTHING,

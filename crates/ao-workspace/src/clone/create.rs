@@ -137,6 +137,7 @@ async fn furnish(
     }
     settings::bring(source, &tree.git_dir).await?;
     config::write_identity(&tree.git_dir.join("config"), session)?;
+    config::write_pushing(&tree.git_dir.join("config"), false)?;
     let git = tree.writer()?;
     let track = matches!(start.branch, Branch::Tracking);
     git.write(&["update-ref", &start::local(&plan.branch), &start.commit]).await.map_err(what())?;

@@ -42,7 +42,7 @@ pub(super) async fn create(
         Found::Whole(marker) => {
             // An agent that is started again must not be put into whatever has taken the tree's place.
             OwnTree::worktree(repository, path, session)?;
-            settle(repository, path, session)?;
+            settle(repository, path, session).await?;
             return Ok(made(path, &marker.base));
         }
         Found::Begun(intent) => {
@@ -142,7 +142,7 @@ async fn register(
     };
     intent.write(&repository.common_dir, session)?;
     add(repository, path, plan, &start).await?;
-    settle(repository, path, session)?;
+    settle(repository, path, session).await?;
     Ok(intent)
 }
 
@@ -223,7 +223,7 @@ pub(super) async fn finish(
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }
-    settle(repository, &intent.path, session)?;
+    settle(repository, &intent.path, session).await?;
     shop.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
     checkout::submodules(repository, &tree, &shop.queues, &shop.options).await?;
     let marker =
@@ -243,11 +243,13 @@ pub(super) async fn forget_entry(repository: &Repository, gone: &Listed) -> Resu
     Ok(())
 }
 
-/// Gives the worktree its identity. In a file of git's that is this worktree's alone.
-fn settle(repository: &Repository, path: &Path, session: SessionId) -> Result<(), TreeError> {
+/// Gives the worktree its identity, and somewhere to push to. In a file of git's that is this worktree's alone.
+async fn settle(repository: &Repository, path: &Path, session: SessionId) -> Result<(), TreeError> {
     let not_ours = || TreeError::NotOurs { path: path.to_owned() };
     let git_dir = repository.git_dir_of(path).ok_or_else(not_ours)?;
-    config::write_identity(&git_dir.join("config.worktree"), session)
+    let file = git_dir.join("config.worktree");
+    config::write_identity(&file, session)?;
+    config::write_pushing(&file, !config::has_remote(repository).await?)
 }
 
 /// Keeps our folder out of the user's `git status`, in a file that belongs to this clone only.
