@@ -27,6 +27,9 @@ pub struct Problem {
     /// The session that stands in the way, or that exists already.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
+    /// What stands in the way, each by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blockers: Vec<String>,
 }
 
 impl Problem {
@@ -39,6 +42,7 @@ impl Problem {
             hints: vec![],
             candidates: vec![],
             session_id: None,
+            blockers: vec![],
         }
     }
 

@@ -227,7 +227,8 @@ async fn perform(
             Ok(vec![Input::Notice { notice: notice.id, input }])
         }
         Effect::TestMerge { project, pull, head, base, .. } => {
-            let order = TestOrder { pull: pull.clone(), head: head.clone(), base: base.clone() };
+            let order =
+                TestOrder { pull: pull.clone(), head: head.clone(), base: base.clone(), checks: true };
             let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
                 TestOutcome::Green { tree } => TestResult::Green { tree },
                 TestOutcome::Red { output } => TestResult::Red { output },

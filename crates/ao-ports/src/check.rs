@@ -134,6 +134,8 @@ pub struct CheckOrder {
 /// Which runs are wanted, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunFilter {
+    /// Those of this project only; a forge may keep those of several.
+    pub project: Option<ProjectId>,
     pub pull: Option<PullId>,
     pub check: Option<String>,
     pub state: Option<RunState>,

@@ -33,6 +33,7 @@ pub struct NewPull {
     pub session: Option<SessionId>,
     pub head_branch: String,
     pub base_branch: String,
+    /// Empty for the first line of the newest commit.
     pub title: String,
     pub body: String,
     pub draft: bool,
@@ -208,6 +209,13 @@ pub struct TestOrder {
     pub pull: PullId,
     pub head: Commit,
     pub base: Commit,
+    /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
+    #[serde(default = "yes")]
+    pub checks: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// What the test of a merge showed.
@@ -273,7 +281,7 @@ pub trait Scm: Send + Sync {
     /// The open pull requests of a project.
     async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError>;
 
-    /// Runs the required checks on what would land. Can be called again; equal orders may share one result.
+    /// Runs the required checks on what would land, if the order says so. Can be called again; equal orders may share one result.
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError>;
 
     /// Merges exactly what was tested, or refuses. Called again after a crash, it finds the merge it made.
@@ -338,6 +346,14 @@ pub trait Scm: Send + Sync {
     async fn runs(&self, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
         let _ = filter;
         Err(unsupported("listing checks"))
+    }
+
+    /// One run of a check, by its id.
+    async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
+        let all = self.runs(&RunFilter { limit: usize::MAX, ..RunFilter::default() }).await?;
+        all.into_iter()
+            .find(|known| known.id == run)
+            .ok_or_else(|| TrackerError::not_found(format!("`{run}`")))
     }
 
     /// Has checks run, and returns their runs at once, most of them not over yet.

@@ -195,6 +195,20 @@ pub enum PullRefusal {
 }
 
 impl Pull {
+    /// What would be known of a pull request after this one look, with nobody to answer for it: for those who judge a look
+    /// that they have just taken themselves.
+    pub fn at_a_look(id: &PullId, facts: &PullFacts) -> Pull {
+        Pull {
+            id: id.clone(),
+            owner: None,
+            facts: facts.tidied(),
+            failures: BTreeMap::new(),
+            disowned_by: BTreeSet::new(),
+            conflict: None,
+            changed_at: facts.observed_at,
+        }
+    }
+
     pub fn is_open(&self) -> bool {
         self.facts.state == PullState::Open
     }
