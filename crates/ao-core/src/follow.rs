@@ -14,7 +14,7 @@ use crate::project::{ProjectEvent, ProjectInput};
 use crate::pull::{Pull, PullEvent, PullInput, owner_of, unclaimed_of};
 use crate::queue::{QueueEvent, QueueInput, Rejection};
 use crate::session::{
-    HoldKind, MessageKind, NewMessage, Outcome, Phase, Sender, Session, SessionEvent, SessionInput,
+    HoldKind, MessageKind, NewMessage, Outcome, Phase, Role, Sender, Session, SessionEvent, SessionInput,
 };
 use crate::state::State;
 use crate::task::TaskEvent;
@@ -107,6 +107,7 @@ fn session(
                 let why = format!("the provider's limit for `{}` holds until {until}", session.account());
                 tell(SessionInput::Hold { kind: HoldKind::Account, why });
             }
+            then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
             then.push_back(Input::Schedule);
         }
         E::Requeued { .. } => {
@@ -214,7 +215,9 @@ fn session(
             key: Some(format!("mark {mark}")),
         })),
         E::Ended { outcome } => {
-            if matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged {
+            let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
+            // What a reviewer had was only to be read.
+            if merged || session.spec.role == Role::Reviewer {
                 tell(SessionInput::Cleanup);
             }
             then.push_back(Input::Schedule);
@@ -302,6 +305,16 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
         PullEvent::HeadMoved { head, .. } => {
             then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
             then.extend(claimed_by_its_owner(state, pull));
+        }
+        // Whoever was set to review it has done so.
+        PullEvent::ReviewGiven { review, .. } => {
+            let reviewer = state.session_named(&review.author.login);
+            let reviewer =
+                reviewer.filter(|session| session.spec.role == Role::Reviewer && session.is_live());
+            then.extend(reviewer.map(|session| Input::Session {
+                session: session.id,
+                input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
+            }));
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {

@@ -13,6 +13,7 @@ use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
 use crate::refusal::Refusal;
+use crate::setup::Origin;
 use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
 use crate::{Moment, Timestamp};
@@ -43,7 +44,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     again_at: None,
                 }]);
             }
-            let set_up = as_found || setup_is_empty(state, session);
+            // Nothing is put into a tree that is only to be read.
+            let read = matches!(session.spec.origin, Origin::Read { .. });
+            let set_up = as_found || read || setup_is_empty(state, session);
             let mut events = vec![E::WorkspaceReady { path, base, set_up }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),

@@ -1,7 +1,8 @@
 //! Whose pull request it is, when nobody has said so.
 
-use ao_core::pull::{Author, CheckState, PullFacts, PullInput, Standing};
-use ao_core::session::{SessionInput, Stand};
+use ao_core::pull::{Author, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::session::{Role, SessionInput, Stand};
+use ao_core::setup::Origin;
 use ao_core::{Commit, Input, PullId, SessionId};
 
 use crate::desk::{Desk, app};
@@ -143,4 +144,37 @@ fn a_released_pull_request_stays_released_until_somebody_says_otherwise() {
     assert_eq!(desk.owner(1), None);
     desk.take(Input::Pull { pull: pull(1), input: PullInput::Claim { session } });
     assert_eq!(desk.owner(1), Some(session));
+}
+
+/// A reviewer reads, says what it has found, and goes; what it read in goes with it.
+#[test]
+fn a_reviewer_ends_with_its_review() {
+    let mut desk = Desk::new();
+    let mut wish = crate::desk::request("review", crate::desk::TYPED);
+    wish.task = None;
+    wish.role = Role::Reviewer;
+    wish.name = Some("app-review-1".into());
+    wish.origin = Origin::Read { commit: "c1".into() };
+    desk.take(Input::Spawn(Box::new(wish)));
+    let reviewer = desk.state.session_named("app-review-1").unwrap().id;
+    desk.make_ready(reviewer);
+    desk.launch(reviewer);
+    let review = ReviewFacts {
+        id: "r1".into(),
+        author: Author { login: "app-review-1".into(), standing: Standing::Bot },
+        verdict: ReviewVerdict::ChangesRequested,
+        commit: Commit::new("c0"),
+        body: "no tests".into(),
+        revision: "1".into(),
+    };
+    desk.sees_pull(1, |facts| facts.head = Commit::new("c0"));
+    assert_eq!(desk.owner(1), None, "it is not the reviewer's own, whatever it stands on");
+    desk.wait(1);
+    desk.sees_pull(1, |facts| {
+        facts.head = Commit::new("c0");
+        facts.reviews = vec![review];
+    });
+    assert!(desk.status(reviewer).starts_with("stopping"), "{}", desk.status(reviewer));
+    desk.ended(reviewer);
+    assert_eq!(desk.wants(reviewer).len(), 1, "its tree goes: {:?}", desk.wants(reviewer));
 }

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
+use ao_core::setup::Origin;
 use ao_ports::Made;
 
 use super::place::{self, FOLDER};
@@ -21,7 +22,7 @@ use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
-use crate::{checkout, config};
+use crate::{checkout, closed, config};
 use ao_git::GitError;
 
 /// Makes the worktree, or finishes it, or finds it made. The caller holds the queue of its place.
@@ -139,6 +140,7 @@ async fn register(
         base: start.commit.clone(),
         base_branch: plan.base_branch.clone(),
         snapshot: start.snapshot.clone(),
+        read_only: matches!(plan.origin, Origin::Read { .. }),
     };
     intent.write(&repository.common_dir, session)?;
     add(repository, path, plan, &start).await?;
@@ -226,8 +228,16 @@ pub(super) async fn finish(
     settle(repository, &intent.path, session).await?;
     shop.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
     checkout::submodules(repository, &tree, &shop.queues, &shop.options).await?;
-    let marker =
-        Marker { session, base: intent.base.clone(), base_branch: intent.base_branch.clone(), lent: false };
+    if intent.read_only {
+        closed::close(&tree.path)?;
+    }
+    let marker = Marker {
+        session,
+        base: intent.base.clone(),
+        base_branch: intent.base_branch.clone(),
+        lent: false,
+        read_only: intent.read_only,
+    };
     marker.write(&tree.git_dir)?;
     Intent::clear(&repository.common_dir, session)
 }
