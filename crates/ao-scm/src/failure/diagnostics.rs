@@ -1,0 +1,151 @@
+//! Compilers and linters: `file:line:column: error: message` and its relatives, and linkers.
+
+use super::found::{Entry, Family, Found, Place};
+use super::steps::is_consequence;
+use super::text;
+use super::window::View;
+
+// gcc, clang, rustc in short form, javac, swiftc, mypy, and very many others.
+pattern!(
+    COLON,
+    r"^((?:[A-Za-z]:)?[^\s:][^:]*?):(\d+)(?::(\d+))?:? (?:- )?(?:(?:fatal|internal compiler|syntax) )?[Ee]rror(?:\[([A-Z]\w+)\]| ([A-Z]{1,8}\d+))?: (.+)$"
+);
+// tsc, msvc, csc.
+pattern!(
+    PARENTHESES,
+    r"^(?:\s*\d+>)?\s*((?:[A-Za-z]:)?[^\s(:][^(:]*?)\((\d+)(?:,\d+)*\) ?: (?:fatal )?error ([A-Z]{1,8}\d+): (.+?)(?: \[[^\]]+\])?$"
+);
+// msvc's linker, msbuild.
+pattern!(NO_LINE, r"^(?:\s*\d+>)?\s*(\S+) ?: (?:fatal )?error ([A-Z]{2,8}\d+): (.+?)(?: \[[^\]]+\])?$");
+pattern!(STYLISH, r"^\s+(\d+):(\d+)\s+error\s+(.+?)(?:\s{2,}(\S+))?$");
+pattern!(UNIX, r"^((?:[A-Za-z]:)?[^\s:][^:]*?):(\d+):(\d+): (.+) \[Error(?:/(\S+))?\]$");
+pattern!(LINKER, r"(?:([^\s:/\\]+\.\w+):)?(?:\(\.\S+\): |(\d+): )?(undefined reference to .+)$");
+// Java's uncaught exceptions.
+pattern!(
+    EXCEPTION,
+    r#"^(?:Exception in thread "[^"]*" |Caused by: )?((?:[a-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error))(?:: (.*))?$"#
+);
+pattern!(JAVA_FRAME, r"^\s+at .+\((\w+\.(?:java|kt|scala|groovy)):(\d+)\)$");
+// Uncaught errors of node: a place, the code, the message.
+pattern!(THROWN, r"^(?:Uncaught )?([A-Z]\w*(?:Error|Exception))(?: \[\w+\])?: (.+)$");
+pattern!(NODE_FRAME, r"^\s+at .*?\(?((?:file://)?(?:[A-Za-z]:)?[^\s():]+):(\d+):\d+\)?$");
+
+#[derive(Default)]
+pub(super) struct State {
+    /// The file that a linter tells about, named above its errors.
+    file: Option<String>,
+}
+
+impl State {
+    pub(super) fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+        let entry = if line.contains("rror") {
+            self.diagnostic(view, line).or_else(|| thrown(view, line, found))?
+        } else if line.contains("undefined reference to") {
+            let parts = LINKER.captures(line)?;
+            let place = parts.get(1).map(|file| Place {
+                path: file.as_str().to_string(),
+                line: parts.get(2).and_then(|line| line.as_str().parse().ok()),
+            });
+            Entry::error(Family::Diagnostic, &parts[3]).at(place)
+        } else if line.contains("xception") {
+            thrown(view, line, found)?
+        } else {
+            return None;
+        };
+        if entry.kind == ao_ports::FailureKind::Error && !entry.lines.is_empty() {
+            found.certain(entry);
+        }
+        Some(view.next)
+    }
+
+    fn diagnostic(&mut self, view: &View<'_>, line: &str) -> Option<Entry> {
+        let looks = |words: &[&str]| words.iter().any(|word| line.contains(word));
+        if line.starts_with(' ') && line.contains(" error ") {
+            let parts = STYLISH.captures(line)?;
+            let file = self.stylish_file(view)?;
+            let place = Place::new(&file, &parts[1]);
+            let rule = parts.get(4).map(|rule| rule.as_str());
+            return Some(Entry::error(Family::Diagnostic, parts[3].trim()).name(rule).at(Some(place)));
+        }
+        if line.ends_with(']')
+            && line.contains("[Error")
+            && let Some(parts) = UNIX.captures(line)
+        {
+            let rule = parts.get(5).map(|rule| rule.as_str());
+            let place = Place::new(&parts[1], &parts[2]);
+            return Some(Entry::error(Family::Diagnostic, &parts[4]).name(rule).at(Some(place)));
+        }
+        if looks(&[
+            ": error",
+            ": fatal error",
+            " - error",
+            ": Error",
+            ": internal compiler error",
+            ": syntax error",
+        ]) {
+            if let Some(parts) = COLON.captures(line) {
+                if is_consequence(&parts[6]) {
+                    return None;
+                }
+                let code = parts.get(4).or(parts.get(5)).map(|code| code.as_str());
+                let place = Place::new(&parts[1], &parts[2]);
+                let entry = Entry::error(Family::Diagnostic, &parts[6]).name(code).at(Some(place));
+                return Some(entry.with(code_below(view)));
+            }
+            if let Some(parts) = PARENTHESES.captures(line) {
+                let place = Place::new(&parts[1], &parts[2]);
+                return Some(
+                    Entry::error(Family::Diagnostic, &parts[4]).name(Some(&parts[3])).at(Some(place)),
+                );
+            }
+            let parts = NO_LINE.captures(line)?;
+            let place = Place { path: parts[1].to_string(), line: None };
+            return Some(Entry::error(Family::Diagnostic, &parts[3]).name(Some(&parts[2])).at(Some(place)));
+        }
+        None
+    }
+
+    /// The nearest line above that is not indented. Lines in between have been read before, with the same file.
+    fn stylish_file(&mut self, view: &View<'_>) -> Option<String> {
+        for line in view.before().take(200) {
+            if line.trim().is_empty() {
+                return None;
+            }
+            if !line.starts_with(' ') {
+                self.file = Some(line.trim().to_string());
+                break;
+            }
+            if STYLISH.is_match(&line) && self.file.is_some() {
+                break;
+            }
+        }
+        self.file.clone()
+    }
+}
+
+/// The code that a compiler shows below its message.
+fn code_below(view: &View<'_>) -> Vec<String> {
+    let (lines, _) =
+        view.until(view.next, 3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']));
+    lines
+}
+
+/// An exception that nobody caught is likely why, and not more: it may also have been logged.
+fn thrown(view: &View<'_>, line: &str, found: &mut Found) -> Option<Entry> {
+    let (parts, frames) = match EXCEPTION.captures(line) {
+        Some(parts) => (parts, &*JAVA_FRAME),
+        None => (THROWN.captures(line)?, &*NODE_FRAME),
+    };
+    let (below, _) = view.until(view.next, 20, |line| line.trim().is_empty());
+    let place = below.iter().find_map(|line| {
+        let parts = frames.captures(line)?;
+        let place = Place::new(&parts[1], &parts[2]);
+        (!text::is_foreign(&place.path)).then_some(place)
+    });
+    // Without a stack it is a line like any other.
+    place.as_ref()?;
+    let message = parts.get(2).map_or("", |message| message.as_str());
+    let message = if message.is_empty() { &parts[1] } else { message };
+    found.likely(Entry::error(Family::Other, message).name(Some(&parts[1])).at(place));
+    Some(Entry::error(Family::Other, ""))
+}

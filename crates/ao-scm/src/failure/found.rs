@@ -1,0 +1,413 @@
+//! What the readers found, kept within bounds, and made into a failure at the end.
+//!
+//! Every find has a weight. Items are those of the greatest weight there is: an uncaught exception in the log is the
+//! failure if nothing else is, and somebody's log line if a test failed.
+
+use std::collections::hash_map::{Entry as Slot, HashMap};
+use std::collections::{BTreeSet, VecDeque};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use ao_ports::{Failure, FailureItem, FailureKind};
+
+use super::{Options, excerpt, signature, text};
+
+/// So many finds are kept with their lines; of the others only what the signature and the count need.
+const KEPT: usize = 200;
+/// So many finds are told from one another.
+const KNOWN: usize = 100_000;
+const LINES: usize = 30;
+const LINE: usize = 400;
+/// Of a message, so many lines and bytes.
+const MESSAGE_LINES: usize = 8;
+const MESSAGE: usize = 800;
+
+/// Which reader found it: finds of one family are put together, and those of others are never mixed up with them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Family {
+    Rust,
+    Pytest,
+    Unittest,
+    Python,
+    Go,
+    Jest,
+    Tap,
+    Junit,
+    Diagnostic,
+    Other,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Place {
+    pub path: String,
+    pub line: Option<u32>,
+}
+
+impl Place {
+    pub(super) fn new(path: &str, line: &str) -> Place {
+        Place { path: path.to_string(), line: line.parse().ok() }
+    }
+}
+
+/// One find.
+#[derive(Debug, Clone)]
+pub(super) struct Entry {
+    pub kind: FailureKind,
+    pub family: Family,
+    /// What the name is unique in: a test binary, a package, a file.
+    pub scope: String,
+    pub name: Option<String>,
+    /// What is shown of it, the message first.
+    pub lines: Vec<String>,
+    /// How many of the lines are the message.
+    pub head: usize,
+    pub place: Option<Place>,
+}
+
+impl Entry {
+    pub(super) fn test(family: Family, name: &str) -> Entry {
+        Entry {
+            kind: FailureKind::Test,
+            family,
+            scope: String::new(),
+            name: Some(name.to_string()),
+            lines: Vec::new(),
+            head: 0,
+            place: None,
+        }
+    }
+
+    pub(super) fn error(family: Family, message: &str) -> Entry {
+        let lines = if message.is_empty() { Vec::new() } else { vec![message.to_string()] };
+        Entry {
+            kind: FailureKind::Error,
+            family,
+            scope: String::new(),
+            name: None,
+            head: lines.len(),
+            lines,
+            place: None,
+        }
+    }
+
+    pub(super) fn scope(mut self, scope: &str) -> Entry {
+        self.scope = scope.to_string();
+        self
+    }
+
+    pub(super) fn name(mut self, name: Option<&str>) -> Entry {
+        self.name = name.map(str::to_string);
+        self
+    }
+
+    pub(super) fn at(mut self, place: Option<Place>) -> Entry {
+        self.place = place;
+        self
+    }
+
+    /// All of these lines are its message.
+    pub(super) fn says(mut self, lines: Vec<String>) -> Entry {
+        self.head = lines.len();
+        self.lines = lines;
+        self
+    }
+
+    /// These are shown after its message.
+    pub(super) fn with(mut self, lines: impl IntoIterator<Item = String>) -> Entry {
+        self.lines.extend(lines);
+        self
+    }
+
+    pub(super) fn message_lines(&self) -> &[String] {
+        &self.lines[..self.head.min(self.lines.len())]
+    }
+
+    fn key(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        (self.kind, self.family, &self.scope, &self.name).hash(&mut hasher);
+        if self.kind == FailureKind::Error {
+            (&self.place, self.message_lines().first()).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    fn tidy(mut self, roots: &[String]) -> Entry {
+        let head = self.head.min(LINES);
+        // Blank lines at both ends and in rows say nothing.
+        let mut lines: Vec<String> = Vec::new();
+        let mut kept_head = 0;
+        for (number, line) in self.lines.iter().enumerate() {
+            let blank = line.trim().is_empty();
+            if lines.len() == LINES || blank && lines.last().is_none_or(|last| last.trim().is_empty()) {
+                continue;
+            }
+            lines.push(text::shorten(&text::without_roots(line, roots), LINE).into_owned());
+            if number < head && !blank {
+                kept_head = lines.len();
+            }
+        }
+        while lines.last().is_some_and(|last| last.trim().is_empty()) {
+            lines.pop();
+        }
+        self.head = kept_head.min(lines.len());
+        self.lines = lines;
+        self.name =
+            self.name.map(|name| text::shorten(&text::without_roots(&name, roots), LINE).into_owned());
+        self.place =
+            self.place.map(|place| Place { path: text::inside(&place.path, roots), line: place.line });
+        self
+    }
+
+    /// Takes from another find of the same what this one lacks.
+    fn learn(&mut self, other: Entry) {
+        if self.lines.is_empty() {
+            (self.lines, self.head) = (other.lines, other.head);
+            self.place = other.place.or(self.place.take());
+        } else {
+            self.place = self.place.take().or(other.place);
+        }
+    }
+
+    fn item(&self) -> FailureItem {
+        let lines = self.message_lines();
+        let lines = &lines[..lines.len().min(MESSAGE_LINES)];
+        let message = if lines.is_empty() { "failed".to_string() } else { lines.join("\n") };
+        FailureItem {
+            kind: self.kind,
+            name: self.name.clone(),
+            message: text::shorten(&message, MESSAGE).into_owned(),
+            path: self.place.as_ref().map(|place| place.path.clone()),
+            line: self.place.as_ref().and_then(|place| place.line),
+        }
+    }
+}
+
+/// Finds of one weight.
+#[derive(Default)]
+pub(super) struct Pile {
+    entries: Vec<Option<Entry>>,
+    /// Where each known one is among the entries, if it was kept.
+    known: HashMap<u64, Option<u32>>,
+    /// What the signature needs of those that were not kept.
+    others: BTreeSet<u64>,
+    uncounted: u32,
+}
+
+impl Pile {
+    fn add(&mut self, entry: Entry) {
+        let full = self.known.len() >= KNOWN;
+        match self.known.entry(entry.key()) {
+            Slot::Occupied(slot) => {
+                if let Some(at) = *slot.get()
+                    && let Some(known) = &mut self.entries[at as usize]
+                {
+                    known.learn(entry);
+                }
+            }
+            Slot::Vacant(slot) if self.entries.len() < KEPT => {
+                slot.insert(Some(self.entries.len() as u32));
+                self.entries.push(Some(entry));
+            }
+            Slot::Vacant(slot) => {
+                self.uncounted += 1;
+                if !full {
+                    slot.insert(None);
+                    self.others.insert(signature::number(&signature::short(&entry)));
+                }
+            }
+        }
+    }
+
+    fn remove(&mut self, entry: &Entry) {
+        if let Some(Some(at)) = self.known.get(&entry.key()) {
+            self.entries[*at as usize] = None;
+        }
+    }
+
+    fn kept(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.kept().next().is_none()
+    }
+
+    fn count(&self) -> u32 {
+        self.kept().count() as u32 + self.uncounted
+    }
+
+    /// With their messages if all are kept; without, where the messages of those that came too late are not known.
+    fn signature(&self) -> String {
+        if self.uncounted == 0 {
+            return signature::of_parts(self.kept().map(signature::long).collect());
+        }
+        let mut shorts = self.others.clone();
+        shorts.extend(self.kept().map(|entry| signature::number(&signature::short(entry))));
+        signature::of_parts(shorts.iter().map(|short| format!("{short:016x}")).collect())
+    }
+}
+
+/// A line that may matter if nothing better is found, with what was around it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Hint {
+    pub before: Vec<String>,
+    pub line: String,
+    pub after: Vec<String>,
+    /// It says outright that it is an error.
+    pub outright: bool,
+}
+
+/// The end of the log: readable lines, the last one last.
+pub(super) type Tail = Vec<String>;
+
+#[derive(Default)]
+pub(super) struct Found {
+    roots: Vec<String>,
+    /// A test failed, or a compiler says so.
+    certain: Pile,
+    /// Something went wrong; whether that is why the check failed is not known.
+    likely: Pile,
+    /// What was said of tests that may have failed, until it is known whether they did.
+    details: Vec<Entry>,
+    summaries: Vec<Entry>,
+    /// The last lines that may matter.
+    pub hints: VecDeque<Hint>,
+    /// The step that the output is at.
+    pub at_step: Option<String>,
+    /// The step that the output was at when something failed.
+    failed_step: Option<String>,
+    /// A step by the words of the tool that ran it, and how much that is worth.
+    named_step: Option<(u8, String)>,
+}
+
+impl Found {
+    pub(super) fn new(options: &Options) -> Found {
+        Found { roots: options.roots.clone(), ..Found::default() }
+    }
+
+    /// A find that is certain to be why the check failed.
+    pub(super) fn certain(&mut self, entry: Entry) {
+        self.step_failed();
+        let entry = entry.tidy(&self.roots);
+        self.certain.add(entry);
+    }
+
+    /// A find that may be why.
+    pub(super) fn likely(&mut self, entry: Entry) {
+        let entry = entry.tidy(&self.roots);
+        self.likely.add(entry);
+    }
+
+    /// What was said of a test, whether or not it failed.
+    pub(super) fn detail(&mut self, entry: Entry) {
+        if self.details.len() < 2 * KEPT {
+            let entry = entry.tidy(&self.roots);
+            self.details.push(entry);
+        }
+    }
+
+    /// What a summary said of a test: only worth something if nobody says more.
+    pub(super) fn summary(&mut self, entry: Entry) {
+        if self.summaries.len() < 2 * KEPT {
+            let entry = entry.tidy(&self.roots);
+            self.summaries.push(entry);
+        }
+    }
+
+    /// It failed first and passed in the end.
+    pub(super) fn passed(&mut self, entry: &Entry) {
+        self.certain.remove(entry);
+    }
+
+    /// The step that the output is at now has failed.
+    pub(super) fn step_failed(&mut self) {
+        if self.failed_step.is_none() {
+            self.failed_step.clone_from(&self.at_step);
+        }
+    }
+
+    /// A tool names the step that failed. Of two that are worth the same, the first one counts: it is the innermost.
+    pub(super) fn name_step(&mut self, worth: u8, step: &str) {
+        if self.named_step.as_ref().is_none_or(|(known, _)| *known < worth) {
+            self.named_step = Some((worth, text::shorten(step.trim(), LINE / 2).into_owned()));
+        }
+    }
+
+    pub(super) fn finish(mut self, tail: &Tail, options: &Options) -> Failure {
+        self.settle();
+        let step = self.failed_step.take().or(self.named_step.take().map(|(_, step)| step));
+        let pile = [&self.certain, &self.likely].into_iter().find(|pile| !pile.is_empty());
+        let Some(pile) = pile else {
+            let (signature, excerpt) = excerpt::of_hints(&self.hints, tail, options);
+            let step = step.or_else(|| last_command(tail));
+            return Failure { signature, step, excerpt, items: Vec::new(), count: 0 };
+        };
+        let mut entries: Vec<&Entry> = pile.kept().collect();
+        // What does not compile is the reason for what follows.
+        entries.sort_by_key(|entry| entry.kind != FailureKind::Error);
+        Failure {
+            signature: pile.signature(),
+            step,
+            excerpt: excerpt::of_entries(&entries, pile.count(), options),
+            items: entries.iter().take(options.items).map(|entry| entry.item()).collect(),
+            count: pile.count(),
+        }
+    }
+
+    /// Puts what was said of tests to those that failed.
+    fn settle(&mut self) {
+        let details = std::mem::take(&mut self.details);
+        for detail in details.into_iter().chain(std::mem::take(&mut self.summaries)) {
+            let known = |entry: &&mut Entry| entry.family == detail.family && same_name(entry, &detail);
+            let mut named: Vec<&mut Entry> =
+                self.certain.entries.iter_mut().flatten().filter(known).collect();
+            let best = named.iter().position(|entry| entry.lines.is_empty() && fits(entry, &detail));
+            let best = best.or_else(|| named.iter().position(|entry| entry.lines.is_empty()));
+            match best {
+                Some(at) => named[at].learn(detail),
+                None if !named.is_empty() => {}
+                None if self.certain.kept().any(|entry| entry.family == detail.family) => {}
+                None if detail.kind == FailureKind::Test => self.certain.add(detail),
+                None => self.likely.add(detail),
+            }
+        }
+        self.drop_parents();
+    }
+
+    /// A test that failed only because one inside it did says nothing of its own.
+    fn drop_parents(&mut self) {
+        let names: Vec<(String, String)> = self
+            .certain
+            .kept()
+            .filter(|entry| entry.family == Family::Go)
+            .filter_map(|entry| Some((entry.scope.clone(), entry.name.clone()?)))
+            .collect();
+        for slot in &mut self.certain.entries {
+            let Some(entry) = slot else { continue };
+            if entry.family != Family::Go || !entry.lines.is_empty() {
+                continue;
+            }
+            let parent = format!("{}/", entry.name.as_deref().unwrap_or_default());
+            if names.iter().any(|(scope, name)| *scope == entry.scope && name.starts_with(&parent)) {
+                *slot = None;
+            }
+        }
+    }
+}
+
+fn same_name(entry: &Entry, detail: &Entry) -> bool {
+    let plain = |entry: &Entry| entry.name.as_deref().unwrap_or_default().replace("::", ".");
+    plain(entry) == plain(detail)
+}
+
+/// Whether what was said is about this one, where there are more of the same name.
+fn fits(entry: &Entry, detail: &Entry) -> bool {
+    let path = |entry: &Entry| entry.place.as_ref().map(|place| place.path.clone());
+    if detail.scope.is_empty() { path(entry) == path(detail) } else { entry.scope == detail.scope }
+}
+
+/// The last command that a shell showed before it ran it.
+fn last_command(tail: &Tail) -> Option<String> {
+    let shown = |line: &&String| line.starts_with("+ ") || line.starts_with("++ ");
+    let command = tail.iter().rev().find(shown)?;
+    Some(text::shorten(command.trim_start_matches('+').trim(), LINE / 2).into_owned())
+}

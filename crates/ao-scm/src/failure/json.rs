@@ -1,0 +1,128 @@
+//! Lines of JSON: messages of cargo and rustc, events of Rust's test harness, and of `go test -json`.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use serde::Deserialize;
+
+use super::found::{Entry, Family, Found, Place};
+use super::window::View;
+use super::{go, rust, text};
+
+pub(super) fn read(
+    view: &View<'_>,
+    rust: &mut rust::State,
+    go: &mut go::State,
+    found: &mut Found,
+) -> Option<usize> {
+    let raw = view.raw().trim_ascii();
+    let has = |needle: &[u8]| memmem::find(raw, needle).is_some();
+    // A line may have a time before it.
+    let start = memchr::memchr(b'{', raw)?;
+    let raw = &raw[start..];
+    if has(br#""$message_type""#) || has(br#""reason""#) {
+        if has(br#""level":"error"#) {
+            compiler(raw, found);
+        }
+        return Some(view.next);
+    }
+    if has(br#""Action":"#) {
+        go.event(raw, view, found);
+        return Some(view.next);
+    }
+    if has(br#""event":"#) && has(br#""type":"#) {
+        harness(raw, rust, found)?;
+        return Some(view.next);
+    }
+    None
+}
+
+#[derive(Deserialize)]
+struct Cargo<'a> {
+    #[serde(borrow)]
+    message: Diagnostic<'a>,
+}
+
+#[derive(Deserialize)]
+struct Diagnostic<'a> {
+    #[serde(borrow)]
+    message: Cow<'a, str>,
+    #[serde(borrow)]
+    level: Cow<'a, str>,
+    #[serde(borrow)]
+    code: Option<Code<'a>>,
+    #[serde(borrow, default)]
+    spans: Vec<Span<'a>>,
+    #[serde(borrow)]
+    rendered: Option<Cow<'a, str>>,
+}
+
+#[derive(Deserialize)]
+struct Code<'a> {
+    #[serde(borrow)]
+    code: Cow<'a, str>,
+}
+
+#[derive(Deserialize)]
+struct Span<'a> {
+    #[serde(borrow)]
+    file_name: Cow<'a, str>,
+    line_start: u32,
+    #[serde(default)]
+    is_primary: bool,
+}
+
+fn compiler(raw: &[u8], found: &mut Found) {
+    let diagnostic = serde_json::from_slice::<Cargo<'_>>(raw)
+        .map(|cargo| cargo.message)
+        .or_else(|_| serde_json::from_slice::<Diagnostic<'_>>(raw));
+    let Ok(diagnostic) = diagnostic else { return };
+    let consequence = diagnostic.spans.is_empty() && super::steps::is_consequence(&diagnostic.message);
+    if !diagnostic.level.starts_with("error") || consequence {
+        return;
+    }
+    let span = diagnostic.spans.iter().find(|span| span.is_primary).or(diagnostic.spans.first());
+    let place = span.map(|span| Place { path: span.file_name.to_string(), line: Some(span.line_start) });
+    let rendered = diagnostic.rendered.as_deref().unwrap_or_default();
+    // The first two lines say the message and the place again.
+    let shown = lines(rendered).into_iter().filter(|line| !is_title(line)).take(12);
+    let entry = Entry::error(Family::Diagnostic, "")
+        .says(lines(&diagnostic.message))
+        .name(diagnostic.code.as_ref().map(|code| &*code.code))
+        .at(place)
+        .with(shown);
+    found.certain(entry);
+}
+
+fn is_title(line: &str) -> bool {
+    line.starts_with("error") || line.trim_start().starts_with("--> ") || line.trim() == "|"
+}
+
+#[derive(Deserialize)]
+struct Harness<'a> {
+    #[serde(borrow)]
+    event: Cow<'a, str>,
+    #[serde(borrow)]
+    name: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    stdout: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    message: Option<Cow<'a, str>>,
+}
+
+fn harness(raw: &[u8], rust: &rust::State, found: &mut Found) -> Option<()> {
+    let event: Harness<'_> = serde_json::from_slice(raw).ok()?;
+    let (Some(name), "failed") = (event.name, &*event.event) else { return Some(()) };
+    let printed = lines(event.stdout.as_deref().unwrap_or_default());
+    let entry = rust::told(Entry::test(Family::Rust, &name).scope(&rust.binary), &printed);
+    let entry = match event.message {
+        Some(message) if entry.lines.is_empty() => rust::told(entry, &lines(&message)),
+        _ => entry,
+    };
+    found.certain(entry);
+    Some(())
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().take(1000).map(|line| text::clean(line.as_bytes()).into_owned()).collect()
+}

@@ -1,0 +1,270 @@
+//! The one pass over the log: from one word that matters to the next, and each line with such a word to the readers.
+
+use std::io::{self, Read};
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, Input, MatchKind};
+
+use super::found::{Found, Hint, Tail};
+use super::window::{View, Window};
+use super::{Options, diagnostics, go, javascript, json, junit, python, rust, steps, tap, text};
+
+/// Words that lines which matter have, in lower case. Every format that a reader knows has one of them in the line that
+/// the reader begins with, and within one colour.
+const WORDS: &[&str] = &[
+    "error",
+    "fail",
+    "panic",
+    "not ok",
+    "traceback (",
+    "exception",
+    "err!",
+    "fatal",
+    "killed",
+    "terminated",
+    "segmentation",
+    "core dumped",
+    "timed out",
+    "timeout",
+    "out of memory",
+    "abort",
+    "sigsegv",
+    "sigkill",
+    "sigbus",
+    "sigill",
+    "sigfpe",
+    "sigterm",
+    "undefined reference",
+    "undefined symbol",
+    "not found",
+    "no such file",
+    "denied",
+    "cannot ",
+    "unable to",
+    "flaky",
+    "stdout ----",
+    "running ",
+    "doc-tests ",
+    "●",
+    "✖",
+    ".go:",
+    "##[",
+    "::group::",
+    "***",
+    "<testsuite",
+    "</testsuite",
+];
+
+static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    AhoCorasick::builder()
+        .ascii_case_insensitive(true)
+        .match_kind(MatchKind::LeftmostFirst)
+        .kind(Some(AhoCorasickKind::DFA))
+        .build(WORDS)
+        .expect("the words are few and short")
+});
+
+/// So many of the last lines that may matter are kept.
+const HINTS: usize = 24;
+const TAIL_LINES: usize = 40;
+
+pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(Found, Tail)> {
+    let mut scan = Scan {
+        window: Window::new(log),
+        floor: 0,
+        readers: Readers::default(),
+        found: Found::new(options),
+        hints: Vec::new(),
+    };
+    scan.run()?;
+    let Scan { window, mut readers, mut found, .. } = scan;
+    readers.finish(&mut found);
+    let tail = tail(window.bytes());
+    Ok((found, tail))
+}
+
+/// What the readers remember from line to line.
+#[derive(Default)]
+pub(super) struct Readers {
+    rust: rust::State,
+    pytest: python::Section,
+    go: go::State,
+    javascript: javascript::State,
+    diagnostics: diagnostics::State,
+    junit: junit::State,
+}
+
+impl Readers {
+    /// Shows a line to the readers in turn. The one that knows it returns where to go on.
+    fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+        let trimmed = line.trim_start();
+        if trimmed.starts_with('{') {
+            return json::read(view, &mut self.rust, &mut self.go, found);
+        }
+        None.or_else(|| steps::read(view, trimmed, found))
+            .or_else(|| self.rust.read(view, line, found))
+            .or_else(|| self.pytest.read(view, line, found))
+            .or_else(|| self.go.read(view, line, found))
+            .or_else(|| self.javascript.read(view, line, found))
+            .or_else(|| tap::read(view, line, found))
+            .or_else(|| self.diagnostics.read(view, line, found))
+    }
+
+    fn finish(&mut self, found: &mut Found) {
+        self.pytest.finish(found);
+        self.go.finish(found);
+    }
+}
+
+struct Scan<R> {
+    window: Window<R>,
+    /// Everything before this has been read.
+    floor: usize,
+    readers: Readers,
+    found: Found,
+    /// Where lines begin that may matter, as long as the window has them.
+    hints: Vec<(usize, bool)>,
+}
+
+impl<R: Read> Scan<R> {
+    fn run(&mut self) -> io::Result<()> {
+        let mut at = self.advance(0)?;
+        loop {
+            if self.readers.pytest.is_open() {
+                at = self.read_section(at)?;
+            }
+            let bytes = self.window.bytes();
+            let Some(hit) = SEARCH.find(Input::new(bytes).range(at..)) else {
+                if self.window.ended {
+                    break;
+                }
+                // A word may be cut by the end of the window.
+                let longest = SEARCH.max_pattern_len();
+                let end = bytes.len();
+                at = self.advance(end.saturating_sub(longest).max(at))?;
+                continue;
+            };
+            if !self.window.reaches(hit.start()) {
+                at = self.advance(hit.start())?;
+                continue;
+            }
+            at = self.read(hit.start(), hit.end());
+        }
+        self.keep_hints();
+        Ok(())
+    }
+
+    /// Reads the line around a hit and returns where to go on.
+    fn read(&mut self, hit: usize, hit_end: usize) -> usize {
+        let bytes = self.window.bytes();
+        if let Some(next) = self.readers.junit.read(bytes, hit, hit_end, &mut self.found) {
+            self.floor = next.min(hit_end.max(next));
+            return next;
+        }
+        let view = View::around(bytes, hit, self.floor);
+        let raw = view.raw();
+        let line = text::clean(raw);
+        let next = match self.readers.read(&view, &line, &mut self.found) {
+            Some(next) => next,
+            None => {
+                if let Some(outright) = hint(&line) {
+                    let start = view.start;
+                    if self.hints.len() == 2 * HINTS {
+                        self.hints.drain(..HINTS);
+                    }
+                    self.hints.push((start, outright));
+                }
+                view.next
+            }
+        };
+        self.floor = next;
+        next
+    }
+
+    /// Reads line by line while a section lasts in which any line may matter.
+    fn read_section(&mut self, mut at: usize) -> io::Result<usize> {
+        while self.readers.pytest.is_open() {
+            if !self.window.reaches(at) {
+                at = self.advance(at)?;
+            }
+            let bytes = self.window.bytes();
+            if at >= bytes.len() {
+                break;
+            }
+            let view = View::around(bytes, at, at);
+            self.readers.pytest.read_open(&text::clean(view.raw()), &mut self.found);
+            // The line that ends the section may be one that another reader knows.
+            at = if self.readers.pytest.is_open() { view.next } else { view.start };
+            self.floor = at;
+            if at == view.start && !self.readers.pytest.is_open() {
+                break;
+            }
+        }
+        Ok(at)
+    }
+
+    fn advance(&mut self, at: usize) -> io::Result<usize> {
+        self.keep_hints();
+        let now = self.window.advance(at)?;
+        self.floor = self.floor.saturating_sub(at - now);
+        Ok(now)
+    }
+
+    /// Copies the lines that may matter, with what is around them, before the window moves on.
+    fn keep_hints(&mut self) {
+        let bytes = self.window.bytes();
+        let skip = self.hints.len().saturating_sub(HINTS);
+        for (start, outright) in self.hints.drain(..).skip(skip) {
+            let view = View::around(bytes, start, start);
+            let line = text::clean(view.raw()).into_owned();
+            let mut before: Vec<String> = view.before().take(2).map(|line| line.into_owned()).collect();
+            before.reverse();
+            let after = view.after().take(3).map(|(line, _)| line.into_owned()).collect();
+            if self.found.hints.len() == HINTS {
+                self.found.hints.pop_front();
+            }
+            self.found.hints.push_back(Hint { before, line, after, outright });
+        }
+    }
+}
+
+/// Whether a line that no reader knows may matter, and if so, whether it says outright that it is an error.
+fn hint(line: &str) -> Option<bool> {
+    const HARMLESS: [&str; 14] = [
+        "0 error",
+        "0 fail",
+        "no error",
+        "no fail",
+        "without error",
+        "errors: 0",
+        "failures: 0",
+        "failed: 0",
+        "test result: ok",
+        "Compiling ",
+        "Download",
+        "Running ",
+        "-Werror",
+        "Installing ",
+    ];
+    const OUTRIGHT: [&str; 12] = [
+        "error:", "Error:", "ERROR:", "error[", "error ", "ERROR ", "fatal:", "FATAL", "Fatal", "npm ERR!",
+        "E: ", "[ERROR]",
+    ];
+    if HARMLESS.iter().any(|word| line.contains(word)) {
+        return None;
+    }
+    let trimmed = line.trim_start();
+    Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)))
+}
+
+fn tail(bytes: &[u8]) -> Tail {
+    let end = View::around(bytes, bytes.len(), bytes.len());
+    let mut lines: Vec<String> = end
+        .before()
+        .filter(|line| !line.trim().is_empty())
+        .take(TAIL_LINES)
+        .map(|line| line.into_owned())
+        .collect();
+    lines.reverse();
+    lines
+}

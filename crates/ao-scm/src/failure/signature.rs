@@ -1,0 +1,201 @@
+//! A name for a failure that stays the same on another commit, another machine and another day.
+//!
+//! It is made of what failed and how, without whatever changes from run to run: numbers, addresses, durations, times,
+//! temporary folders, places within a file, and order.
+
+use std::fmt::Write as _;
+
+use ao_ports::FailureKind;
+use sha2::{Digest, Sha256};
+
+use super::found::Entry;
+
+/// Only so much of a message tells failures apart; what follows are values and traces.
+const LINES: usize = 6;
+
+/// The signature of a set of parts, in any order and however often each.
+pub(super) fn of_parts(mut parts: Vec<String>) -> String {
+    parts.sort_unstable();
+    parts.dedup();
+    let mut hash = Sha256::new();
+    for part in &parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    let mut text = String::with_capacity(16);
+    for byte in &hash.finalize()[..8] {
+        write!(text, "{byte:02x}").expect("writing to a string does not fail");
+    }
+    text
+}
+
+/// A part as a number, for where very many have to be kept.
+pub(super) fn number(part: &str) -> u64 {
+    let hash = Sha256::digest(part.as_bytes());
+    u64::from_be_bytes(hash[..8].try_into().expect("a hash is longer than this"))
+}
+
+/// What makes an item this one and no other, with its message.
+pub(super) fn long(entry: &Entry) -> String {
+    let mut part = short(entry);
+    part.push('\n');
+    for line in entry.message_lines().iter().take(LINES) {
+        part.push_str(&stable(line));
+        part.push('\n');
+    }
+    part
+}
+
+/// The same without its message, if it can be told from others without.
+pub(super) fn short(entry: &Entry) -> String {
+    let kind = match entry.kind {
+        FailureKind::Test => "test",
+        FailureKind::Error => "error",
+    };
+    let name = entry.name.as_deref().map(stable_name).unwrap_or_default();
+    let path = entry.place.as_ref().map(|place| stable_path(&place.path)).unwrap_or_default();
+    let mut part = format!("{kind}\n{}\n{name}\n{path}", entry.scope);
+    if name.is_empty() && path.is_empty() {
+        part.push('\n');
+        part.push_str(&entry.message_lines().first().map(|line| stable(line)).unwrap_or_default());
+    }
+    part
+}
+
+/// A name is kept as it is, as far as it is the same in every run: only addresses and temporary folders are not.
+fn stable_name(name: &str) -> String {
+    let mut stable = String::new();
+    for word in name.split_inclusive([' ', '[', ']', ',']) {
+        if word.contains("/tmp/") || word.contains("/var/folders/") || word.contains("0x") {
+            stable.push_str("<…>");
+        } else {
+            stable.push_str(word);
+        }
+    }
+    stable
+}
+
+/// A path outside of the checkout is another one on every machine, except for its end.
+fn stable_path(path: &str) -> String {
+    let outside = path.starts_with('/') || path.as_bytes().get(1) == Some(&b':');
+    if outside { stable(path.rsplit('/').next().unwrap_or(path)) } else { path.to_string() }
+}
+
+/// Takes out of a line what changes from run to run.
+pub(super) fn stable(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let before = at.checked_sub(1).map(|before| bytes[before]);
+        if let Some(length) = path_at(&bytes[at..], before) {
+            out.push_str("<path>");
+            at += length;
+        } else if let Some(length) = uuid_at(&bytes[at..]) {
+            push_number(&mut out);
+            at += length;
+        } else if is_word(bytes[at]) {
+            let length = bytes[at..].iter().take_while(|byte| is_word(**byte)).count();
+            push_word(&mut out, &line[at..at + length]);
+            at += length;
+        } else {
+            let char = line[at..].chars().next().expect("the end is not reached");
+            if !char.is_whitespace() {
+                out.push(char);
+            } else if !out.ends_with(' ') {
+                out.push(' ');
+            }
+            at += char.len_utf8();
+        }
+    }
+    out.trim().to_string()
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_' || byte >= 0x80
+}
+
+fn push_word(out: &mut String, word: &str) {
+    const DATES: &str = "Mon Tue Wed Thu Fri Sat Sun Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec";
+    let bytes = word.as_bytes();
+    let has_digit = bytes.iter().any(u8::is_ascii_digit);
+    let is_hex = word.len() >= 6 && has_digit && bytes.iter().all(u8::is_ascii_hexdigit);
+    let is_date = word.len() == 3 && DATES.split(' ').any(|date| date == word);
+    let is_temporary = word.len() >= 9 && word.starts_with("tmp");
+    if bytes[0].is_ascii_digit() || is_hex || is_date || is_temporary {
+        push_number(out);
+    } else if has_digit {
+        let mut in_number = false;
+        for char in word.chars() {
+            if !char.is_ascii_digit() {
+                out.push(char);
+            } else if !in_number {
+                out.push('#');
+            }
+            in_number = char.is_ascii_digit();
+        }
+    } else {
+        out.push_str(word);
+    }
+}
+
+/// Numbers that are joined are one: a time, a version, an address.
+fn push_number(out: &mut String) {
+    if out.ends_with('#') {
+        return;
+    }
+    let mut chars = out.chars().rev();
+    let joined =
+        matches!(chars.next(), Some('.' | ':' | '-' | ',' | '+' | '/' | ' ')) && chars.next() == Some('#');
+    if joined {
+        out.pop();
+    } else {
+        out.push('#');
+    }
+}
+
+/// The length of an absolute path that begins here.
+fn path_at(bytes: &[u8], before: Option<u8>) -> Option<usize> {
+    let free = before
+        .is_none_or(|byte| !is_word(byte) && !matches!(byte, b'.' | b'-' | b'/' | b'*' | b')' | b']' | b'>'));
+    let unix =
+        bytes[0] == b'/' && bytes.get(1).is_some_and(|byte| is_word(*byte) || matches!(byte, b'.' | b'/'));
+    let home = bytes.starts_with(b"~/");
+    let windows = bytes.len() > 3 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':' && bytes[2] == b'\\';
+    if !free || !(unix || home || windows) {
+        return None;
+    }
+    let skip = if windows { 2 } else { 0 };
+    let stops = b" \t\"'`()[]{}<>,;:|=";
+    Some(skip + bytes[skip..].iter().take_while(|byte| !stops.contains(byte)).count())
+}
+
+fn uuid_at(bytes: &[u8]) -> Option<usize> {
+    const LENGTH: usize = 36;
+    let candidate = bytes.get(..LENGTH)?;
+    let fits = candidate.iter().enumerate().all(|(at, byte)| match at {
+        8 | 13 | 18 | 23 => *byte == b'-',
+        _ => byte.is_ascii_hexdigit(),
+    });
+    fits.then_some(LENGTH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_changes_from_run_to_run_is_taken_out() {
+        assert_eq!(stable("left: 5, took 12.5ms"), "left: #, took #");
+        assert_eq!(stable("left: 512, took 1m30s"), "left: #, took #");
+        assert_eq!(stable("at 0x7f3a4d11e7d0 in thread-12"), "at # in thread-#");
+        assert_eq!(stable("no file `/tmp/.tmpAbc123/x y`"), "no file `<path> y`");
+        assert_eq!(stable("C:\\Users\\ann\\x.txt: gone"), "<path>: gone");
+        assert_eq!(stable("id 550e8400-e29b-41d4-a716-446655440000!"), "id #!");
+        assert_eq!(stable("commit 59807616e1fa2540724b at 2026-01-01 10:00:00.5"), "commit # at #");
+        assert_eq!(stable("127.0.0.1:39211 refused"), "# refused");
+        assert_eq!(stable("Mon Jan 12 10:00:00 2026 x"), "# x");
+        assert_eq!(stable("src/lib.rs and a/b stay"), "src/lib.rs and a/b stay");
+        assert_eq!(stable("é   ü"), "é ü");
+    }
+}

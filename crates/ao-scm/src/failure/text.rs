@@ -1,0 +1,173 @@
+//! Lines as a person would see them: no colours, the last state of a progress bar, no control characters, not too long.
+
+use std::borrow::Cow;
+
+use anstream::adapter::strip_bytes;
+use memchr::{memchr, memchr3};
+
+/// A line is cut to about so many bytes.
+const LONGEST: usize = 2000;
+/// So many bytes of a line are made readable at all; colours may take up many of them.
+const LONGEST_RAW: usize = 16 * 1024;
+
+/// Makes a line readable. Borrowed and cheap where it already was.
+pub(super) fn clean(raw: &[u8]) -> Cow<'_, str> {
+    let raw = raw.trim_ascii_end();
+    if memchr3(b'\r', 0x1b, 0, raw).is_none()
+        && raw.len() <= LONGEST
+        && let Ok(text) = str::from_utf8(raw)
+        && !text.bytes().any(|byte| byte < b' ' && byte != b'\t')
+    {
+        return Cow::Borrowed(without_prefix(text).1);
+    }
+    let state = raw.rsplit(|byte| *byte == b'\r').find(|state| !state.trim_ascii().is_empty()).unwrap_or(b"");
+    let state = &state[..state.len().min(LONGEST_RAW)];
+    let plain = strip_bytes(state).into_vec();
+    let text = String::from_utf8_lossy(&plain);
+    let text: String = text.chars().filter(|char| *char == '\t' || !char.is_control()).collect();
+    let text = without_prefix(text.trim_end()).1;
+    Cow::Owned(shorten(text, LONGEST).into_owned())
+}
+
+/// Cuts a text to at most `limit` bytes, at a whole character, and shows that it did.
+pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
+    const MARK: &str = "…";
+    if text.len() <= limit {
+        return Cow::Borrowed(text);
+    }
+    match limit.checked_sub(MARK.len()) {
+        Some(room) => Cow::Owned(format!("{}{MARK}", &text[..text.floor_char_boundary(room)])),
+        None => Cow::Borrowed(&text[..text.floor_char_boundary(limit)]),
+    }
+}
+
+/// Takes off what a service puts before every line: a time, and in a downloaded log the job and the step before it.
+/// Returns the step and the rest.
+pub(super) fn without_prefix(text: &str) -> (Option<&str>, &str) {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if let Some(rest) = without_time(text) {
+        return (None, rest);
+    }
+    let head = &text.as_bytes()[..text.len().min(300)];
+    if let Some(first) = memchr(b'\t', head)
+        && let Some(second) = memchr(b'\t', &head[first + 1..])
+        && let Some(rest) = without_time(text[first + second + 2..].trim_start_matches('\u{feff}'))
+    {
+        return (Some(&text[first + 1..first + 1 + second]), rest);
+    }
+    (None, text)
+}
+
+/// `2026-01-01T00:00:00.0000000Z rest`, also in brackets.
+fn without_time(text: &str) -> Option<&str> {
+    let (text, bracket) = match text.strip_prefix('[') {
+        Some(text) => (text, true),
+        None => (text, false),
+    };
+    let bytes = text.as_bytes();
+    let shape = b"dddd-dd-ddTdd:dd:dd";
+    if bytes.len() < shape.len() {
+        return None;
+    }
+    let fits = |(byte, shape): (&u8, &u8)| match shape {
+        b'd' => byte.is_ascii_digit(),
+        b'T' => matches!(byte, b'T' | b' '),
+        other => byte == other,
+    };
+    if !bytes.iter().zip(shape).all(fits) {
+        return None;
+    }
+    let rest = text[shape.len()..]
+        .trim_start_matches(|char: char| char.is_ascii_digit() || char == '.' || char == ',');
+    let rest = rest.strip_prefix('Z').unwrap_or_else(|| {
+        let zone = rest.as_bytes();
+        let zoned = zone.len() >= 6
+            && matches!(zone[0], b'+' | b'-')
+            && zone[1..6].iter().all(|byte| byte.is_ascii_digit() || *byte == b':');
+        if zoned { rest.get(6..).unwrap_or(rest) } else { rest }
+    });
+    let rest = if bracket { rest.strip_prefix(']')? } else { rest };
+    Some(rest.strip_prefix(' ').unwrap_or(rest))
+}
+
+/// Makes a path one from the root of the checkout, if it is inside.
+pub(super) fn inside(path: &str, roots: &[String]) -> String {
+    let path = path.strip_prefix("file://").unwrap_or(path);
+    let mut path = path.replace('\\', "/");
+    for root in roots {
+        let root = root.trim_end_matches(['/', '\\']).replace('\\', "/");
+        if !root.is_empty()
+            && let Some(rest) = path.strip_prefix(&root).and_then(|rest| rest.strip_prefix('/'))
+        {
+            path = rest.to_string();
+            break;
+        }
+    }
+    while let Some(rest) = path.strip_prefix("./") {
+        path = rest.to_string();
+    }
+    path
+}
+
+/// Takes the roots of the checkout out of any text.
+pub(super) fn without_roots(text: &str, roots: &[String]) -> String {
+    let mut text = text.to_string();
+    for root in roots {
+        let root = root.trim_end_matches(['/', '\\']);
+        if !root.is_empty() && text.contains(root) {
+            text = text.replace(&format!("file://{root}/"), "").replace(&format!("{root}/"), "");
+            text = text.replace(&format!("{root}\\"), "");
+        }
+    }
+    text
+}
+
+/// Whether code at this path is somebody else's: of the language, of its runner, or a dependency.
+pub(super) fn is_foreign(path: &str) -> bool {
+    const SIGNS: [&str; 16] = [
+        "node_modules",
+        "node:",
+        "internal/",
+        "site-packages",
+        "dist-packages",
+        "lib/python",
+        "<frozen",
+        "<string>",
+        "<anonymous>",
+        "/rustc/",
+        "/.cargo/registry/",
+        "/src/testing/",
+        "/src/runtime/",
+        "/usr/lib/",
+        "/usr/include/",
+        "/library/std/",
+    ];
+    SIGNS.iter().any(|sign| path.contains(sign))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_what_a_person_would_see() {
+        assert_eq!(clean(b"plain\r\n"), "plain");
+        assert_eq!(clean(b"\x1b[1m\x1b[31merror\x1b[0m: x\n"), "error: x");
+        assert_eq!(clean(b" 10%\r 50%\r100% done\r\n"), "100% done");
+        assert_eq!(clean(b"a\0b\xff\n"), "ab\u{fffd}");
+        assert_eq!(clean(b"2026-01-01T00:00:00.1234567Z error: x"), "error: x");
+        assert_eq!(clean(b"build\tRun tests\t2026-01-01T00:00:00.1234567Z error: x"), "error: x");
+        assert_eq!(clean(b"[2026-01-01T00:00:00+01:00] error: x"), "error: x");
+        assert_eq!(clean("é".repeat(5000).as_bytes()).len(), 1999);
+    }
+
+    #[test]
+    fn a_path_is_told_from_the_root_of_the_checkout() {
+        let roots = ["/tmp/a b/".to_string()];
+        assert_eq!(inside("/tmp/a b/src/x.rs", &roots), "src/x.rs");
+        assert_eq!(inside("/tmp/a bc/src/x.rs", &roots), "/tmp/a bc/src/x.rs");
+        assert_eq!(inside("file:///tmp/a b/x.ts", &roots), "x.ts");
+        assert_eq!(inside("./x.ts", &roots), "x.ts");
+        assert_eq!(without_roots("in /tmp/a b/x and /tmp/a b/y", &roots), "in x and y");
+    }
+}

@@ -1,0 +1,3 @@
+//! What this crate promises, by capability.
+
+mod failure;
