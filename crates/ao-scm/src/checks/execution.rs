@@ -17,7 +17,7 @@ use super::live::Desk;
 use super::log::Log;
 use super::options::Job;
 use super::tree::Tree;
-use super::verdict::{self, Outcome, Verdict};
+use super::verdict::{self, About, Outcome, Verdict};
 
 /// A command that runs, or will when there is a slot.
 #[derive(Debug)]
@@ -83,7 +83,10 @@ async fn try_all(desk: &Desk, execution: &Execution) -> (Verdict, u32, Left) {
 }
 
 async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mut u32) -> (Outcome, Left) {
-    let Execution { id, job, spec, log, .. } = execution;
+    let Execution { id, job, spec, log, cancelled, .. } = execution;
+    if cancelled.is_cancelled() {
+        return (Outcome::Cancelled, left);
+    }
     if let Err(err) = log.begin() {
         return (Outcome::Machine { why: told("its log could not be written", &err) }, left);
     }
@@ -108,7 +111,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
         }
         Err(err) => return (Outcome::Machine { why: told("could not be checked out", &err) }, left),
     }
-    if execution.cancelled.is_cancelled() {
+    if cancelled.is_cancelled() {
         return (Outcome::Cancelled, left);
     }
     let order = Order {
@@ -121,7 +124,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
         grace: desk.options.grace,
     };
     *tries += 1;
-    let ended = command::run(order, log, &execution.cancelled).await;
+    let ended = command::run(order, log, cancelled).await;
     let end = match ended.and_then(|ended| log.flush().map(|()| ended)) {
         Ok((end, guard)) => {
             left.guard = guard;
@@ -130,22 +133,28 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
         }
         Err(err) => return (Outcome::Machine { why: told("could not be run", &err) }, left),
     };
+    let about = About {
+        command: spec.command.clone(),
+        log: log.path().to_owned(),
+        root: left.tree.path().to_owned(),
+    };
     let outcome = match end {
         End::Cancelled => Outcome::Cancelled,
-        End::Exited(status) if status.success() => verdict::of_end(status, log.path()),
-        End::Exited(_) | End::TooLong => {
-            let (path, limit) = (log.path().to_owned(), spec.timeout);
-            // Its log may be long, and is read as a whole.
-            let judging = tokio::task::spawn_blocking(move || match end {
-                End::Exited(status) => verdict::of_end(status, &path),
-                _ => verdict::too_long(limit, &path),
-            });
-            judging
-                .await
-                .unwrap_or_else(|err| Outcome::Machine { why: told("its log could not be read", &err) })
+        // Nothing is read for that.
+        End::Exited(status) if status.success() => verdict::of_end(status, &about),
+        End::Exited(status) => read_log(move || verdict::of_end(status, &about)).await,
+        End::TooLong => {
+            let limit = spec.timeout;
+            read_log(move || verdict::too_long(limit, &about)).await
         }
     };
     (outcome, left)
+}
+
+/// Judges elsewhere: a log may be long, and is read as a whole.
+async fn read_log(judge: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
+    let judged = tokio::task::spawn_blocking(judge).await;
+    judged.unwrap_or_else(|err| Outcome::Machine { why: told("its log could not be read", &err) })
 }
 
 /// What a try leaves behind.

@@ -63,7 +63,7 @@ impl Options {
 }
 
 /// Checks to be run on one tree.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Job {
     pub project: ProjectId,
     /// The root of the user's checkout.

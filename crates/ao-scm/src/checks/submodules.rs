@@ -12,12 +12,12 @@ const LIMIT: Duration = Duration::from_secs(600);
 /// Checks the submodules of a tree out, and theirs, and says which are not here. `modules` is where git keeps the
 /// repositories of the submodules that the user has.
 pub(super) async fn put(
-    tree: &Utf8Path,
+    root: &Utf8Path,
     modules: &Utf8Path,
     settings: &Settings,
 ) -> Result<Vec<String>, GitError> {
     let mut missing = Vec::new();
-    let mut open = vec![(tree.to_owned(), modules.to_owned())];
+    let mut open = vec![(root.to_owned(), modules.to_owned())];
     while let Some((tree, modules)) = open.pop() {
         // A link would lead git to a file that is not of this commit; git refuses it as well.
         if !tree.join(".gitmodules").symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
@@ -26,7 +26,8 @@ pub(super) async fn put(
         let named = named(&Git::in_tree(tree.as_std_path(), settings)).await?;
         let (here, elsewhere): (Vec<_>, Vec<_>) =
             named.into_iter().partition(|it| it.is_plain() && modules.join(&it.name).join("HEAD").exists());
-        missing.extend(elsewhere.iter().map(|it| tree.join(&it.path).to_string()));
+        let inside = tree.strip_prefix(root).unwrap_or(&tree);
+        missing.extend(elsewhere.iter().map(|it| inside.join(&it.path).to_string()));
         if here.is_empty() {
             continue;
         }

@@ -16,7 +16,7 @@ use std::process::ExitStatus;
 use std::time::Duration;
 
 use ao_ports::{Failure, RunState};
-use camino::Utf8Path;
+use camino::Utf8PathBuf;
 use rustix::process::Signal;
 use sha2::{Digest, Sha256};
 
@@ -48,10 +48,19 @@ impl Verdict {
     }
 }
 
+/// What is known of a command besides how it ended.
+#[derive(Debug, Clone)]
+pub(super) struct About {
+    pub(super) command: String,
+    pub(super) log: Utf8PathBuf,
+    /// Where it ran: places in its output are told from there.
+    pub(super) root: Utf8PathBuf,
+}
+
 /// What it means that a command has ended of itself.
-pub(super) fn of_end(status: ExitStatus, log: &Utf8Path) -> Outcome {
+pub(super) fn of_end(status: ExitStatus, about: &About) -> Outcome {
     let failed = |state, why: String| {
-        let failure = Some(failure_of(log));
+        let failure = Some(failure_of(about, status.code()));
         Outcome::Over(Verdict { state, why: Some(why), exit_code: status.code(), failure })
     };
     if let Some(signal) = status.signal() {
@@ -80,29 +89,32 @@ pub(super) fn of_end(status: ExitStatus, log: &Utf8Path) -> Outcome {
 }
 
 /// What it means that a command took too long.
-pub(super) fn too_long(limit: Duration, log: &Utf8Path) -> Outcome {
+pub(super) fn too_long(limit: Duration, about: &About) -> Outcome {
     Outcome::Over(Verdict {
         state: RunState::Failed,
         why: Some(format!("was not done after {limit:?}")),
         exit_code: None,
-        failure: Some(failure_of(log)),
+        failure: Some(failure_of(about, None)),
     })
 }
 
-/// What the output says went wrong. The one place where a log is read for that.
-fn failure_of(log: &Utf8Path) -> Failure {
+/// What the output says went wrong. The one place where a log is read for that: its last lines, which is where a command
+/// says why it gives up.
+fn failure_of(about: &About, exit_code: Option<i32>) -> Failure {
     const LINES: usize = 40;
     const BYTES: u64 = 16 << 10;
     let mut bytes = Vec::new();
-    if let Ok(mut file) = File::open(log) {
+    if let Ok(mut file) = File::open(&about.log) {
         let size = file.metadata().map_or(0, |metadata| metadata.len());
         file.seek(SeekFrom::Start(size.saturating_sub(BYTES))).ok();
         file.take(BYTES).read_to_end(&mut bytes).ok();
     }
-    let text = String::from_utf8_lossy(&bytes);
+    // The checkout has another place each time, and the same failure is to look the same.
+    let text = String::from_utf8_lossy(&bytes).replace(&format!("{}/", about.root), "");
     let lines: Vec<&str> = text.lines().collect();
     let excerpt = lines[lines.len().saturating_sub(LINES)..].join("\n");
-    let signature = super::book::hex(&Sha256::digest(excerpt.as_bytes())[..8]);
+    let said = format!("{}\n{}\n{excerpt}", about.command, exit_code.unwrap_or(-1));
+    let signature = super::book::hex(&Sha256::digest(said.as_bytes())[..8]);
     Failure { signature, excerpt, ..Failure::default() }
 }
 
@@ -111,7 +123,8 @@ mod tests {
     use super::*;
 
     fn told(raw: i32) -> String {
-        match of_end(ExitStatus::from_raw(raw), Utf8Path::new("/nowhere/run_1.log")) {
+        let about = About { command: "x".into(), log: "/nowhere/run_1.log".into(), root: "/nowhere".into() };
+        match of_end(ExitStatus::from_raw(raw), &about) {
             Outcome::Over(verdict) => format!("{:?} {:?}", verdict.state, verdict.exit_code),
             Outcome::Machine { .. } => "machine".into(),
             Outcome::Cancelled => "cancelled".into(),

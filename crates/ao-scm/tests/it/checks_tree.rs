@@ -94,7 +94,7 @@ async fn submodules_are_there_from_what_the_repository_has_of_them() {
     let text = output(&runner, &run.id).await;
     assert_eq!(run.state, RunState::Passed, "{run:?} {text}");
     assert!(
-        text.ends_with("inner\ndeepest\ndetached\n0\n") && text.contains("absent` is not here"),
+        text.ends_with("inner\ndeepest\ndetached\n0\n") && text.contains("`absent` is not here"),
         "{text}"
     );
     assert_eq!(fs::read_to_string(bench.repository().join(".git/config")).unwrap(), before);
