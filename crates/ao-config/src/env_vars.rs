@@ -53,6 +53,9 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: the workspace they are for"),
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
+    ao("AO_CHECK", "for each check: its name"),
+    ao("AO_CHECK_RUN", "for each check: which run of it this is; whatever a check starts is found by it"),
+    ao("AO_PROJECT", "for each check: the project whose change it checks"),
 ];
 
 const fn you(name: &'static str, doc: &'static str) -> EnvVar {

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs;
 
-use ao_core::setup::{Secret, SecretSource};
-use ao_core::{Attempt, SessionId};
+use ao_core::setup::{Environment, Secret, SecretSource};
+use ao_core::{Attempt, ProjectId, SessionId};
 
 use crate::runtime::RuntimeError;
 
@@ -16,6 +16,10 @@ pub const ATTEMPT: &str = "AO_ATTEMPT";
 /// What a set-up command has in its environment besides, and an agent never: its programs belong to the session, and not to
 /// one attempt.
 pub const SETUP: &str = "AO_SETUP";
+/// What a check has in its environment: its name, its project, and the run, by which whatever it starts is known.
+pub const CHECK: &str = "AO_CHECK";
+pub const CHECK_RUN: &str = "AO_CHECK_RUN";
+pub const PROJECT: &str = "AO_PROJECT";
 
 const ALLOWED: [&str; 22] = [
     "PATH",
@@ -56,6 +60,15 @@ pub struct Wanted<'a> {
     pub secrets: &'a [Secret],
 }
 
+/// What a check is to find in its environment, besides what every program gets.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedByCheck<'a> {
+    pub check: &'a str,
+    pub run: &'a str,
+    pub project: &'a ProjectId,
+    pub environment: &'a Environment,
+}
+
 /// The environment of a program: the allowed part of ours, what is wanted, and our own ids last.
 ///
 /// Later entries win over earlier ones of the same name.
@@ -63,16 +76,47 @@ pub fn compose(
     wanted: Wanted<'_>,
     ours: impl Iterator<Item = (OsString, OsString)>,
 ) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
-    let passes = |name: &str| is_allowed(name) || wanted.pass.iter().any(|passed| passed == name);
-    let mut environment: Vec<(OsString, OsString)> = ours
-        .filter(|(name, _)| name.to_str().is_some_and(passes))
-        .chain(wanted.set.iter().map(|(name, value)| (name.into(), value.into())))
-        .collect();
-    for secret in wanted.secrets {
-        environment.push((secret.name.clone().into(), resolve(secret)?));
-    }
+    let mut environment = allowed(wanted.pass, ours);
+    environment.extend(project(wanted.set, wanted.secrets)?);
     environment.push((SESSION.into(), wanted.session.to_string().into()));
     environment.push((ATTEMPT.into(), wanted.attempt.to_string().into()));
+    Ok(environment)
+}
+
+/// The environment of a check: the allowed part of ours, `CI`, what the check wants, and our own names last.
+///
+/// Later entries win over earlier ones of the same name.
+pub fn compose_check(
+    wanted: WantedByCheck<'_>,
+    ours: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
+    let mut environment = allowed(&wanted.environment.pass, ours);
+    environment.push(("CI".into(), "1".into()));
+    // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
+    environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    environment.extend(project(&wanted.environment.set, &wanted.environment.secrets)?);
+    environment.push((CHECK.into(), wanted.check.into()));
+    environment.push((CHECK_RUN.into(), wanted.run.into()));
+    environment.push((PROJECT.into(), wanted.project.as_str().into()));
+    Ok(environment)
+}
+
+/// What we have and may be passed on.
+fn allowed(pass: &[String], ours: impl Iterator<Item = (OsString, OsString)>) -> Vec<(OsString, OsString)> {
+    let passes = |name: &str| is_allowed(name) || pass.iter().any(|passed| passed == name);
+    ours.filter(|(name, _)| name.to_str().is_some_and(passes)).collect()
+}
+
+/// What a project has configured.
+fn project(
+    set: &BTreeMap<String, String>,
+    secrets: &[Secret],
+) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
+    let mut environment: Vec<(OsString, OsString)> =
+        set.iter().map(|(name, value)| (name.into(), value.into())).collect();
+    for secret in secrets {
+        environment.push((secret.name.clone().into(), resolve(secret)?));
+    }
     Ok(environment)
 }
 
@@ -111,6 +155,29 @@ mod tests {
     fn only_what_programs_need_gets_through() {
         let all = ["PATH", "LC_ALL", "XDG_RUNTIME_DIR", "https_proxy", "PORT", "AO_SESSION", "AO_ATTEMPT"];
         assert_eq!(composed(&[], &[]).expect("nothing to look up"), all);
+    }
+
+    #[test]
+    fn a_check_gets_what_programs_need_and_learns_what_it_is() {
+        let set = BTreeMap::from([("CI".to_owned(), "yes".to_owned()), ("AO_CHECK".into(), "other".into())]);
+        let environment = Environment { set, ..Environment::default() };
+        let project = ProjectId::new("my-app");
+        let wanted =
+            WantedByCheck { check: "unit", run: "run_1f", project: &project, environment: &environment };
+        let ours = ["PATH", "GITHUB_TOKEN", "AO_TOKEN"].into_iter().map(|name| (name.into(), "x".into()));
+        let composed: BTreeMap<_, _> =
+            compose_check(wanted, ours).expect("nothing to look up").into_iter().collect();
+        let told: Vec<String> =
+            composed.iter().map(|(name, value)| format!("{}={}", name.display(), value.display())).collect();
+        let all = [
+            "AO_CHECK=unit",
+            "AO_CHECK_RUN=run_1f",
+            "AO_PROJECT=my-app",
+            "CI=yes",
+            "GIT_TERMINAL_PROMPT=0",
+            "PATH=x",
+        ];
+        assert_eq!(told, all, "what a project sets wins over ours, but not over what a check is");
     }
 
     #[test]

@@ -1,0 +1,126 @@
+//! One command, run by the shell, from its start to its end.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use ao_process::{Guard, Mark};
+use camino::Utf8Path;
+use rustix::process::{Pid, test_kill_process_group};
+use tokio::io::AsyncReadExt;
+use tokio::net::unix::pipe::Receiver;
+use tokio::process::{Child, Command};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::log::Log;
+
+/// How long to wait, once the shell has ended, for others to let go of its output. What the shell itself has put out is
+/// in the pipe by then; this is for what it does not wait for.
+const DRAIN: Duration = Duration::from_millis(250);
+/// A limit that no clock can hold is none that anybody would live to see.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A command as it is to be run.
+#[derive(Debug)]
+pub(super) struct Order<'a> {
+    pub(super) shell: &'a Utf8Path,
+    pub(super) command: &'a str,
+    pub(super) folder: &'a Utf8Path,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    pub(super) mark: Mark,
+    pub(super) timeout: Duration,
+    pub(super) grace: Duration,
+}
+
+/// How a command has ended.
+#[derive(Debug)]
+pub(super) enum End {
+    Exited(ExitStatus),
+    TooLong,
+    Cancelled,
+}
+
+/// Runs a command until it ends, takes too long or is not wanted any more.
+///
+/// What is left in its group has been ended on return. What has left the group as well may still run: it is found by its
+/// mark, which takes a look at every process of the host, and is the business of the guard.
+pub(super) async fn run(
+    order: Order<'_>,
+    log: &Log,
+    cancelled: &CancellationToken,
+) -> io::Result<(End, Option<Guard>)> {
+    let (mut child, mut output) = spawn(&order)?;
+    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let guard = order.mark.guard(child.id());
+    let end = tokio::select! {
+        followed = timeout(order.timeout.min(YEAR), follow(&mut child, &mut output, log)) => match followed {
+            Ok(followed) => {
+                let (status, open) = followed?;
+                let left = open || group.is_some_and(|group| test_kill_process_group(group).is_ok());
+                if left {
+                    guard.end().await?;
+                    return Ok((End::Exited(status), None));
+                }
+                return Ok((End::Exited(status), Some(guard)));
+            }
+            Err(_) => End::TooLong,
+        },
+        () = cancelled.cancelled() => End::Cancelled,
+    };
+    // Its output is read on meanwhile, or it might wait for that and not hear that it is to end.
+    let last = timeout(order.grace + Duration::from_secs(3), follow(&mut child, &mut output, log));
+    let (ended, last) = tokio::join!(guard.end(), last);
+    ended?;
+    if let Ok(last) = last {
+        last?;
+    }
+    Ok((end, None))
+}
+
+fn spawn(order: &Order<'_>) -> io::Result<(Child, Receiver)> {
+    // One pipe for both, so that errors stand where they happened.
+    let (output, input) = io::pipe()?;
+    let child = Command::new(order.shell)
+        .arg("-c")
+        .arg(order.command)
+        .current_dir(order.folder)
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::null())
+        .stdout(input.try_clone()?)
+        .stderr(input)
+        // A group of its own: what a terminal sends to the daemon's group is not meant for it.
+        .process_group(0)
+        .spawn()?;
+    Ok((child, Receiver::from_owned_fd(output.into())?))
+}
+
+/// Writes down what comes until the shell has ended, and says whether somebody else still holds its output.
+async fn follow(child: &mut Child, output: &mut Receiver, log: &Log) -> io::Result<(ExitStatus, bool)> {
+    let mut buffer = vec![0; 64 << 10];
+    let mut open = true;
+    let status = loop {
+        tokio::select! {
+            status = child.wait() => break status?,
+            read = output.read(&mut buffer), if open => {
+                let read = read?;
+                log.write(&buffer[..read])?;
+                open = read > 0;
+            }
+        }
+    };
+    let rest = async {
+        while open {
+            let read = output.read(&mut buffer).await?;
+            log.write(&buffer[..read])?;
+            open = read > 0;
+        }
+        Ok::<(), io::Error>(())
+    };
+    match timeout(DRAIN, rest).await {
+        Ok(drained) => drained.map(|()| (status, false)),
+        Err(_) => Ok((status, true)),
+    }
+}

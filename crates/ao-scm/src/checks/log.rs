@@ -1,0 +1,303 @@
+//! The output of a run, which can be followed while it grows, has no secrets in it, and does not grow for ever.
+//!
+//! ```text
+//!  the file     beginning │ a line that says what was left out │ end
+//!  places in it 0 … head  │ (none)                             │ head + cut … total
+//! ```
+//!
+//! Who follows a log asks by places in the whole of the output, so that what was read stays where it was when the middle is
+//! cut out. What was cut reads as the line that says so.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::sync::Mutex;
+
+use ao_process::Redactor;
+use camino::{Utf8Path, Utf8PathBuf};
+use serde::{Deserialize, Serialize};
+use tokio::sync::watch;
+
+/// A log that is smaller has no room for what it is kept for.
+const SMALLEST: u64 = 4 << 10;
+
+/// What was cut out of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Shape {
+    /// Where the cut begins.
+    pub(super) head: u64,
+    /// How long it is; 0 if there is none.
+    pub(super) cut: u64,
+}
+
+/// A piece of a log, and where it goes on.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    pub(super) next: u64,
+    /// It goes up to what there is by now.
+    pub(super) last: bool,
+}
+
+/// A log that is being written.
+#[derive(Debug)]
+pub(super) struct Log {
+    path: Utf8PathBuf,
+    limit: u64,
+    /// Held for a write or a read of the file, which is what must not meet a cut.
+    inner: Mutex<Inner>,
+    /// How often something has been written.
+    grown: watch::Sender<u64>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    /// Absent before the first word.
+    file: Option<File>,
+    size: u64,
+    shape: Shape,
+    /// Whether the next byte begins a line.
+    in_line: bool,
+    redactor: Redactor,
+}
+
+impl Log {
+    pub(super) fn new(path: Utf8PathBuf, limit: u64) -> Log {
+        let grown = watch::Sender::new(0);
+        Log { path, limit: limit.max(SMALLEST), inner: Mutex::default(), grown }
+    }
+
+    pub(super) fn path(&self) -> &Utf8Path {
+        &self.path
+    }
+
+    /// Makes the file, so that whoever was told of it finds it.
+    pub(super) fn begin(&self) -> io::Result<()> {
+        let mut inner = self.lock();
+        if inner.file.is_none() {
+            let mut open = OpenOptions::new();
+            let file =
+                open.read(true).write(true).create(true).truncate(true).mode(0o600).open(&self.path)?;
+            inner.file = Some(file);
+        }
+        Ok(())
+    }
+
+    /// Leaves secrets out from now on.
+    pub(super) fn keep_out<'a>(&self, secrets: impl Iterator<Item = (&'a str, &'a [u8])>) {
+        self.lock().redactor = Redactor::new(secrets);
+    }
+
+    /// Takes what the command has put out.
+    // Written at once and not by another thread: these are small writes to a local file, which the kernel only notes down.
+    pub(super) fn write(&self, bytes: &[u8]) -> io::Result<()> {
+        let mut inner = self.lock();
+        let shown = inner.redactor.push(bytes);
+        inner.append(&shown, self.limit)?;
+        drop(inner);
+        self.wake();
+        Ok(())
+    }
+
+    /// Adds a line of our own.
+    pub(super) fn say(&self, line: &str) -> io::Result<()> {
+        let mut inner = self.lock();
+        let held = inner.redactor.finish();
+        inner.append(&held, self.limit)?;
+        let mut shown = if inner.in_line { b"\n".to_vec() } else { vec![] };
+        shown.extend(inner.redactor.push(format!("[ao: {line}]\n").as_bytes()));
+        shown.extend(inner.redactor.finish());
+        inner.append(&shown, self.limit)?;
+        drop(inner);
+        self.wake();
+        Ok(())
+    }
+
+    /// A text without the secrets in it.
+    pub(super) fn redacted(&self, text: &str) -> String {
+        let mut inner = self.lock();
+        let held = inner.redactor.finish();
+        // Whatever was held back stays the business of the log.
+        let mut shown = inner.redactor.push(text.as_bytes());
+        shown.extend(inner.redactor.finish());
+        inner.redactor.push(&held);
+        String::from_utf8_lossy(&shown).into_owned()
+    }
+
+    /// Writes down what was held back, because nothing comes after it.
+    pub(super) fn flush(&self) -> io::Result<()> {
+        let mut inner = self.lock();
+        let held = inner.redactor.finish();
+        inner.append(&held, self.limit)
+    }
+
+    /// Wakes those who follow, so that they see that something has changed.
+    pub(super) fn wake(&self) {
+        self.grown.send_modify(|times| *times += 1);
+    }
+
+    /// Hears of everything that is written from now on.
+    pub(super) fn follow(&self) -> watch::Receiver<u64> {
+        self.grown.subscribe()
+    }
+
+    pub(super) fn shape(&self) -> Shape {
+        self.lock().shape
+    }
+
+    pub(super) fn read(&self, from: u64, limit: u64) -> io::Result<Piece> {
+        let inner = self.lock();
+        match &inner.file {
+            Some(file) => read(file, inner.size, inner.shape, from, limit),
+            None => Ok(Piece { bytes: vec![], next: from, last: true }),
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
+        self.inner.lock().expect("nobody panics while writing")
+    }
+}
+
+impl Inner {
+    fn append(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
+        let Some(last) = bytes.last() else { return Ok(()) };
+        let Some(file) = &mut self.file else { return Ok(()) };
+        file.write_all(bytes)?;
+        self.in_line = *last != b'\n';
+        self.size += bytes.len() as u64;
+        if self.size > limit { self.cut_middle(limit / 4) } else { Ok(()) }
+    }
+
+    /// Keeps the first and the last quarter of what may be there, so that the next cut is half a log away.
+    fn cut_middle(&mut self, quarter: u64) -> io::Result<()> {
+        let Some(file) = &mut self.file else { return Ok(()) };
+        let mut last = vec![0; quarter as usize];
+        file.read_exact_at(&mut last, self.size - quarter)?;
+        let note = note(self.shape).len() as u64;
+        self.shape = Shape { head: quarter, cut: self.shape.cut + self.size - note - 2 * quarter };
+        let middle = self::note(self.shape);
+        file.write_all_at(middle.as_bytes(), quarter)?;
+        file.write_all_at(&last, quarter + middle.len() as u64)?;
+        self.size = 2 * quarter + middle.len() as u64;
+        file.set_len(self.size)?;
+        io::Seek::seek(file, io::SeekFrom::Start(self.size))?;
+        Ok(())
+    }
+}
+
+/// Reads a log that nobody writes any more.
+pub(super) fn read_ended(path: &Utf8Path, shape: Shape, from: u64, limit: u64) -> io::Result<Piece> {
+    let file = File::open(path)?;
+    let size = file.metadata()?.len();
+    read(&file, size, shape, from, limit)
+}
+
+fn read(file: &File, size: u64, shape: Shape, from: u64, limit: u64) -> io::Result<Piece> {
+    let note = note(shape);
+    let (behind, total) = (shape.head + shape.cut, size.saturating_sub(note.len() as u64) + shape.cut);
+    if shape.cut > 0 && (shape.head..behind).contains(&from) {
+        return Ok(Piece { bytes: note.into_bytes(), next: behind, last: behind >= total });
+    }
+    let (place, end) = match shape.cut > 0 && from >= behind {
+        true => (from - shape.cut + note.len() as u64, total),
+        false => (from, if shape.cut > 0 { shape.head } else { total }),
+    };
+    let mut bytes = vec![0; limit.min(end.saturating_sub(from)) as usize];
+    let mut filled = 0;
+    while filled < bytes.len() {
+        match file.read_at(&mut bytes[filled..], place + filled as u64)? {
+            // Shorter than it was said to be. What there is, is all there is.
+            0 => break,
+            read => filled += read,
+        }
+    }
+    let last = filled < bytes.len() || from + filled as u64 >= total;
+    bytes.truncate(filled);
+    let next = from + bytes.len() as u64;
+    Ok(Piece { bytes, next, last })
+}
+
+fn note(shape: Shape) -> String {
+    match shape.cut {
+        0 => String::new(),
+        cut => format!("\n[ao: {cut} bytes were left out here]\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn log(limit: u64) -> (tempfile::TempDir, Log) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = Utf8PathBuf::from_path_buf(folder.path().join("run_1.log")).unwrap();
+        let log = Log::new(path, limit);
+        log.begin().unwrap();
+        (folder, log)
+    }
+
+    #[test]
+    fn the_middle_is_cut_out_and_both_ends_stay() {
+        let (_folder, log) = log(4096);
+        for line in 0..10_000 {
+            log.write(format!("line {line}\n").as_bytes()).unwrap();
+        }
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert!(text.len() <= 4096, "{}", text.len());
+        assert!(text.starts_with("line 0\nline 1\n") && text.ends_with("line 9998\nline 9999\n"), "{text}");
+        assert_eq!(text.matches("were left out here").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn who_reads_along_sees_every_byte_although_the_middle_goes() {
+        let (_folder, log) = log(4096);
+        let (mut from, mut seen, mut whole) = (0, Vec::new(), Vec::new());
+        for line in 0..3_000 {
+            let text = format!("line {line}\n");
+            whole.extend_from_slice(text.as_bytes());
+            log.write(text.as_bytes()).unwrap();
+            loop {
+                let piece = log.read(from, 7).unwrap();
+                seen.extend(piece.bytes);
+                from = piece.next;
+                if piece.last {
+                    break;
+                }
+            }
+        }
+        assert_eq!(seen, whole);
+        let ended = read_ended(log.path(), log.shape(), from - 10, 100).unwrap();
+        assert_eq!(ended, Piece { bytes: b"line 2999\n".to_vec(), next: from, last: true });
+    }
+
+    #[test]
+    fn who_comes_late_is_told_what_is_missing() {
+        let (_folder, log) = log(4096);
+        log.write("0123456789abcde\n".repeat(1_000).as_bytes()).unwrap();
+        let (mut from, mut seen) = (0, Vec::new());
+        loop {
+            let piece = read_ended(log.path(), log.shape(), from, 1_000).unwrap();
+            seen.extend(piece.bytes);
+            from = piece.next;
+            if piece.last {
+                break;
+            }
+        }
+        assert_eq!(seen, std::fs::read(log.path()).unwrap());
+        assert_eq!(from, 16_000, "places are those of the whole output");
+        let behind = log.read(99_999, 10).unwrap();
+        assert_eq!((behind.bytes.len(), behind.next), (0, 99_999));
+    }
+
+    #[test]
+    fn secrets_stay_out_of_the_file_and_of_our_own_lines() {
+        let (_folder, log) = log(4096);
+        log.keep_out([("KEY", b"hunter2hunter2".as_slice())].into_iter());
+        log.write(b"key: hunter2").unwrap();
+        assert_eq!(log.redacted("no hunter2hunter2"), "no [secret KEY]");
+        log.write(b"hunter2, and hunter").unwrap();
+        log.say("`hunter2hunter2` ended").unwrap();
+        let text = std::fs::read_to_string(log.path()).unwrap();
+        assert_eq!(text, "key: [secret KEY], and hunter\n[ao: `[secret KEY]` ended]\n");
+    }
+}

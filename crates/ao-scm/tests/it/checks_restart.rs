@@ -1,0 +1,139 @@
+//! The end of a daemon, in good order and otherwise.
+
+use std::fs;
+use std::process::Command;
+use std::sync::Arc;
+
+use ao_ports::RunState;
+
+use crate::checks_support::{Bench, Shelf, TestClock, check, finished, lives, until};
+
+/// By this, the test program knows that it is to be the daemon that will be killed.
+const DAEMON: &str = "CHECKS_TEST_JOB";
+
+#[tokio::test]
+async fn what_a_killed_daemon_leaves_is_cleared_away() {
+    if std::env::var_os(DAEMON).is_some() {
+        return daemon().await;
+    }
+    let bench = Bench::new();
+    let job = bench.path("job");
+    fs::write(&job, format!("{}\n{}", bench.repository(), bench.git(&["rev-parse", "HEAD", "HEAD^{tree}"])))
+        .unwrap();
+    let mut daemon = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "checks_restart::what_a_killed_daemon_leaves_is_cleared_away", "--nocapture"])
+        .env(DAEMON, &job)
+        .spawn()
+        .unwrap();
+    let pids = [bench.path("pid"), bench.path("daemon")];
+    until("its check runs", || {
+        pids.iter().all(|pid| fs::read_to_string(pid).is_ok_and(|it| it.ends_with('\n')))
+    })
+    .await;
+    let shelf = bench.path("shelf");
+    until("that is recorded", || fs::read_to_string(&shelf).is_ok_and(|text| text.contains("running"))).await;
+    daemon.kill().unwrap();
+    daemon.wait().unwrap();
+    let pids = pids.map(|pid| fs::read_to_string(pid).unwrap());
+    assert!(pids.iter().all(|pid| lives(pid)), "or there is nothing to clear away");
+    assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 1);
+    bench.git(&["worktree", "prune"]);
+
+    let bench = bench.with(Shelf::in_file(shelf));
+    let runner = bench.runner().await;
+    assert!(pids.iter().all(|pid| !lives(pid)));
+    assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 0);
+    assert_eq!(bench.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    assert_eq!(bench.shelf.count("live/"), 0);
+    let runs = runner.runs(&ao_core::ProjectId::new("my-app"), &Default::default()).await.unwrap();
+    let told: Vec<_> = runs.iter().map(|run| (run.check.as_str(), run.state, run.why.as_deref())).collect();
+    let ended = Some("the daemon ended");
+    assert_eq!(told, [("queued", RunState::Cancelled, ended), ("running", RunState::Cancelled, ended)]);
+    assert!(runner.log(&runs[1].id, 0, 100, true).await.unwrap().bytes.starts_with(b"begun\n"));
+
+    // Whoever asks next gets a new run.
+    let mut again = bench.job(vec![check("true")]);
+    again.checks[0].name = "running".into();
+    assert_eq!(bench.run_job(&runner, again).await.state, RunState::Passed);
+}
+
+/// Runs a check that does not end, another that waits for it, and is killed meanwhile.
+async fn daemon() {
+    let job = camino::Utf8PathBuf::from(std::env::var(DAEMON).unwrap());
+    let folder = job.parent().unwrap();
+    let text = fs::read_to_string(&job).unwrap();
+    let [repository, head, tree] = text.lines().collect::<Vec<_>>().try_into().unwrap();
+    let options = ao_scm::checks::Options {
+        cap: 1,
+        ..ao_scm::checks::Options::new(folder.join("checks"), Arc::default())
+    };
+    let shelf = Arc::new(Shelf::in_file(folder.join("shelf")));
+    let runner = ao_scm::checks::Runner::open(options, shelf, Arc::new(TestClock)).await.unwrap();
+    let command = format!(
+        "echo begun; setsid sh -c 'sleep 600 & echo $! > {folder}/daemon' > /dev/null 2>&1; \
+         echo $$ > {folder}/pid; sleep 600"
+    );
+    let named = |name: &str| ao_ports::CheckSpec { name: name.into(), ..check(&command) };
+    let job = ao_scm::checks::Job {
+        project: ao_core::ProjectId::new("my-app"),
+        repository: repository.into(),
+        common_dir: format!("{repository}/.git").into(),
+        pull: None,
+        head: ao_core::Commit::new(head),
+        base: None,
+        tree: tree.into(),
+        commit: ao_core::Commit::new(head),
+        changed: None,
+        checks: vec![named("running"), named("queued")],
+        again: false,
+    };
+    let ids: Vec<String> = runner.run(job).await.unwrap().into_iter().map(|run| run.id).collect();
+    runner.finished(&ids).await;
+    unreachable!("it is killed");
+}
+
+#[tokio::test]
+async fn a_daemon_that_ends_in_good_order_leaves_nothing() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let pid = bench.path("pid");
+    let job = bench.job(vec![check(&format!("echo $$ > {pid}; sleep 600"))]);
+    let run = runner.run(job.clone()).await.unwrap().remove(0);
+    until("it runs", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))).await;
+    runner.stop().await;
+    let pid_text = fs::read_to_string(&pid).unwrap();
+    assert!(!lives(&pid_text));
+    assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 0);
+    let ended = finished(&runner, &run.id).await;
+    assert_eq!((ended.state, ended.why.as_deref()), (RunState::Cancelled, Some("the daemon ended")));
+    assert!(runner.run(job.clone()).await.is_err(), "nothing is begun any more");
+
+    let runner = bench.runner().await;
+    let again = runner.run(job).await.unwrap().remove(0);
+    assert_ne!(again.id, run.id);
+    runner.stop().await;
+}
+
+#[tokio::test]
+async fn a_runner_that_is_dropped_ends_what_it_runs() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let pid = bench.path("pid");
+    let run =
+        runner.run(bench.job(vec![check(&format!("echo $$ > {pid}; sleep 600"))])).await.unwrap().remove(0);
+    until("it runs", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))).await;
+    drop(runner);
+    let pid = fs::read_to_string(&pid).unwrap();
+    until("it is ended", || !lives(&pid)).await;
+    let runner = bench.runner().await;
+    assert_eq!(runner.get(&run.id).await.unwrap().state, RunState::Cancelled);
+    bench.no_trees().await;
+}
+
+#[tokio::test]
+async fn results_outlive_the_daemon() {
+    let bench = Bench::new();
+    let run = bench.run(&bench.runner().await, check("echo once")).await;
+    let runner = bench.runner().await;
+    assert_eq!(runner.run(bench.job(vec![check("echo once")])).await.unwrap(), [run]);
+}
