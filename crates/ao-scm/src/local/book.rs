@@ -1,0 +1,198 @@
+//! Where pull requests are kept: in the daemon's records, and those that are open in memory too, so that to read them costs
+//! neither a process nor a wait.
+//!
+//! ```text
+//!  {project}/counter                      the number of the next one
+//!  {project}/open/0000000007              what is open
+//!  {project}/done/9999999992              what is merged or closed, the newest first
+//!  {project}/threads/0000000007/000001    what is said
+//! ```
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, RwLock};
+
+use ao_core::ProjectId;
+use ao_ports::Change;
+use ao_ports::Records;
+use serde::de::DeserializeOwned;
+use tokio::sync::{Mutex, MutexGuard};
+
+use super::LocalError;
+use super::record::{PullRecord, ThreadRecord};
+use super::repository::Refs;
+
+const SHELF: &str = "pulls";
+
+/// How many records are asked for at once.
+const PAGE: usize = 500;
+
+/// Numbers have ten digits in keys; those of what is done are counted down from here, because the newest are asked for.
+const LAST: u64 = 9_999_999_999;
+
+/// A pull request with what is said on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub(super) pull: PullRecord,
+    pub(super) threads: BTreeMap<u32, ThreadRecord>,
+}
+
+/// The right to change something, and what only who changes something needs.
+#[derive(Debug, Default)]
+pub(super) struct Writing {
+    pub(super) next: u64,
+    /// The refs as they were at the last look.
+    pub(super) refs: Option<Refs>,
+}
+
+pub(super) struct Book {
+    project: ProjectId,
+    records: Arc<dyn Records>,
+    /// One who reads and then writes at a time. Readers do not wait for it.
+    writing: Mutex<Writing>,
+    /// Held only to take or to put something.
+    open: RwLock<BTreeMap<u64, Arc<Entry>>>,
+}
+
+impl Book {
+    pub(super) async fn load(project: ProjectId, records: Arc<dyn Records>) -> Result<Book, LocalError> {
+        let book = Book { project, records, writing: Mutex::default(), open: RwLock::default() };
+        let next = match book.records.get(SHELF, &book.key("counter")).await? {
+            Some(text) => read(&book.key("counter"), &text)?,
+            None => 1,
+        };
+        book.writing.lock().await.next = next;
+        let prefix = book.key("open/");
+        let mut after: Option<String> = None;
+        loop {
+            let page = book.records.list(SHELF, &prefix, after.as_deref(), PAGE).await?;
+            for (key, text) in &page {
+                let pull: PullRecord = read(key, text)?;
+                let entry = book.with_threads(pull).await?;
+                book.open.write().expect(QUIET).insert(entry.pull.number, Arc::new(entry));
+            }
+            if page.len() < PAGE {
+                return Ok(book);
+            }
+            after = page.last().map(|(key, _)| key.clone());
+        }
+    }
+
+    /// Waits for the right to change something.
+    pub(super) async fn writing(&self) -> MutexGuard<'_, Writing> {
+        self.writing.lock().await
+    }
+
+    /// All that are open, the oldest first.
+    pub(super) fn open(&self) -> Vec<Arc<Entry>> {
+        self.open.read().expect(QUIET).values().cloned().collect()
+    }
+
+    pub(super) async fn find(&self, number: u64) -> Result<Option<Arc<Entry>>, LocalError> {
+        let open = self.open.read().expect(QUIET).get(&number).cloned();
+        if open.is_some() {
+            return Ok(open);
+        }
+        let key = self.done_key(number);
+        match self.records.get(SHELF, &key).await? {
+            Some(text) => Ok(Some(Arc::new(self.with_threads(read(&key, &text)?).await?))),
+            None => Ok(None),
+        }
+    }
+
+    /// The newest of those that are done and wanted, without what is said on them.
+    pub(super) async fn done(
+        &self,
+        limit: usize,
+        wanted: impl Fn(&PullRecord) -> bool,
+    ) -> Result<Vec<PullRecord>, LocalError> {
+        let prefix = self.key("done/");
+        let (mut found, mut after) = (vec![], None::<String>);
+        while found.len() < limit {
+            let page = self.records.list(SHELF, &prefix, after.as_deref(), PAGE.min(limit.max(50))).await?;
+            for (key, text) in &page {
+                let pull: PullRecord = read(key, text)?;
+                if wanted(&pull) && found.len() < limit {
+                    found.push(pull);
+                }
+            }
+            match page.last() {
+                Some((key, _)) => after = Some(key.clone()),
+                None => break,
+            }
+        }
+        Ok(found)
+    }
+
+    /// Keeps these as they are now, all or none.
+    pub(super) async fn save(&self, writing: &mut Writing, entries: Vec<Entry>) -> Result<(), LocalError> {
+        let mut changes = vec![];
+        let mut next = writing.next;
+        for entry in &entries {
+            let number = entry.pull.number;
+            let (open, done) = (self.open_key(number), self.done_key(number));
+            let (here, not_here) = if entry.pull.is_open() { (open, done) } else { (done, open) };
+            changes.push(Change::put(SHELF, here, text(&entry.pull)));
+            changes.push(Change::remove(SHELF, not_here));
+            let known = self.open.read().expect(QUIET).get(&number).cloned();
+            for (thread, record) in &entry.threads {
+                if known.as_ref().and_then(|known| known.threads.get(thread)) != Some(record) {
+                    let key = format!("{}{thread:06}", self.threads_key(number));
+                    changes.push(Change::put(SHELF, key, text(record)));
+                }
+            }
+            next = next.max(number + 1);
+        }
+        if next != writing.next {
+            changes.push(Change::put(SHELF, self.key("counter"), text(&next)));
+        }
+        self.records.change(changes).await?;
+        writing.next = next;
+        let mut open = self.open.write().expect(QUIET);
+        for entry in entries {
+            match entry.pull.is_open() {
+                true => open.insert(entry.pull.number, Arc::new(entry)),
+                false => open.remove(&entry.pull.number),
+            };
+        }
+        Ok(())
+    }
+
+    async fn with_threads(&self, pull: PullRecord) -> Result<Entry, LocalError> {
+        let mut threads = BTreeMap::new();
+        if pull.threads > 0 {
+            let prefix = self.threads_key(pull.number);
+            for (key, text) in self.records.list(SHELF, &prefix, None, usize::MAX >> 1).await? {
+                let thread: ThreadRecord = read(&key, &text)?;
+                threads.insert(thread.number, thread);
+            }
+        }
+        Ok(Entry { pull, threads })
+    }
+
+    fn key(&self, rest: &str) -> String {
+        format!("{}/{rest}", self.project)
+    }
+
+    fn open_key(&self, number: u64) -> String {
+        self.key(&format!("open/{number:010}"))
+    }
+
+    fn done_key(&self, number: u64) -> String {
+        self.key(&format!("done/{:010}", LAST.saturating_sub(number)))
+    }
+
+    fn threads_key(&self, number: u64) -> String {
+        self.key(&format!("threads/{number:010}/"))
+    }
+}
+
+/// Why the lock is never poisoned.
+const QUIET: &str = "nobody panics while taking or putting one";
+
+fn read<T: DeserializeOwned>(key: &str, text: &str) -> Result<T, LocalError> {
+    serde_json::from_str(text).map_err(|err| LocalError::Unreadable { key: key.to_owned(), err })
+}
+
+fn text(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).expect("records are plain data with text keys")
+}

@@ -1,0 +1,36 @@
+//! Taking the branch of a merged pull request away.
+
+use super::LocalError;
+use super::record::PullRecord;
+use super::repository::Repository;
+
+impl Repository {
+    /// Takes the branch away, or says why it is left: only one that nobody has checked out, and that has nothing but what
+    /// was merged.
+    pub(super) async fn delete_branch(
+        &self,
+        pull: &PullRecord,
+        default_branch: &str,
+    ) -> Result<Result<(), String>, LocalError> {
+        let branch = &pull.head_branch;
+        if branch == default_branch || branch == &pull.base_branch {
+            return Ok(Err("others start from it".to_owned()));
+        }
+        let name = format!("refs/heads/{branch}");
+        // Whatever becomes of the branch, what was merged stays.
+        self.pin(&[(format!("{}/head", pull.number), &pull.head)]).await?;
+        let _turn = self.turn().await;
+        match self.git.commit(&name).await? {
+            None => return Ok(Ok(())),
+            Some(tip) if tip != pull.head.as_str() => return Ok(Err(format!("it has moved on to {tip}"))),
+            Some(_) => {}
+        }
+        if let Some(checkout) = self.checkouts().await?.iter().find(|checkout| checkout.branch == *branch) {
+            return Ok(Err(format!("it is checked out in `{}`", checkout.path.display())));
+        }
+        // With the old value: a commit that comes this moment keeps it alive.
+        let input = format!("delete {name} {}\n", pull.head);
+        self.git.write_with(&["update-ref", "--stdin"], Some(&input)).await?;
+        Ok(Ok(()))
+    }
+}

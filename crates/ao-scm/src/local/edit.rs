@@ -1,0 +1,134 @@
+//! Editing a pull request, closing it and opening it again.
+
+use ao_core::PullId;
+use ao_core::pull::PullState;
+use ao_ports::{PullEdit, TrackerError};
+
+use super::base::Tip;
+use super::book::{Entry, Writing};
+use super::open::has_change;
+use super::renew::{Moved, What};
+use super::repository::Refs;
+use super::{LocalError, LocalScm, names};
+
+impl LocalScm {
+    pub(super) async fn edit_pull(&self, pull: &PullId, edit: &PullEdit) -> Result<(), LocalError> {
+        let mut writing = self.book.writing().await;
+        self.look(&mut writing).await?;
+        let refs = writing.refs.clone().unwrap_or_default();
+        let before = self.entry(pull).await?;
+        let mut entry = Entry::clone(&before);
+        if matches!(entry.pull.state, PullState::Merged { .. })
+            && (edit.closed.is_some() || edit.base_branch.is_some())
+        {
+            return Err(TrackerError::refused(format!("`{pull}` is merged, and stays so")).into());
+        }
+        self.edit_words(&mut entry, edit)?;
+        let mut moved = None;
+        if let Some(base) = &edit.base_branch {
+            let base = names::branch(base)?;
+            if base != entry.pull.base_branch {
+                self.retarget(&mut entry, base, &refs).await?;
+                moved = Some(What::Target);
+            }
+        }
+        match edit.closed {
+            Some(true) if entry.pull.is_open() => {
+                entry.pull.state = PullState::Closed;
+                return self.end(&mut writing, entry, &refs).await;
+            }
+            Some(false) if !entry.pull.is_open() => {
+                self.reopen(&mut entry, &refs).await?;
+                moved = Some(What::Head);
+            }
+            _ => {}
+        }
+        if entry == *before {
+            return Ok(());
+        }
+        entry.pull.updated_at = self.now();
+        self.keep_edited(&mut writing, entry, moved).await
+    }
+
+    async fn keep_edited(
+        &self,
+        writing: &mut Writing,
+        entry: Entry,
+        moved: Option<What>,
+    ) -> Result<(), LocalError> {
+        let Some(what) = moved else { return self.save(writing, vec![entry]).await };
+        let entries = self.renew(vec![Moved { entry, what }]).await;
+        for entry in &entries {
+            has_change(&entry.pull)?;
+        }
+        self.pin_heads(entries.iter()).await?;
+        self.save(writing, entries.clone()).await?;
+        self.start_checks(writing, entries).await
+    }
+
+    fn edit_words(&self, entry: &mut Entry, edit: &PullEdit) -> Result<(), TrackerError> {
+        let pull = &mut entry.pull;
+        if let Some(title) = &edit.title {
+            pull.title = names::title(title)?;
+        }
+        if let Some(body) = &edit.body {
+            pull.body = names::body(body)?;
+        }
+        if let Some(draft) = edit.draft {
+            pull.draft = draft;
+        }
+        let mut labels = pull.labels.clone();
+        labels.extend(edit.add_labels.iter().cloned());
+        labels.retain(|label| !edit.remove_labels.contains(label));
+        pull.labels = names::labels(&labels)?;
+        Ok(())
+    }
+
+    async fn retarget(&self, entry: &mut Entry, base: &str, refs: &Refs) -> Result<(), LocalError> {
+        if base == entry.pull.head_branch {
+            let why = format!("`{base}` is its own branch; choose another one to merge it into");
+            return Err(TrackerError::refused(why).into());
+        }
+        let same = |other: &PullId| *other != self.id(entry.pull.number);
+        let open = self.book.open();
+        let taken = open
+            .iter()
+            .filter(|other| {
+                other.pull.head_branch == entry.pull.head_branch && other.pull.base_branch == base
+            })
+            .map(|other| self.id(other.pull.number))
+            .find(same);
+        if let Some(other) = taken {
+            let why = format!("`{other}` is open for this branch and `{base}` already");
+            return Err(TrackerError::refused(why).into());
+        }
+        let Tip { commit, remote } = self.tip_of(refs, base).await?;
+        entry.pull.base_branch = base.to_owned();
+        (entry.pull.base, entry.pull.base_remote) = (commit, remote);
+        Ok(())
+    }
+
+    async fn reopen(&self, entry: &mut Entry, refs: &Refs) -> Result<(), LocalError> {
+        let pull = &mut entry.pull;
+        let open = self.book.open();
+        let same = open.iter().find(|other| {
+            other.pull.head_branch == pull.head_branch && other.pull.base_branch == pull.base_branch
+        });
+        if let Some(other) = same {
+            let why = format!("`{}` is open for the same branches; go on there", self.id(other.pull.number));
+            return Err(TrackerError::refused(why).into());
+        }
+        let Some(head) = refs.head(&pull.head_branch, pull.head_repo.as_deref()) else {
+            let why = format!(
+                "its branch `{}` is gone; bring it back with `git branch {} {}`",
+                pull.head_branch, pull.head_branch, pull.head
+            );
+            return Err(TrackerError::refused(why).into());
+        };
+        pull.head = head.clone();
+        let Tip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;
+        (pull.base, pull.base_remote, pull.gone) = (commit, remote, false);
+        (pull.state, pull.checked) = (PullState::Open, None);
+        Ok(())
+    }
+}

@@ -1,0 +1,133 @@
+//! Pull requests in the words of every forge.
+
+use std::collections::BTreeMap;
+
+use ao_core::pull::{CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ThreadFacts};
+use ao_ports::{CheckRun, RunFilter, RunState};
+
+use super::book::Entry;
+use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
+use super::{LocalError, LocalScm};
+
+impl LocalScm {
+    /// Everything about a pull request that the core wants to know.
+    pub(super) async fn facts(&self, entry: &Entry) -> Result<PullFacts, LocalError> {
+        let runs = if entry.pull.is_open() { self.runs_of(&entry.pull).await? } else { vec![] };
+        Ok(self.facts_with(entry, &runs))
+    }
+
+    pub(super) fn facts_with(&self, entry: &Entry, runs: &[CheckRun]) -> PullFacts {
+        let pull = &entry.pull;
+        PullFacts {
+            observed_at: self.now(),
+            title: pull.title.clone(),
+            url: self.url(pull, ""),
+            head: pull.head.clone(),
+            head_branch: pull.head_branch.clone(),
+            head_repo: pull.head_repo.clone(),
+            head_author: pull.head_author.clone(),
+            base_branch: pull.base_branch.clone(),
+            base_remote: pull.base_remote.clone(),
+            base: pull.base.clone(),
+            draft: pull.draft,
+            state: pull.state.clone(),
+            author: pull.author.clone(),
+            labels: pull.labels.clone(),
+            mergeable: pull.mergeable.clone(),
+            checks: self.check_facts(pull, runs),
+            reviews: pull.reviews.iter().map(review).collect(),
+            threads: entry.threads.values().map(|thread| self.thread(pull, thread)).collect(),
+            size: pull.size.clone(),
+        }
+    }
+
+    /// The runs of its present head, the newest first.
+    pub(super) async fn runs_of(&self, pull: &PullRecord) -> Result<Vec<CheckRun>, LocalError> {
+        if self.options.checks.is_empty() {
+            return Ok(vec![]);
+        }
+        let limit = 32 + 4 * self.options.checks.len();
+        let filter = RunFilter { pull: Some(self.id(pull.number)), limit, ..RunFilter::default() };
+        let mut runs = self.checks.runs(&self.options.project, &filter).await?;
+        runs.retain(|run| run.head == pull.head);
+        Ok(runs)
+    }
+
+    /// The newest word on each check that is configured. One without a run is to come.
+    fn check_facts(&self, pull: &PullRecord, runs: &[CheckRun]) -> Vec<CheckFacts> {
+        if !pull.is_open() {
+            return vec![];
+        }
+        let mut newest: BTreeMap<&str, &CheckRun> = BTreeMap::new();
+        for run in runs {
+            newest.entry(&run.check).or_insert(run);
+        }
+        let state = |name: &str| newest.get(name).map_or(CheckState::Pending, |run| self.check_state(run));
+        let fact = |name: &str, required| CheckFacts {
+            name: name.to_owned(),
+            commit: pull.head.clone(),
+            state: state(name),
+            required,
+        };
+        self.options.checks.iter().map(|check| fact(&check.name, check.required)).collect()
+    }
+
+    fn check_state(&self, run: &CheckRun) -> CheckState {
+        let failed = |signature: String, excerpt: String| CheckState::Failed {
+            signature,
+            excerpt,
+            url: format!("ao://{}/checks/{}", self.options.project, run.id),
+            log: run.log.clone(),
+        };
+        let why = || run.why.clone().unwrap_or_default();
+        match run.state {
+            // One that was ended says nothing, and is missing until it is run again.
+            RunState::Queued | RunState::Running | RunState::Cancelled => CheckState::Pending,
+            RunState::Passed => CheckState::Passed,
+            RunState::Skipped => CheckState::Skipped,
+            RunState::Broken => failed("broken".to_owned(), why()),
+            RunState::Failed => match &run.failure {
+                Some(failure) => failed(failure.signature.clone(), failure.excerpt.clone()),
+                None => failed(why(), why()),
+            },
+        }
+    }
+
+    fn thread(&self, pull: &PullRecord, thread: &ThreadRecord) -> ThreadFacts {
+        let begun = thread.begun.as_ref();
+        let now = thread.now.as_ref();
+        ThreadFacts {
+            id: thread.id(),
+            path: now.map(|now| now.path.clone()).or_else(|| begun.map(|begun| begun.path.clone())),
+            line: now.and_then(|now| now.line),
+            resolved: thread.resolved,
+            comments: thread.comments.iter().map(|comment| self.comment_facts(pull, comment)).collect(),
+        }
+    }
+
+    fn comment_facts(&self, pull: &PullRecord, comment: &CommentRecord) -> CommentFacts {
+        CommentFacts {
+            id: comment.id.clone(),
+            author: comment.by.clone(),
+            body: comment.body.clone(),
+            url: self.url(pull, &format!("#{}", comment.id)),
+            // What was said is not edited here.
+            revision: "1".to_owned(),
+        }
+    }
+
+    fn url(&self, pull: &PullRecord, rest: &str) -> String {
+        format!("ao://{}/pulls/{}{rest}", self.options.project, pull.number)
+    }
+}
+
+fn review(review: &ReviewRecord) -> ReviewFacts {
+    ReviewFacts {
+        id: review.id.clone(),
+        author: review.by.clone(),
+        verdict: review.verdict,
+        commit: review.commit.clone(),
+        body: review.body.clone(),
+        revision: "1".to_owned(),
+    }
+}

@@ -1,0 +1,107 @@
+//! Moving the base branch onto what was merged: one change of one ref, or a fast-forward of the checkout that is on it.
+
+use ao_core::Commit;
+use ao_git::GitError;
+
+use super::base::Tip;
+use super::record::PullRecord;
+use super::repository::{Checkout, Repository};
+
+/// Why a merge did not land. Nothing has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NotLanded {
+    /// Where the base is instead, if that is why.
+    pub(super) tip: Option<Commit>,
+    pub(super) why: String,
+}
+
+impl Repository {
+    /// Moves the base branch here to `commit`, which comes after `tip`. Nothing is pushed anywhere.
+    pub(super) async fn land(
+        &self,
+        pull: &PullRecord,
+        tip: &Tip,
+        commit: &Commit,
+        message: &str,
+    ) -> Result<Result<(), NotLanded>, GitError> {
+        let _turn = self.turn().await;
+        let branch = &pull.base_branch;
+        let name = format!("refs/heads/{branch}");
+        let here = self.git.commit(&name).await?.map(|here| Commit::new(&here));
+        let not_landed = |tip: Option<&Commit>, why: String| Ok(Err(NotLanded { tip: tip.cloned(), why }));
+        if let Some(here) = &here {
+            if tip.remote.is_none() && *here != tip.commit {
+                return not_landed(Some(here), format!("`{branch}` has moved to {here}"));
+            }
+            if here == commit {
+                return Ok(Ok(()));
+            }
+            if !self.is_ancestor(here, commit).await? {
+                return not_landed(
+                    None,
+                    format!(
+                        "`{branch}` here and at origin have gone apart; bring them together first, with `git pull`"
+                    ),
+                );
+            }
+        }
+        let checkouts = self.checkouts().await?;
+        if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == *branch) {
+            return self.forward(checkout, commit).await;
+        }
+        let input = match &here {
+            Some(here) => format!("update {name} {commit} {here}\n"),
+            None => format!("create {name} {commit}\n"),
+        };
+        match self.git.write_with(&["update-ref", "-m", message, "--stdin"], Some(&input)).await {
+            Ok(_) => Ok(Ok(())),
+            Err(err) => {
+                let now = self.git.commit(&name).await?.map(|now| Commit::new(&now));
+                match now == here {
+                    true => Err(err),
+                    false => not_landed(now.as_ref(), format!("`{branch}` has moved meanwhile")),
+                }
+            }
+        }
+    }
+
+    /// Fast-forwards a checkout. Git refuses by itself if that would overwrite something, and leaves all as it was.
+    async fn forward(&self, checkout: &Checkout, commit: &Commit) -> Result<Result<(), NotLanded>, GitError> {
+        // The files are the user's, so they get those that are kept elsewhere too.
+        let git = self.git_in(checkout).with("GIT_LFS_SKIP_SMUDGE", "0");
+        let args = [
+            "merge",
+            "--ff-only",
+            "--quiet",
+            "--no-stat",
+            "--no-autostash",
+            "--no-verify-signatures",
+            "--no-overwrite-ignore",
+            commit.as_str(),
+        ];
+        let Err(err) = git.write(&args).await else { return Ok(Ok(())) };
+        let said = err.stderr();
+        let files: Vec<&str> =
+            said.lines().filter_map(|line| line.strip_prefix('\t')).map(str::trim).collect();
+        let (place, branch) = (checkout.path.display(), &checkout.branch);
+        let why = if !files.is_empty() {
+            let listed = files.iter().take(10).copied().collect::<Vec<_>>().join(", ");
+            let more =
+                if files.len() > 10 { format!(" and {} more", files.len() - 10) } else { String::new() };
+            format!(
+                "`{branch}` is checked out in `{place}`, where these files have changes that a merge would overwrite: \
+                 {listed}{more}; commit, stash or move them, and merge again"
+            )
+        } else if said.contains("MERGE_HEAD")
+            || said.contains("unmerged")
+            || said.contains("CHERRY_PICK_HEAD")
+        {
+            format!(
+                "`{branch}` is checked out in `{place}`, where another merge is not over; finish it, and merge again"
+            )
+        } else {
+            return Err(err);
+        };
+        Ok(Err(NotLanded { tip: None, why }))
+    }
+}

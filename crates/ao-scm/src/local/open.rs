@@ -1,0 +1,138 @@
+//! Opening a pull request.
+
+use std::collections::BTreeMap;
+
+use ao_core::pull::{ChangeSize, Mergeable, PullState};
+use ao_core::{Commit, PullId};
+use ao_ports::{NewPull, TrackerError};
+
+use super::base::{Tip, Tips};
+use super::book::Entry;
+use super::names;
+use super::record::PullRecord;
+use super::renew::{Moved, What};
+use super::repository::Refs;
+use super::{LocalError, LocalScm};
+
+impl LocalScm {
+    /// Opens one, or finds the one that is open for this head and base.
+    pub(super) async fn open_pull(&self, new: &NewPull) -> Result<PullId, LocalError> {
+        let title = names::title(&new.title)?;
+        let body = names::body(&new.body)?;
+        let labels = names::labels(&new.labels)?;
+        let (head_branch, base_branch) = (names::branch(&new.head_branch)?, names::branch(&new.base_branch)?);
+        let mut writing = self.book.writing().await;
+        self.look(&mut writing).await?;
+        let refs = writing.refs.clone().unwrap_or_default();
+        if let Some(open) = self.open_for(head_branch, base_branch) {
+            return Ok(self.id(open));
+        }
+        self.may_be_head(head_branch, base_branch)?;
+        let (head, head_repo) = self.head_of(&refs, head_branch).await?;
+        let Tip { commit: base, remote: base_remote } = self.tip_of(&refs, base_branch).await?;
+        let at = self.now();
+        let pull = PullRecord {
+            number: writing.next,
+            title,
+            body,
+            draft: new.draft,
+            labels,
+            author: new.by.clone(),
+            session: new.session,
+            head_branch: head_branch.to_owned(),
+            head_repo,
+            head,
+            head_author: None,
+            head_at: 0,
+            gone: false,
+            base_branch: base_branch.to_owned(),
+            base_remote,
+            base,
+            since: None,
+            fork: None,
+            state: PullState::Open,
+            mergeable: Mergeable::Unknown,
+            size: ChangeSize::default(),
+            checked: None,
+            landing: None,
+            merged_by: None,
+            reviews: vec![],
+            threads: 0,
+            comments: 0,
+            created_at: at,
+            updated_at: at,
+        };
+        let moved = Moved { entry: Entry { pull, threads: BTreeMap::new() }, what: What::Head };
+        let entries = self.renew(vec![moved]).await;
+        for entry in &entries {
+            has_change(&entry.pull)?;
+        }
+        self.pin_heads(entries.iter()).await?;
+        let number = writing.next;
+        self.save(&mut writing, entries.clone()).await?;
+        self.start_checks(&mut writing, entries).await?;
+        Ok(self.id(number))
+    }
+
+    /// The number of the open one for this head and base.
+    fn open_for(&self, head: &str, base: &str) -> Option<u64> {
+        let open = self.book.open();
+        let same = open.iter().find(|entry| entry.pull.head_branch == head && entry.pull.base_branch == base);
+        same.map(|entry| entry.pull.number)
+    }
+
+    fn may_be_head(&self, head: &str, base: &str) -> Result<(), TrackerError> {
+        if head == base {
+            let why = format!("`{head}` cannot be merged into itself; commit on a branch of its own");
+            return Err(TrackerError::refused(why));
+        }
+        if head == self.options.default_branch {
+            let why = format!(
+                "`{head}` is the default branch, which others start from; commit on a branch of its own"
+            );
+            return Err(TrackerError::refused(why));
+        }
+        Ok(())
+    }
+
+    /// Where a branch is, and the remote that has it if that is neither here nor origin.
+    async fn head_of(&self, refs: &Refs, branch: &str) -> Result<(Commit, Option<String>), LocalError> {
+        if let Some(head) = refs.head(branch, None) {
+            return Ok((head.clone(), None));
+        }
+        for remote in self.repository.remotes().await? {
+            if let Some(head) = refs.head(branch, Some(&remote)) {
+                return Ok((head.clone(), Some(remote)));
+            }
+        }
+        Err(no_branch(refs, branch).into())
+    }
+
+    /// The tip of a base branch.
+    pub(super) async fn tip_of(&self, refs: &Refs, branch: &str) -> Result<Tip, LocalError> {
+        let tip = Tips::default().of(&self.repository, refs, branch).await?;
+        tip.ok_or_else(|| no_branch(refs, branch).into())
+    }
+}
+
+/// Refuses what would change nothing, or has nothing in common with what it would change.
+pub(super) fn has_change(pull: &PullRecord) -> Result<(), TrackerError> {
+    let (head, base) = (&pull.head_branch, &pull.base_branch);
+    match &pull.fork {
+        None => Err(TrackerError::refused(format!(
+            "`{head}` and `{base}` have no commit in common; start the branch from `{base}`"
+        ))),
+        Some(fork) if *fork == pull.head => Err(TrackerError::refused(format!(
+            "`{head}` has no commit that `{base}` does not have; commit the change first"
+        ))),
+        Some(_) => Ok(()),
+    }
+}
+
+fn no_branch(refs: &Refs, branch: &str) -> TrackerError {
+    let alike = names::alike(branch, refs.heads.keys());
+    TrackerError::refused(match alike.is_empty() {
+        true => format!("there is no branch `{branch}`, neither here nor at a remote"),
+        false => format!("there is no branch `{branch}`; there is `{}`", alike.join("`, `")),
+    })
+}

@@ -1,0 +1,148 @@
+//! What people read: lists, one pull request with everything, and its diff.
+
+use std::collections::BTreeMap;
+
+use ao_core::pull::PullState;
+use ao_core::{Commit, PullId, Timestamp};
+use ao_ports::{CommitSeen, PullDetail, PullFilter, PullFilterState, PullRow, ThreadDetail, TrackerError};
+
+use super::book::Entry;
+use super::record::{PullRecord, ThreadRecord};
+use super::{LocalError, LocalScm};
+
+/// How many commits of a pull request are shown, the newest of them.
+const COMMITS: usize = 250;
+
+impl LocalScm {
+    pub(super) async fn rows(&self, filter: &PullFilter) -> Result<Vec<PullRow>, LocalError> {
+        self.up_to_date().await?;
+        let wanted = |pull: &PullRecord| is_wanted(pull, filter);
+        let mut rows: Vec<PullRow> = vec![];
+        if matches!(filter.state, PullFilterState::Open | PullFilterState::All) {
+            let open = self.book.open();
+            let newest = open.iter().rev().filter(|entry| wanted(&entry.pull)).take(filter.limit);
+            rows.extend(newest.map(|entry| self.row(&entry.pull)));
+        }
+        if filter.state != PullFilterState::Open {
+            // Numbers tell which is newer, so of each kind no more than the limit can be wanted.
+            let done = self.book.done(filter.limit, wanted).await?;
+            rows.extend(done.iter().map(|pull| self.row(pull)));
+        }
+        rows.sort_by_key(|row| std::cmp::Reverse(row.pull.number));
+        rows.truncate(filter.limit);
+        Ok(rows)
+    }
+
+    fn row(&self, pull: &PullRecord) -> PullRow {
+        PullRow {
+            pull: self.id(pull.number),
+            title: pull.title.clone(),
+            state: pull.state.clone(),
+            draft: pull.draft,
+            head_branch: pull.head_branch.clone(),
+            base_branch: pull.base_branch.clone(),
+            head: pull.head.clone(),
+            author: pull.author.clone(),
+            labels: pull.labels.clone(),
+            created_at: pull.created_at,
+            updated_at: pull.updated_at,
+        }
+    }
+
+    pub(super) async fn detail(&self, pull: &PullId) -> Result<PullDetail, LocalError> {
+        self.up_to_date().await?;
+        let entry = self.entry(pull).await?;
+        let runs = self.runs_of(&entry.pull).await?;
+        let record = &entry.pull;
+        let threads = entry.threads.values().map(|thread| (thread.id(), thread_detail(thread))).collect();
+        Ok(PullDetail {
+            pull: pull.clone(),
+            facts: self.facts_with(&entry, &runs),
+            body: record.body.clone(),
+            created_at: record.created_at,
+            updated_at: record.updated_at,
+            stacked_on: self.stacked_on(record).filter(|_| record.is_open()),
+            stacked: match record.is_open() {
+                true => self.above(record).iter().map(|entry| self.id(entry.pull.number)).collect(),
+                false => vec![],
+            },
+            commits: self.commits_of(&entry).await?,
+            threads,
+            reviewed_at: record.reviews.iter().map(|review| (review.id.clone(), review.at)).collect(),
+            checks: runs,
+            merged_by: record.merged_by.clone(),
+        })
+    }
+
+    pub(super) async fn diff_of(&self, pull: &PullId, limit: usize) -> Result<String, LocalError> {
+        self.up_to_date().await?;
+        let entry = self.entry(pull).await?;
+        let Some(fork) = &entry.pull.fork else {
+            let why = format!(
+                "`{}` and `{}` have no commit in common, so there is no difference to show",
+                entry.pull.head_branch, entry.pull.base_branch
+            );
+            return Err(TrackerError::refused(why).into());
+        };
+        Ok(self.repository.diff(fork, &entry.pull.head, limit).await?)
+    }
+
+    async fn commits_of(&self, entry: &Entry) -> Result<Vec<CommitSeen>, LocalError> {
+        let Some(fork) = &entry.pull.fork else { return Ok(vec![]) };
+        let count = format!("--max-count={COMMITS}");
+        let (head, not) = (entry.pull.head.as_str(), format!("^{fork}"));
+        let base = format!("^{}", entry.pull.base);
+        let mut args =
+            vec!["log", "-z", "--format=%H%x00%s%x00%an%x00%ct", "--no-show-signature", &count, head, &not];
+        // What has come in from the base is not its own; once merged, all of it is in the base.
+        if entry.pull.is_open() {
+            args.push(&base);
+        }
+        args.push("--");
+        let told = self.repository.git.read(&args).await?;
+        let mut commits: Vec<CommitSeen> =
+            told.split('\0').collect::<Vec<_>>().chunks(4).filter_map(commit_seen).collect();
+        commits.reverse();
+        Ok(commits)
+    }
+}
+
+fn commit_seen(fields: &[&str]) -> Option<CommitSeen> {
+    let [commit, title, author, at] = fields else { return None };
+    let seconds: i64 = at.trim().parse().ok()?;
+    Some(CommitSeen {
+        commit: Commit::new(commit.trim()),
+        title: title.chars().take(256).collect(),
+        author: author.chars().take(256).collect(),
+        at: Timestamp(seconds.saturating_mul(1000)),
+    })
+}
+
+fn is_wanted(pull: &PullRecord, filter: &PullFilter) -> bool {
+    let state = match filter.state {
+        PullFilterState::All => true,
+        PullFilterState::Open => pull.is_open(),
+        PullFilterState::Merged => matches!(pull.state, PullState::Merged { .. }),
+        PullFilterState::Closed => pull.state == PullState::Closed,
+    };
+    state
+        && filter.head_branch.as_ref().is_none_or(|branch| *branch == pull.head_branch)
+        && filter.base_branch.as_ref().is_none_or(|branch| *branch == pull.base_branch)
+        && filter.author.as_ref().is_none_or(|login| pull.author.is(login))
+        && filter.labels.is_subset(&pull.labels)
+}
+
+fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
+    let begun = thread.begun.as_ref();
+    let at: BTreeMap<String, Timestamp> =
+        thread.comments.iter().map(|comment| (comment.id.clone(), comment.at)).collect();
+    ThreadDetail {
+        side: begun.map(|begun| begun.side).unwrap_or_default(),
+        commit: begun.map(|begun| begun.commit.clone()),
+        begun_line: begun.and_then(|begun| begun.line),
+        outdated: begun.is_some() && thread.now.is_none(),
+        resolved_by: thread.resolved_by.clone(),
+        context: begun.and_then(|begun| begun.context.clone()),
+        at,
+    }
+}

@@ -1,0 +1,196 @@
+//! What is derived from head and base, computed anew when one of them has moved: where the change begins, how large it is,
+//! whether it merges, where its threads are.
+
+use std::collections::{BTreeSet, HashMap};
+
+use ao_core::Commit;
+use ao_core::pull::{ChangeSize, Mergeable};
+use ao_git::GitError;
+use tracing::warn;
+
+use super::LocalScm;
+use super::book::Entry;
+use super::record::PullRecord;
+use super::repository::Repository;
+use super::tree::Pair;
+
+/// A pull request whose record has its new head and base already.
+#[derive(Debug, Clone)]
+pub(super) struct Moved {
+    pub(super) entry: Entry,
+    pub(super) what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum What {
+    /// The head, and perhaps the base too.
+    Head,
+    /// The base is another branch.
+    Target,
+    /// Only the tip of the base, which was here before.
+    Base { before: Commit },
+}
+
+impl LocalScm {
+    /// Brings what is derived up to date. What cannot be told of one is left unknown, and the others have theirs.
+    pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
+        let repository = &self.repository;
+        let authors = repository.authors(&moved).await.unwrap_or_else(|err| {
+            warn!(%err, "the authors of new commits could not be read");
+            HashMap::new()
+        });
+        let joined = repository.joined(&moved).await;
+        let mut entries = Vec::with_capacity(moved.len());
+        for Moved { mut entry, what } in moved {
+            let pull = &mut entry.pull;
+            if let Some((author, at)) = authors.get(&pull.head) {
+                (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
+            }
+            let stays = match &what {
+                What::Base { before } => {
+                    pull.since.is_none()
+                        && joined
+                            .get(&(before.clone(), pull.base.clone()))
+                            .is_some_and(|some| !some.contains(&pull.number))
+                }
+                _ => false,
+            };
+            if !stays {
+                let fork = pull.fork.clone();
+                if let Err(err) = repository.begin(pull).await {
+                    warn!(pull = pull.number, %err, "what a pull request changes could not be told");
+                    pull.size = ChangeSize::default();
+                }
+                if what == What::Head || pull.fork != fork {
+                    repository.carry_threads(&mut entry).await;
+                }
+            }
+            entry.pull.updated_at = self.now();
+            entries.push(entry);
+        }
+        let pairs: Vec<Pair> = entries.iter().map(|entry| Pair::of(&entry.pull)).collect();
+        for (entry, merged) in entries.iter_mut().zip(repository.merge_all(&pairs).await) {
+            entry.pull.mergeable = merged.map_or(Mergeable::Unknown, |merged| merged.mergeable());
+        }
+        entries
+    }
+}
+
+impl Repository {
+    /// Finds where the change begins, and measures it.
+    async fn begin(&self, pull: &mut PullRecord) -> Result<(), GitError> {
+        let mut fork = self.merge_base(&pull.base, &pull.head).await?;
+        if let Some(since) = &pull.since {
+            let own = self.merge_base(since, &pull.head).await?;
+            fork = match (fork, own) {
+                // Once the branch has been brought onto the new base, what it stood on before tells nothing any more.
+                (Some(fork), Some(own)) if !self.is_ancestor(&fork, &own).await? => {
+                    pull.since = None;
+                    Some(fork)
+                }
+                (fork, own) => own.or(fork),
+            };
+        }
+        pull.fork = fork;
+        pull.size = match &pull.fork {
+            Some(fork) => self.size(fork, &pull.head).await?,
+            None => ChangeSize::default(),
+        };
+        Ok(())
+    }
+
+    /// The authors of the heads that are new, and when those were committed.
+    async fn authors(&self, moved: &[Moved]) -> Result<HashMap<Commit, (String, i64)>, GitError> {
+        let heads: BTreeSet<&str> = moved
+            .iter()
+            .filter(|moved| moved.what == What::Head)
+            .map(|moved| moved.entry.pull.head.as_str())
+            .collect();
+        let mut authors = HashMap::new();
+        for heads in heads.into_iter().collect::<Vec<_>>().chunks(500) {
+            let args = [
+                "log",
+                "--no-walk=unsorted",
+                "-z",
+                "--format=%H%x00%ae%x00%ct",
+                "--no-show-signature",
+                "--stdin",
+            ];
+            let told = self.git.read_with(&args, &(heads.join("\n") + "\n")).await?;
+            for fields in told.split('\0').collect::<Vec<_>>().chunks(3) {
+                if let [commit, author, at] = fields {
+                    let at = at.trim().parse().unwrap_or(0);
+                    authors.insert(Commit::new(commit.trim()), ((*author).to_owned(), at));
+                }
+            }
+        }
+        Ok(authors)
+    }
+
+    /// For each move of a base from one commit to another, the pull requests whose heads have something that the base has
+    /// got by it. Only those can begin somewhere else now. A move that is missing tells nothing.
+    async fn joined(&self, all: &[Moved]) -> HashMap<(Commit, Commit), BTreeSet<u64>> {
+        let mut joined = HashMap::new();
+        for moved in all {
+            let What::Base { before } = &moved.what else { continue };
+            let step = (before.clone(), moved.entry.pull.base.clone());
+            if joined.contains_key(&step) {
+                continue;
+            }
+            let numbers: Vec<u64> = all.iter().map(|moved| moved.entry.pull.number).collect();
+            match self.have_part_in(&step.0, &step.1, &numbers).await {
+                Ok(Some(numbers)) => drop(joined.insert(step, numbers)),
+                Ok(None) => {}
+                Err(err) => warn!(%err, "what a base has got could not be told"),
+            }
+        }
+        joined
+    }
+
+    /// `None` if that is quicker found out one by one.
+    async fn have_part_in(
+        &self,
+        before: &Commit,
+        now: &Commit,
+        numbers: &[u64],
+    ) -> Result<Option<BTreeSet<u64>>, GitError> {
+        const MOST: usize = 1000;
+        if !self.is_ancestor(before, now).await? {
+            return Ok(None);
+        }
+        let range = format!("{before}..{now}");
+        let count = format!("--max-count={MOST}");
+        let told = self.git.read(&["rev-list", "--parents", &count, &range, "--"]).await?;
+        let commits: Vec<Vec<&str>> = told.lines().map(|line| line.split(' ').collect()).collect();
+        let new: BTreeSet<&str> = commits.iter().filter_map(|commit| commit.first().copied()).collect();
+        // Whoever has one of the new commits has one of the first of them.
+        let firsts: Vec<&str> = commits
+            .iter()
+            .filter(|commit| !commit.iter().skip(1).any(|parent| new.contains(parent)))
+            .filter_map(|commit| commit.first().copied())
+            .collect();
+        if new.len() >= MOST || firsts.len() > 50 {
+            return Ok(None);
+        }
+        let contains: Vec<String> = firsts.iter().map(|first| format!("--contains={first}")).collect();
+        self.heads_that(&contains, numbers).await.map(Some)
+    }
+
+    /// Those of the pull requests whose pinned heads `git for-each-ref` tells under these conditions.
+    pub(super) async fn heads_that(
+        &self,
+        conditions: &[String],
+        numbers: &[u64],
+    ) -> Result<BTreeSet<u64>, GitError> {
+        let number =
+            |name: &str| name.strip_prefix("refs/ao/pulls/")?.strip_suffix("/head")?.parse::<u64>().ok();
+        let mut found = BTreeSet::new();
+        for numbers in numbers.chunks(2000) {
+            let mut args = vec!["for-each-ref".to_owned(), "--format=%(refname)".to_owned()];
+            args.extend_from_slice(conditions);
+            args.extend(numbers.iter().map(|number| format!("refs/ao/pulls/{number}/head")));
+            found.extend(self.git.read(&args).await?.lines().filter_map(number));
+        }
+        Ok(found)
+    }
+}

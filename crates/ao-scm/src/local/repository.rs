@@ -1,0 +1,187 @@
+//! The project's repository: its refs at one glance, how commits are related, and the pins that keep what we speak of.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use ao_core::Commit;
+use ao_git::{Git, GitError, Queues, Settings, Turn};
+use camino::{Utf8Path, Utf8PathBuf};
+
+use super::{LocalError, Options};
+
+pub(super) struct Repository {
+    pub(super) git: Git,
+    pub(super) root: Utf8PathBuf,
+    /// The git directory that all its worktrees share.
+    pub(super) common_dir: Utf8PathBuf,
+    queues: Arc<Queues>,
+    settings: Settings,
+}
+
+/// The branches here and at remotes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Refs {
+    /// By their names.
+    pub(super) heads: BTreeMap<String, Commit>,
+    /// By remote and name, as `origin/main`.
+    pub(super) remotes: BTreeMap<String, Commit>,
+}
+
+/// A place where a branch is checked out.
+#[derive(Debug, Clone)]
+pub(super) struct Checkout {
+    pub(super) path: PathBuf,
+    pub(super) branch: String,
+    /// Its own git directory, from our side: what its `.git` says may be an agent's doing.
+    pub(super) git_dir: PathBuf,
+}
+
+impl Repository {
+    pub(super) async fn open(options: &Options) -> Result<Repository, LocalError> {
+        let path = options.repository.clone();
+        let mut settings = options.settings.as_ref().clone();
+        // Nobody's hooks are run by us, and what we write does not depend on how somebody likes to write.
+        for (key, value) in [
+            ("core.hooksPath", "/dev/null"),
+            ("commit.gpgSign", "false"),
+            ("i18n.commitEncoding", "UTF-8"),
+            ("i18n.logOutputEncoding", "UTF-8"),
+            ("submodule.recurse", "false"),
+        ] {
+            settings.push((key.to_owned(), value.to_owned()));
+        }
+        let settings = Arc::new(settings);
+        let git = Git::at(path.as_std_path(), &settings);
+        let told = git.read(&["rev-parse", "--path-format=absolute", "--git-common-dir"]).await;
+        let common_dir = Utf8PathBuf::from(told.map_err(|err| match err {
+            GitError::NoGit => LocalError::Git(err),
+            err => LocalError::NoRepository { path: path.clone(), err },
+        })?);
+        let version = git.read(&["version"]).await?;
+        if is_too_old(&version) {
+            return Err(LocalError::OldGit { path, found: version });
+        }
+        Ok(Repository { git, root: path, common_dir, queues: options.queues.clone(), settings })
+    }
+
+    /// One's turn to change something in it. Objects may be written without: nobody stumbles over those.
+    pub(super) async fn turn(&self) -> Turn {
+        self.queues.turn(self.common_dir.as_std_path()).await
+    }
+
+    /// All branches, in one call.
+    pub(super) async fn refs(&self) -> Result<Refs, GitError> {
+        let format = "--format=%(objectname) %(refname)";
+        let told = self.git.read(&["for-each-ref", format, "refs/heads", "refs/remotes"]).await?;
+        let mut refs = Refs::default();
+        for line in told.lines() {
+            let Some((commit, name)) = line.split_once(' ') else { continue };
+            if let Some(branch) = name.strip_prefix("refs/heads/") {
+                refs.heads.insert(branch.to_owned(), Commit::new(commit));
+            } else if let Some(branch) = name.strip_prefix("refs/remotes/")
+                && !branch.ends_with("/HEAD")
+            {
+                refs.remotes.insert(branch.to_owned(), Commit::new(commit));
+            }
+        }
+        Ok(refs)
+    }
+
+    pub(super) async fn remotes(&self) -> Result<Vec<String>, GitError> {
+        Ok(self.git.read(&["remote"]).await?.lines().map(str::to_owned).collect())
+    }
+
+    pub(super) async fn is_ancestor(&self, older: &Commit, newer: &Commit) -> Result<bool, GitError> {
+        if older == newer {
+            return Ok(true);
+        }
+        self.git.asks(&["merge-base", "--is-ancestor", older.as_str(), newer.as_str()]).await
+    }
+
+    /// Where two commits parted, if they ever were one.
+    pub(super) async fn merge_base(&self, one: &Commit, other: &Commit) -> Result<Option<Commit>, GitError> {
+        let told = self.git.answer(&["merge-base", one.as_str(), other.as_str()]).await?;
+        Ok(told.and_then(|told| told.lines().next().map(Commit::new)))
+    }
+
+    /// Sees to it that git keeps these commits for ever, each under its name below `refs/ao/pulls/`.
+    pub(super) async fn pin(&self, pins: &[(String, &Commit)]) -> Result<(), GitError> {
+        if pins.is_empty() {
+            return Ok(());
+        }
+        let lines = pins.iter().map(|(name, commit)| format!("update refs/ao/pulls/{name} {commit}\n"));
+        let input: String = lines.collect();
+        let _turn = self.turn().await;
+        self.git.write_with(&["update-ref", "--no-deref", "--stdin"], Some(&input)).await?;
+        Ok(())
+    }
+
+    /// Where branches are checked out.
+    pub(super) async fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
+        let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
+        let git_dirs = git_dirs(&self.common_dir);
+        let mut checkouts = vec![];
+        for (place, block) in told.split("\0\0").enumerate() {
+            let field = |name: &str| block.split('\0').find_map(|line| line.trim_start().strip_prefix(name));
+            let Some(path) = field("worktree ").map(PathBuf::from) else { continue };
+            let Some(branch) = field("branch refs/heads/") else { continue };
+            // The main one comes first, and its git directory is the shared one.
+            let git_dir = match place {
+                0 => Some(self.common_dir.clone().into_std_path_buf()),
+                _ => git_dirs.iter().find(|(tree, _)| is_same(tree, &path)).map(|(_, dir)| dir.clone()),
+            };
+            if let Some(git_dir) = git_dir.filter(|_| path.is_dir()) {
+                checkouts.push(Checkout { path, branch: branch.to_owned(), git_dir });
+            }
+        }
+        Ok(checkouts)
+    }
+
+    /// Git in a checkout, whatever the checkout's own `.git` says.
+    pub(super) fn git_in(&self, checkout: &Checkout) -> Git {
+        Git::at(&checkout.path, &self.settings)
+            .with("GIT_DIR", checkout.git_dir.as_os_str())
+            .with("GIT_WORK_TREE", checkout.path.as_os_str())
+    }
+}
+
+/// The git directories of linked worktrees, with their folders.
+fn git_dirs(common_dir: &Utf8Path) -> Vec<(PathBuf, PathBuf)> {
+    let entries = std::fs::read_dir(common_dir.join("worktrees")).into_iter().flatten().flatten();
+    let tree = |dir: PathBuf| {
+        let text = std::fs::read_to_string(dir.join("gitdir")).ok()?;
+        Some((dir.join(text.trim_end()).parent()?.to_owned(), dir))
+    };
+    entries.filter_map(|entry| tree(entry.path())).collect()
+}
+
+fn is_same(one: &Path, other: &Path) -> bool {
+    one == other || one.canonicalize().is_ok_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+/// `git merge-tree --stdin` came with 2.39.
+fn is_too_old(version: &str) -> bool {
+    let mut numbers = version.trim_start_matches("git version ").split('.').map(|part| part.parse::<u32>());
+    let (major, minor) = (numbers.next(), numbers.next());
+    matches!((major, minor), (Some(Ok(major)), Some(Ok(minor))) if (major, minor) < (2, 39))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_git_that_cannot_merge_without_a_checkout_is_too_old() {
+        for (version, old) in [
+            ("git version 2.38.5", true),
+            ("git version 2.39.0", false),
+            ("git version 2.47.3 (Apple Git-154)", false),
+            ("git version 3.0.1", false),
+            ("git version 1.9.1", true),
+            ("something else", false),
+        ] {
+            assert_eq!(is_too_old(version), old, "{version}");
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! Reviews: a verdict on one head, and remarks that become threads.
+
+use ao_core::pull::{ReviewVerdict, Standing};
+use ao_ports::{NewReview, TrackerError};
+
+use super::book::Entry;
+use super::record::{PullRecord, ReviewRecord};
+use super::{LocalError, LocalScm, names, talk};
+
+/// How many remarks one review can have.
+const MOST: usize = 200;
+
+impl LocalScm {
+    pub(super) async fn give_review(&self, review: &NewReview) -> Result<String, LocalError> {
+        let body = names::body(&review.body)?;
+        let mut writing = self.book.writing().await;
+        self.look(&mut writing).await?;
+        let mut entry = Entry::clone(&*self.entry(&review.pull).await?);
+        let given = entry.pull.reviews.iter().find(|given| given.key.is_some() && given.key == review.key);
+        if let Some(given) = given {
+            return Ok(given.id.clone());
+        }
+        may_be_given(review, &entry.pull)?;
+        // All of them are looked at before anything is kept.
+        let mut threads = vec![];
+        for comment in &review.comments {
+            let begun = self.begun(&entry, &comment.path, comment.line, comment.side).await?;
+            threads.push((begun, talk::said(&comment.body)?));
+        }
+        self.pin_at(&entry).await?;
+        for (begun, body) in threads {
+            let thread = talk::begin(&mut entry, Some(begun));
+            self.add(&mut entry, thread, review.by.clone(), body, None)?;
+        }
+        let id = format!("r{}", entry.pull.reviews.len() + 1);
+        let at = self.now();
+        entry.pull.updated_at = at;
+        let (by, verdict, commit) = (review.by.clone(), review.verdict, entry.pull.head.clone());
+        let key = review.key.clone();
+        entry.pull.reviews.push(ReviewRecord { id: id.clone(), by, verdict, commit, body, at, key });
+        self.save(&mut writing, vec![entry]).await?;
+        Ok(id)
+    }
+}
+
+fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), TrackerError> {
+    let refused = |why: String| Err(TrackerError::refused(why));
+    let id = &review.pull;
+    if !pull.is_open() {
+        return refused(format!("`{id}` is not open, so there is nothing to review"));
+    }
+    if let Some(head) = review.head.as_ref().filter(|head| **head != pull.head) {
+        return refused(format!("`{id}` is at {} now and not at {head}; read it again", pull.head));
+    }
+    if review.verdict == ReviewVerdict::Approved {
+        if review.by.standing == Standing::Agent {
+            return refused(format!("an agent cannot approve `{id}`; a person has to"));
+        }
+        if pull.author.is(&review.by.login) {
+            return refused(format!("`{}` opened `{id}` and cannot approve it", review.by.login));
+        }
+    }
+    let silent = review.body.trim().is_empty() && review.comments.is_empty();
+    if review.verdict != ReviewVerdict::Approved && silent {
+        return refused("a review without an approval needs a text or remarks".to_owned());
+    }
+    if review.comments.len() > MOST {
+        return refused(format!(
+            "{} remarks are too many for one review; {MOST} are the most",
+            review.comments.len()
+        ));
+    }
+    Ok(())
+}
