@@ -4,4 +4,5 @@
 
 pub mod records;
 pub mod runtime;
+pub mod tracker;
 pub mod workspace;

@@ -1,0 +1,130 @@
+//! GitHub's JSON: what `gh issue list --json …` writes, and what its REST API answers.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value};
+
+use super::{Draft, ImportError, bounded, few_enough};
+use crate::local::{MAX_BODY, MAX_LABELS, MAX_TITLE, MAX_WORD};
+
+/// Reads an array of issues. Pull requests, which the API has among them, are left out.
+pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
+    bounded(text)?;
+    let not_github = |what: String| ImportError::NotGitHub { what };
+    let value: Value = serde_json::from_str(text).map_err(|err| not_github(err.to_string()))?;
+    let Value::Array(entries) = value else { return Err(not_github("it is not an array".into())) };
+    let mut drafts = Vec::new();
+    let mut keys = BTreeSet::new();
+    for (n, entry) in entries.iter().enumerate() {
+        let Value::Object(entry) = entry else {
+            return Err(ImportError::Entry { entry: n + 1, what: "it is not an object".into() });
+        };
+        if is_pull(entry) {
+            continue;
+        }
+        let draft = draft(entry).map_err(|what| ImportError::Entry { entry: n + 1, what })?;
+        // Pages that were put together may have one twice.
+        if keys.insert(draft.key.clone()) {
+            drafts.push(draft);
+        }
+    }
+    few_enough(&drafts)?;
+    Ok(drafts)
+}
+
+fn is_pull(entry: &Map<String, Value>) -> bool {
+    entry.get("pull_request").is_some_and(|pull| !pull.is_null())
+        || entry.get("isPullRequest") == Some(&Value::Bool(true))
+        || text(entry, "url").is_some_and(|url| url.contains("/pull/"))
+}
+
+fn draft(entry: &Map<String, Value>) -> Result<Draft, String> {
+    let number = entry.get("number").and_then(Value::as_u64).ok_or("it has no `number`")?;
+    let url = text(entry, "html_url").or_else(|| text(entry, "url"));
+    let key = match url {
+        Some(url) if url.chars().count() <= MAX_WORD && !url.contains(char::is_control) => {
+            url.trim().to_owned()
+        }
+        _ => format!("github:{number}"),
+    };
+    let title = match entry.get("title") {
+        Some(Value::String(title)) => title.trim(),
+        _ => return Err(format!("issue #{number} has no `title`")),
+    };
+    let length = title.chars().count();
+    if title.is_empty() || length > MAX_TITLE || title.contains(char::is_control) {
+        return Err(format!("the title of issue #{number} is not a line of 1 to {MAX_TITLE} characters"));
+    }
+    let closed = match text(entry, "state").map(str::to_ascii_lowercase).as_deref() {
+        None | Some("open") => false,
+        Some("closed") => true,
+        Some(other) => {
+            return Err(format!("the state of issue #{number} is `{other}`, not `open` or `closed`"));
+        }
+    };
+    let body = match entry.get("body") {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(body)) => cut(&crate::local::plain_text(body).replace('\0', ""), url),
+        Some(_) => return Err(format!("the body of issue #{number} is not a text")),
+    };
+    Ok(Draft {
+        key,
+        title: title.to_owned(),
+        body,
+        labels: labels(entry, number)?,
+        assignee: assignee(entry),
+        closed,
+        blocked_by: vec![],
+    })
+}
+
+/// GitHub counts letters where we count bytes. The end of what is too long stays where it is.
+fn cut(body: &str, url: Option<&str>) -> String {
+    if body.len() <= MAX_BODY {
+        return body.to_owned();
+    }
+    let rest = format!("\n\n(cut here; the whole text is at {})", url.unwrap_or("GitHub"));
+    let end = body.floor_char_boundary(MAX_BODY.saturating_sub(rest.len()));
+    format!("{}{rest}", &body[..end])
+}
+
+/// Objects with a name, or names.
+fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, String> {
+    let list = match entry.get("labels") {
+        None | Some(Value::Null) => return Ok(BTreeSet::new()),
+        Some(Value::Array(list)) => list,
+        Some(_) => return Err(format!("the labels of issue #{number} are not an array")),
+    };
+    let name = |label: &Value| match label {
+        Value::String(name) => Some(name.trim().to_owned()),
+        Value::Object(label) => text(label, "name").map(|name| name.trim().to_owned()),
+        _ => None,
+    };
+    let labels: Option<BTreeSet<String>> = list.iter().map(name).collect();
+    let labels = labels.ok_or_else(|| format!("a label of issue #{number} has no name"))?;
+    let plain = |label: &String| {
+        !label.is_empty() && label.chars().count() <= MAX_WORD && !label.contains(char::is_control)
+    };
+    if labels.len() > MAX_LABELS || !labels.iter().all(plain) {
+        return Err(format!("issue #{number} has more than {MAX_LABELS} labels, or one that is not a word"));
+    }
+    Ok(labels)
+}
+
+/// The first of them: here an issue has one.
+fn assignee(entry: &Map<String, Value>) -> Option<String> {
+    let login = |who: &Value| match who {
+        Value::String(login) => Some(login.clone()),
+        Value::Object(who) => text(who, "login").map(str::to_owned),
+        _ => None,
+    };
+    let first = entry.get("assignees").and_then(Value::as_array).and_then(|all| all.iter().find_map(login));
+    let login = first.or_else(|| entry.get("assignee").and_then(login))?;
+    let login = login.trim();
+    let plain = !login.is_empty() && login.chars().count() <= MAX_WORD && !login.contains(char::is_control);
+    plain.then(|| login.to_owned())
+}
+
+fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    entry.get(key).and_then(Value::as_str)
+}

@@ -1,0 +1,227 @@
+//! The comments at the end of an issue's file.
+//!
+//! ```text
+//! ## Comments
+//!
+//! ### ann · 2026-01-02T03:04:05Z
+//!
+//! What she says.
+//!
+//! ### fixer (agent) · 2026-01-02T03:10:00Z <!-- key: ses_4f/1 -->
+//! ```
+//!
+//! A line of a body or of a comment that looks like one of these headings gets a backslash in front, which Markdown shows
+//! as the plain line. So nobody's text can put words into another's mouth.
+
+use ao_core::Timestamp;
+use ao_core::pull::{Author, Standing};
+
+use super::super::issue::{Comment, plain_text};
+use super::front::newline;
+
+const SECTION: &str = "## Comments";
+
+/// Where the comments begin: at their heading, if at least one follows or nothing at all.
+pub(super) fn begin(text: &str) -> usize {
+    let mut lines = lines(text).peekable();
+    while let Some((at, line)) = lines.next() {
+        if line == SECTION {
+            while lines.next_if(|(_, line)| line.is_empty()).is_some() {}
+            if lines.peek().is_none_or(|(_, line)| heading(line).is_some()) {
+                return at;
+            }
+        }
+    }
+    text.len()
+}
+
+/// Reads what is behind [`begin`].
+pub(super) fn read(section: &str) -> Vec<Comment> {
+    let mut comments: Vec<Comment> = Vec::new();
+    for (_, line) in lines(section).skip(1) {
+        match (heading(line), comments.last_mut()) {
+            (Some(comment), _) => comments.push(comment),
+            (None, Some(comment)) => {
+                comment.body.push_str(line);
+                comment.body.push('\n');
+            }
+            (None, None) => {}
+        }
+    }
+    for comment in &mut comments {
+        comment.body = plain_text(&unescaped(&comment.body));
+    }
+    comments
+}
+
+/// The text of a file with one more comment at its end.
+pub(super) fn with(text: &str, has_section: bool, comment: &Comment) -> String {
+    let mut new = String::new();
+    if !text.ends_with('\n') {
+        new.push('\n');
+    }
+    if !has_section {
+        new.push_str(&format!("\n{SECTION}\n"));
+    }
+    let mark = comment.key.as_ref().map_or(String::new(), |key| format!(" <!-- key: {} -->", encoded(key)));
+    let (author, at) = (author_text(&comment.author), time_text(comment.at));
+    new.push_str(&format!("\n### {author} · {at}{mark}\n\n{}\n", escaped(&comment.body)));
+    format!("{text}{}", new.replace('\n', newline(text)))
+}
+
+/// A text without any line that is one of our headings.
+pub(super) fn escaped(text: &str) -> String {
+    each_line(text, |line| is_heading(line.trim_start_matches('\\')).then(|| format!("\\{line}")))
+}
+
+/// The text that was escaped.
+pub(super) fn unescaped(text: &str) -> String {
+    each_line(text, |line| {
+        let bare = line.trim_start_matches('\\');
+        (bare.len() < line.len() && is_heading(bare)).then(|| line[1..].to_owned())
+    })
+}
+
+pub(super) fn author_text(author: &Author) -> String {
+    let standing = match author.standing {
+        Standing::Owner if !author.login.ends_with(')') => return author.login.clone(),
+        Standing::Owner => "owner",
+        Standing::Member => "member",
+        Standing::Collaborator => "collaborator",
+        Standing::Bot => "bot",
+        Standing::Agent => "agent",
+        Standing::Outsider => "outsider",
+    };
+    format!("{} ({standing})", author.login)
+}
+
+pub(super) fn author(text: &str) -> Author {
+    let text = text.trim();
+    let told = text.strip_suffix(')').and_then(|text| text.rsplit_once(" ("));
+    let standing = |word| {
+        Some(match word {
+            "owner" => Standing::Owner,
+            "member" => Standing::Member,
+            "collaborator" => Standing::Collaborator,
+            "bot" => Standing::Bot,
+            "agent" => Standing::Agent,
+            "outsider" => Standing::Outsider,
+            _ => return None,
+        })
+    };
+    match told.and_then(|(login, word)| Some((login, standing(word)?))) {
+        Some((login, standing)) => Author { login: login.to_owned(), standing },
+        // Who can write to the repository can do anything there.
+        None => Author { login: text.to_owned(), standing: Standing::Owner },
+    }
+}
+
+pub(super) fn time_text(at: Timestamp) -> String {
+    jiff::Timestamp::from_millisecond(at.0).map_or_else(|_| at.0.to_string(), |at| at.to_string())
+}
+
+/// A time with its zone, or a day.
+pub(super) fn time(text: &str) -> Option<Timestamp> {
+    let text = text.trim();
+    let whole = text.parse::<jiff::Timestamp>().ok();
+    let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let at = whole.or_else(|| day().map(|day| day.timestamp()))?;
+    Some(Timestamp(at.as_millisecond()))
+}
+
+/// A comment without its text, if this line begins one.
+fn heading(line: &str) -> Option<Comment> {
+    let rest = line.strip_prefix("### ")?;
+    let (rest, key) = match rest.split_once(" <!-- key: ") {
+        Some((rest, key)) => (rest, Some(decoded(key.strip_suffix(" -->")?)?)),
+        None => (rest, None),
+    };
+    let (login, at) = rest.rsplit_once(" · ")?;
+    if login.trim().is_empty() {
+        return None;
+    }
+    Some(Comment { key, author: author(login), body: String::new(), at: time(at)? })
+}
+
+fn is_heading(line: &str) -> bool {
+    let line = line.trim_end();
+    line == SECTION || heading(line).is_some()
+}
+
+/// The lines without what ends them, each with where it begins.
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let mut at = 0;
+    text.split_inclusive('\n').map(move |line| {
+        let begin = at;
+        at += line.len();
+        (begin, line.trim_end())
+    })
+}
+
+fn each_line(text: &str, change: impl Fn(&str) -> Option<String>) -> String {
+    let lines: Vec<String> =
+        text.split('\n').map(|line| change(line).unwrap_or_else(|| line.to_owned())).collect();
+    lines.join("\n")
+}
+
+/// A mark without anything that could end the HTML comment it stands in.
+fn encoded(key: &str) -> String {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"._:/#@-".contains(&b);
+    key.bytes().map(|b| if plain(b) { char::from(b).to_string() } else { format!("%{b:02X}") }).collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut rest = text.bytes();
+    while let Some(b) = rest.next() {
+        bytes.push(match b {
+            b'%' => {
+                let (high, low) =
+                    (char::from(rest.next()?).to_digit(16)?, char::from(rest.next()?).to_digit(16)?);
+                u8::try_from(high * 16 + low).ok()?
+            }
+            b => b,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_is_read_as_it_was_written_whatever_is_in_it() {
+        let text =
+            "## Comments\n\n\\## Comments\n### ann · 2026-01-01\n\\### ann · 2026-01-01\n### a heading";
+        let comments: Vec<Comment> =
+            [("ann", Standing::Owner, Some("a--> b%")), ("x (agent)", Standing::Owner, None)]
+                .map(|(login, standing, key)| Comment {
+                    key: key.map(str::to_owned),
+                    author: Author { login: login.into(), standing },
+                    body: text.into(),
+                    at: Timestamp(1_767_225_600_123),
+                })
+                .into();
+        for newline in ["\n", "\r\n"] {
+            let mut file = format!("---{newline}title: x{newline}---{newline}{newline}the body");
+            for (n, comment) in comments.iter().enumerate() {
+                file = with(&file, n > 0, comment);
+            }
+            let at = begin(&file);
+            assert!(file[..at].trim_end().ends_with("the body"), "{file}");
+            assert_eq!(read(&file[at..]), comments, "{file}");
+            assert_eq!(file.matches('\n').count(), file.matches(newline).count());
+        }
+    }
+
+    #[test]
+    fn a_section_of_the_body_with_that_name_is_the_bodys() {
+        let body = "text\n\n## Comments\n\nThis page has none.\n";
+        assert_eq!(begin(body), body.len());
+        let whole = format!("{body}\n## Comments\n\n### bob · 2026-01-02\n\nhello\n");
+        assert_eq!(begin(&whole), body.len() + 1);
+        assert_eq!(read(&whole[body.len() + 1..])[0].body, "hello");
+        assert_eq!(begin("text\n## Comments\n"), 5, "an empty section is one too");
+    }
+}

@@ -1,0 +1,252 @@
+//! The folder `.ao/issues` of a checkout, and nothing else.
+//!
+//! Everything goes by the folder's own handle, and no link is followed on the way: what an agent puts there instead cannot
+//! lead a read or a write out of the repository, not even if it does so in the middle of one.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use ao_core::Timestamp;
+use camino::{Utf8Path, Utf8PathBuf};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags};
+use rustix::io::Errno;
+
+/// No file of an issue is longer than this: a body, and some comments.
+pub(super) const MAX_BYTES: u64 = 1 << 20;
+
+/// Where the folder is, whether it is there or not.
+#[derive(Debug, Clone)]
+pub(super) struct Folder {
+    pub(super) root: Utf8PathBuf,
+}
+
+/// What went wrong with the folder or a file in it.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum FolderError {
+    #[error("`{path}` is a link; issues are only kept in a real folder of the repository")]
+    Link { path: Utf8PathBuf },
+    #[error("failed to {tried} `{path}`: {err}")]
+    Io { tried: &'static str, path: Utf8PathBuf, err: io::Error },
+    #[error("`{path}` was changed by somebody else at the same moment; try again")]
+    Changed { path: Utf8PathBuf },
+}
+
+/// By what a file is known to be the same as before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    /// Also moves when a file with an older date is put in the place of this one.
+    changed: (i64, i64),
+}
+
+impl Stamp {
+    fn of(file: &File) -> io::Result<Stamp> {
+        let meta = file.metadata()?;
+        Ok(Stamp {
+            inode: meta.ino(),
+            size: meta.size(),
+            modified: (meta.mtime(), meta.mtime_nsec()),
+            changed: (meta.ctime(), meta.ctime_nsec()),
+        })
+    }
+
+    /// When it last changed in any way.
+    pub(super) fn at(&self) -> Timestamp {
+        let (seconds, nanos) = self.modified.max(self.changed);
+        Timestamp(seconds.saturating_mul(1000).saturating_add(nanos / 1_000_000))
+    }
+}
+
+/// A file as it was found.
+pub(super) enum Found {
+    /// It has the stamp that it had.
+    Same,
+    Text(Stamp, String),
+    /// Something else than an issue can be, with the line if there is one.
+    Odd(Option<Stamp>, usize, String),
+}
+
+impl Folder {
+    pub(super) fn path(&self) -> Utf8PathBuf {
+        self.root.join(".ao").join("issues")
+    }
+
+    /// The folder, if it is there.
+    pub(super) fn open(&self) -> Result<Option<OwnedFd>, FolderError> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // What the project's own path is made of is its owner's choice.
+        let mut at = rustix::fs::open(self.root.as_std_path(), flags, Mode::empty())
+            .map_err(|err| failed("open", &self.root, err.into()))?;
+        let mut path = self.root.clone();
+        for name in [".ao", "issues"] {
+            path.push(name);
+            at = match rustix::fs::openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty()) {
+                Ok(folder) => folder,
+                Err(Errno::NOENT) => return Ok(None),
+                Err(Errno::LOOP | Errno::NOTDIR | Errno::MLINK) => return Err(no_folder(&at, &path, name)),
+                Err(err) => return Err(failed("open", &path, err.into())),
+            };
+        }
+        Ok(Some(at))
+    }
+
+    /// The folder, made if need be.
+    pub(super) fn made(&self) -> Result<OwnedFd, FolderError> {
+        if let Some(folder) = self.open()? {
+            return Ok(folder);
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let mut at = rustix::fs::open(self.root.as_std_path(), flags, Mode::empty())
+            .map_err(|err| failed("open", &self.root, err.into()))?;
+        let mut path = self.root.clone();
+        for name in [".ao", "issues"] {
+            path.push(name);
+            match rustix::fs::mkdirat(&at, name, Mode::from_raw_mode(0o777)) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(err) => return Err(failed("make", &path, err.into())),
+            }
+            at = rustix::fs::openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())
+                .map_err(|_| no_folder(&at, &path, name))?;
+        }
+        Ok(at)
+    }
+
+    /// The names in it. Those that are not UTF-8 are nobody's issue.
+    pub(super) fn names(&self, folder: &OwnedFd) -> Result<Vec<String>, FolderError> {
+        let failed = |err: Errno| failed("list", &self.path(), err.into());
+        let mut names = Vec::new();
+        for entry in Dir::read_from(folder).map_err(failed)? {
+            names.extend(entry.map_err(failed)?.file_name().to_str().ok().map(str::to_owned));
+        }
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Reads a file, unless it has this stamp. `None` if it is gone.
+    pub(super) fn read(
+        &self,
+        folder: &OwnedFd,
+        name: &str,
+        known: Option<Stamp>,
+    ) -> Result<Option<Found>, FolderError> {
+        let io = |err: io::Error| failed("read", &self.path().join(name), err);
+        // Without waiting, or a pipe under that name would hold us for ever.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = match rustix::fs::openat(folder, name, flags, Mode::empty()) {
+            Ok(file) => File::from(file),
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP | Errno::MLINK) => {
+                return Ok(Some(Found::Odd(None, 1, "it is a link, and links are not followed here".into())));
+            }
+            Err(Errno::ACCESS | Errno::PERM) => {
+                return Ok(Some(Found::Odd(None, 1, "it must not be read; check its permissions".into())));
+            }
+            Err(Errno::NXIO) => return Ok(Some(Found::Odd(None, 1, "it is not a plain file".into()))),
+            Err(err) => return Err(io(err.into())),
+        };
+        let stamp = Stamp::of(&file).map_err(io)?;
+        if !file.metadata().map_err(io)?.is_file() {
+            return Ok(Some(Found::Odd(Some(stamp), 1, "it is not a plain file".into())));
+        }
+        if known == Some(stamp) {
+            return Ok(Some(Found::Same));
+        }
+        let mut bytes = Vec::new();
+        (&mut file).take(MAX_BYTES + 1).read_to_end(&mut bytes).map_err(io)?;
+        if bytes.len() as u64 > MAX_BYTES {
+            let what =
+                format!("it is longer than {} KB; put what is long into a file of its own", MAX_BYTES / 1024);
+            return Ok(Some(Found::Odd(Some(stamp), 1, what)));
+        }
+        Ok(Some(match String::from_utf8(bytes) {
+            Ok(text) => Found::Text(stamp, text),
+            Err(err) => {
+                let before = &err.as_bytes()[..err.utf8_error().valid_up_to()];
+                let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+                Found::Odd(Some(stamp), line, "this is not UTF-8".into())
+            }
+        }))
+    }
+
+    /// Puts a new file there, whole or not at all. One that has the name already is not touched.
+    pub(super) fn add(&self, folder: &OwnedFd, name: &str, text: &str) -> Result<(), FolderError> {
+        let temporary = self.temporary(folder, text, 0o644)?;
+        let path = self.path().join(name);
+        let linked = rustix::fs::linkat(folder, &*temporary, folder, name, AtFlags::empty());
+        let removed = rustix::fs::unlinkat(folder, &*temporary, AtFlags::empty());
+        match linked {
+            Ok(()) => {
+                removed.and(rustix::fs::fsync(folder)).map_err(|err| failed("write", &path, err.into()))
+            }
+            Err(Errno::EXIST) => Err(FolderError::Changed { path }),
+            Err(err) => Err(failed("write", &path, err.into())),
+        }
+    }
+
+    /// Puts a text in the place of a file that still is what it was when it was read.
+    pub(super) fn replace(
+        &self,
+        folder: &OwnedFd,
+        name: &str,
+        was: Stamp,
+        text: &str,
+    ) -> Result<(), FolderError> {
+        let path = self.path().join(name);
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let old = rustix::fs::openat(folder, name, flags, Mode::empty())
+            .map(File::from)
+            .map_err(|_| FolderError::Changed { path: path.clone() })?;
+        let mode = old.metadata().map_err(|err| failed("read", &path, err))?.permissions().mode();
+        let temporary = self.temporary(folder, text, mode & 0o777)?;
+        let now = Stamp::of(&old).map_err(|err| failed("read", &path, err))?;
+        let moved = if now == was {
+            rustix::fs::renameat(folder, &*temporary, folder, name)
+                .and_then(|()| rustix::fs::fsync(folder))
+                .map_err(|err| failed("write", &path, err.into()))
+        } else {
+            Err(FolderError::Changed { path })
+        };
+        if moved.is_err() {
+            // It is gone if it was moved.
+            _ = rustix::fs::unlinkat(folder, &*temporary, AtFlags::empty());
+        }
+        moved
+    }
+
+    /// Writes a file under a name that no issue has, and makes sure that it is on disk.
+    fn temporary(&self, folder: &OwnedFd, text: &str, mode: u32) -> Result<String, FolderError> {
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        // There is one writer at a time, so that what has this name was left by a crash.
+        let name = ".ao-issue.tmp".to_owned();
+        let path = self.path().join(&name);
+        _ = rustix::fs::unlinkat(folder, &*name, AtFlags::empty());
+        let file = rustix::fs::openat(folder, &*name, flags, Mode::from_raw_mode(0o600))
+            .map_err(|err| failed("write", &path, err.into()))?;
+        let mut file = File::from(file);
+        file.write_all(text.as_bytes())
+            .and_then(|()| file.set_permissions(PermissionsExt::from_mode(mode)))
+            .and_then(|()| file.sync_all())
+            .map_err(|err| {
+                _ = rustix::fs::unlinkat(folder, &*name, AtFlags::empty());
+                failed("write", &path, err)
+            })?;
+        Ok(name)
+    }
+}
+
+/// Says what stands where a folder should.
+fn no_folder(parent: impl AsFd, path: &Utf8Path, name: &str) -> FolderError {
+    let is_link = rustix::fs::readlinkat(parent, name, Vec::new()).is_ok();
+    match is_link {
+        true => FolderError::Link { path: path.to_owned() },
+        false => failed("open", path, io::Error::from(io::ErrorKind::NotADirectory)),
+    }
+}
+
+fn failed(tried: &'static str, path: &Utf8Path, err: io::Error) -> FolderError {
+    FolderError::Io { tried, path: path.to_owned(), err }
+}

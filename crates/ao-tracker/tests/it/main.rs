@@ -1,0 +1,7 @@
+//! What local issues promise, one file a promise.
+
+mod contract;
+mod files;
+mod import;
+mod support;
+mod watch;
