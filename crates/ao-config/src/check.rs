@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{Channel, Config, Plugin, Reactions};
+use crate::shape::{Channel, Config, EnvConfig, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -111,7 +111,8 @@ impl Checking<'_> {
             }
             self.reactions(&inside("reactions"), &project.reactions);
             self.ports(&here);
-            self.environment(&here);
+            self.checks(&here);
+            self.environment(&here, &project.env);
         }
     }
 
@@ -128,9 +129,29 @@ impl Checking<'_> {
         }
     }
 
-    fn environment(&mut self, here: &[&str; 2]) {
-        let env = &self.config.projects[here[1]].env;
-        let at = |part, name| [here[0], here[1], "env", part, name];
+    fn checks(&mut self, here: &[&str; 2]) {
+        let mut seen: Vec<String> = vec![];
+        for (n, check) in self.config.projects[here[1]].checks.iter().enumerate() {
+            let number = n.to_string();
+            let here = [here[0], here[1], "checks", &number];
+            let name = check.name();
+            let plain = |c: char| !c.is_control();
+            if check.command.trim().is_empty() {
+                self.at(&here, "a check needs a `command`".into(), None);
+            } else if name.trim().is_empty() || name.len() > 64 || !name.chars().all(plain) {
+                let hint = "give it a `name` of at most 64 letters, on one line".to_owned();
+                self.at(&here, "the check's name cannot be shown".into(), Some(hint));
+            } else if seen.contains(&name) {
+                let hint = "give one of them a `name` of its own".to_owned();
+                self.at(&here, format!("there is another check called `{name}`"), Some(hint));
+            }
+            seen.push(name);
+            self.environment(&here, &check.env);
+        }
+    }
+
+    fn environment(&mut self, here: &[&str], env: &EnvConfig) {
+        let at = |part, name| -> Vec<&str> { here.iter().copied().chain(["env", part, name]).collect() };
         for (name, secret) in &env.secrets {
             if secret.env.is_some() == secret.file.is_some() {
                 let what = format!("the secret `{name}` has to come from one of `env` and `file`");
@@ -214,6 +235,24 @@ impl Checking<'_> {
                 let path: Vec<&str> = here.iter().copied().chain([slot, "plugin"]).collect();
                 let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
                 self.known(&path, slot, &plugin.plugin, known.iter().copied().chain(outside).collect());
+                if plugin.plugin == "local" {
+                    self.local(&path[..path.len() - 1], plugin);
+                }
+            }
+        }
+    }
+
+    /// The options of what is built in: issues can be kept as files of the repository.
+    fn local(&mut self, path: &[&str], plugin: &Plugin) {
+        let tracker = path.last() == Some(&"tracker");
+        for (option, value) in &plugin.options {
+            let at: Vec<&str> = path.iter().copied().chain([option.as_str()]).collect();
+            if !tracker || option != "keep" {
+                let known = if tracker { "there is `keep`" } else { "there are none" };
+                self.at_key(&at, format!("`local` takes no option `{option}`"), Some(known.to_owned()));
+            } else if !matches!(value.as_str(), Some("store" | "files")) {
+                let hint = "`store` for the daemon's own file, or `files` for `.ao/issues/*.md`".to_owned();
+                self.at(&at, "issues are kept in `store` or in `files`".into(), Some(hint));
             }
         }
     }

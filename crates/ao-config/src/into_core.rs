@@ -145,7 +145,7 @@ impl Project {
 
 impl EnvConfig {
     /// No value of a variable gets in here, because this is kept in the log: what refers to one becomes a secret.
-    fn core(&self, env: &Env) -> Environment {
+    pub fn core(&self, env: &Env) -> Environment {
         let mut core = Environment { pass: self.pass.clone(), ..Environment::default() };
         for (name, value) in &self.set {
             match sole_ref(value) {

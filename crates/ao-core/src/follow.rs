@@ -11,10 +11,10 @@ use crate::incident::{
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::{ProjectEvent, ProjectInput};
-use crate::pull::PullEvent;
+use crate::pull::{Pull, PullEvent, PullInput, owner_of, unclaimed_of};
 use crate::queue::{QueueEvent, QueueInput, Rejection};
 use crate::session::{
-    HoldKind, MessageKind, NewMessage, Outcome, Phase, Sender, Session, SessionEvent, SessionInput,
+    HoldKind, MessageKind, NewMessage, Outcome, Phase, Role, Sender, Session, SessionEvent, SessionInput,
 };
 use crate::state::State;
 use crate::task::TaskEvent;
@@ -107,6 +107,7 @@ fn session(
                 let why = format!("the provider's limit for `{}` holds until {until}", session.account());
                 tell(SessionInput::Hold { kind: HoldKind::Account, why });
             }
+            then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
             then.push_back(Input::Schedule);
         }
         E::Requeued { .. } => {
@@ -178,6 +179,9 @@ fn session(
             key: format!("{id} astray {what}"),
             text: format!("`{}` has left its place: {what}", session.spec.name),
         }),
+        E::Stands { .. } => {
+            then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
+        }
         E::NotAnswered { number, why } => then.push_back(Input::Tell {
             level: Level::Action,
             subject: Subject::Session(id),
@@ -211,7 +215,9 @@ fn session(
             key: Some(format!("mark {mark}")),
         })),
         E::Ended { outcome } => {
-            if matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged {
+            let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
+            // What a reviewer had was only to be read.
+            if merged || session.spec.role == Role::Reviewer {
                 tell(SessionInput::Cleanup);
             }
             then.push_back(Input::Schedule);
@@ -282,6 +288,10 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
 
 fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input>) {
     let queue = |input| Input::Queue { project: id.project.clone(), input };
+    if let PullEvent::Released { session } = event {
+        let unlinked = SessionInput::PullUnlinked { pull: id.clone() };
+        then.push_back(Input::Session { session: *session, input: unlinked });
+    }
     let Some(pull) = state.pulls.get(id) else {
         then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it is over".into() }));
         then.push_back(Input::Review(Subject::Pull(id.clone())));
@@ -294,7 +304,19 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
         }
         PullEvent::HeadMoved { head, .. } => {
             then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
+            then.extend(claimed_by_its_owner(state, pull));
         }
+        // Whoever was set to review it has done so.
+        PullEvent::ReviewGiven { review, .. } => {
+            let reviewer = state.session_named(&review.author.login);
+            let reviewer =
+                reviewer.filter(|session| session.spec.role == Role::Reviewer && session.is_live());
+            then.extend(reviewer.map(|session| Input::Session {
+                session: session.id,
+                input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
+            }));
+        }
+        PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
             let lands_here = state
                 .projects
@@ -303,6 +325,7 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
             if lands_here {
                 then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
             }
+            then.extend(claimed_by_its_owner(state, pull));
         }
         PullEvent::Closed {} => {
             then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
@@ -324,6 +347,14 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
     }
     then.push_back(queue(QueueInput::Look {}));
     then.push_back(Input::Review(Subject::Pull(id.clone())));
+}
+
+fn claimed_by_its_owner(state: &State, pull: &Pull) -> Option<Input> {
+    owner_of(state, pull).map(|session| claim(pull.id.clone(), session))
+}
+
+fn claim(pull: PullId, session: SessionId) -> Input {
+    Input::Pull { pull, input: PullInput::Claim { session } }
 }
 
 fn queue(state: &State, event: &QueueEvent, then: &mut VecDeque<Input>) {

@@ -92,6 +92,8 @@ pub enum Origin {
     Branch,
     /// The head of a pull request, fetched by this ref.
     Pull { fetch: String },
+    /// A commit that is only to be read.
+    Read { commit: String },
     /// A worktree that exists already, with all that is in it. It stays its owner's, and is never removed.
     Tree { path: String },
 }

@@ -8,13 +8,13 @@ use ao_core::effect::{Effect, Place};
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{QueueInput, TestResult};
-use ao_core::session::SessionInput;
+use ao_core::session::{SessionInput, Stand};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Made, MergeOrder,
     MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec, Strategy,
-    TestOrder, TestOutcome, WorkspaceError,
+    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
 };
 
 use crate::notify::notify;
@@ -173,11 +173,12 @@ async fn perform(
         }
         Effect::Look { session, attempt, process, agent, conversation, runtime, place } => {
             let agent = slots.agent(&agent.name).map_err(text)?;
-            let astray = astray(slots, &runtime, session, process.as_ref(), place).await;
+            let (astray, stand) = whereabouts(slots, &runtime, session, process.as_ref(), place).await;
             let order = LookOrder { session, attempt, process, conversation };
             let signals = agent.look(&order).await.map_err(text)?;
             let mut inputs = tell(session, SessionInput::Looked { attempt, signals });
             inputs.extend(tell(session, SessionInput::Place { attempt, astray }));
+            inputs.extend(stand.into_iter().flat_map(|stand| tell(session, SessionInput::Stands { stand })));
             Ok(inputs)
         }
         Effect::End { session, attempt, process, runtime, place, .. } => {
@@ -258,16 +259,19 @@ async fn perform(
     }
 }
 
-/// How the agent has left its place, if it has. What cannot be told is not held against it.
-async fn astray(
+/// How the agent has left its place, if it has, and where that stands. What cannot be told is not held against it.
+async fn whereabouts(
     slots: &Slots,
     runtime: &str,
     session: SessionId,
     process: Option<&ProcessRef>,
     place: Place,
-) -> Option<String> {
+) -> (Option<String>, Option<Stand>) {
     let Place { project, repository, kind, tree, branch } = place;
-    let path = tree.as_ref()?.path.clone();
+    let (Some(path), Ok(workspace)) = (tree.as_ref().map(|tree| tree.path.clone()), slots.workspace(&kind))
+    else {
+        return (None, None);
+    };
     let order = RemoveOrder {
         session,
         project,
@@ -278,14 +282,15 @@ async fn astray(
         environment: Environment::default(),
         timeout: Duration::ZERO,
     };
-    let mut wrong = slots.workspace(&kind).ok()?.whereabouts(&order).await.wrong;
+    let Whereabouts { stand, mut wrong } = workspace.whereabouts(&order).await;
     if let Some(process) = process
-        && let Some(folder) = slots.runtime(runtime).ok()?.folder(process).await
+        && let Ok(runtime) = slots.runtime(runtime)
+        && let Some(folder) = runtime.folder(process).await
         && !Path::new(&folder).starts_with(&path)
     {
         wrong.push(format!("it works in `{folder}`"));
     }
-    (!wrong.is_empty()).then(|| wrong.join("; "))
+    ((!wrong.is_empty()).then(|| wrong.join("; ")), stand)
 }
 
 fn tell(session: SessionId, input: SessionInput) -> Vec<Input> {

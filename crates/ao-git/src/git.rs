@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
 /// What would point git at another repository than the folder it is called in, if we were started by a hook.
@@ -117,6 +117,31 @@ impl Git {
         Ok(text(&output.stdout))
     }
 
+    /// Asks for something that may be large, or no text: its first bytes as they are, at most `limit`. Git is ended once
+    /// there are more.
+    pub async fn read_bytes<S: AsRef<OsStr>>(&self, args: &[S], limit: usize) -> Result<Vec<u8>, GitError> {
+        let not_run = |err: io::Error| self.not_run(args, err);
+        let mut child = self.command(true, args, false).kill_on_drop(true).spawn().map_err(not_run)?;
+        let (Some(stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
+            return Err(not_run(io::Error::other("its output is not here")));
+        };
+        let (mut bytes, mut told) = (vec![], vec![]);
+        let reads = async {
+            stdout.take(limit as u64).read_to_end(&mut bytes).await?;
+            if bytes.len() >= limit {
+                // It may be over, with exactly as much as was wanted.
+                child.start_kill().ok();
+            }
+            child.wait().await
+        };
+        let (status, _) = tokio::join!(reads, stderr.read_to_end(&mut told));
+        let status = status.map_err(not_run)?;
+        if bytes.len() < limit {
+            self.succeeded(args, &Output { status, stdout: vec![], stderr: told })?;
+        }
+        Ok(bytes)
+    }
+
     /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
     pub async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         self.write_with(args, None).await
@@ -170,10 +195,19 @@ impl Git {
         args: &[S],
         input: Option<&str>,
     ) -> Result<Output, GitError> {
-        let not_run = |err: io::Error| match err.kind() {
-            io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
-            _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
-        };
+        let not_run = |err: io::Error| self.not_run(args, err);
+        let mut child = self.command(reads, args, input.is_some()).spawn().map_err(not_run)?;
+        let mut group = Group(child.id().filter(|_| self.apart));
+        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
+            // What git did not want to read shows in how it ends.
+            stdin.write_all(input.as_bytes()).await.ok();
+        }
+        let output = child.wait_with_output().await.map_err(not_run);
+        group.0 = None;
+        output
+    }
+
+    fn command<S: AsRef<OsStr>>(&self, reads: bool, args: &[S], has_input: bool) -> Command {
         let mut command = Command::new("git");
         for name in MISLEADING {
             command.env_remove(name);
@@ -190,21 +224,20 @@ impl Git {
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .envs(self.settings_variables())
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() })
+            .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
         if self.apart {
             command.process_group(0);
         }
-        let mut child = command.spawn().map_err(not_run)?;
-        let mut group = Group(child.id().filter(|_| self.apart));
-        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-            // What git did not want to read shows in how it ends.
-            stdin.write_all(input.as_bytes()).await.ok();
+        command
+    }
+
+    fn not_run<S: AsRef<OsStr>>(&self, args: &[S], err: io::Error) -> GitError {
+        match err.kind() {
+            io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
+            _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
         }
-        let output = child.wait_with_output().await.map_err(not_run);
-        group.0 = None;
-        output
     }
 
     /// The settings, behind those that the environment has already.

@@ -162,6 +162,12 @@ pub trait Tracker: Send + Sync {
         Err(unsupported("making issues"))
     }
 
+    /// The task that was made with this `key`, if there is one, so that an import can be tried without making anything.
+    async fn find(&self, project: &ProjectId, key: &str) -> Result<Option<TaskId>, TrackerError> {
+        let _ = (project, key);
+        Err(unsupported("finding issues by their mark"))
+    }
+
     /// Changes a task. To change nothing is no error.
     async fn edit(&self, task: &TaskId, edit: &TaskEdit) -> Result<(), TrackerError> {
         let _ = (task, edit);

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::session::Stand;
 use ao_core::setup::Environment;
 use ao_core::workspace::{KeepReason, Tree, TreeFacts};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
@@ -60,8 +61,8 @@ pub struct Cleaned {
 /// Where a workspace stands, compared with where it should.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Whereabouts {
-    /// The branch that is checked out; absent if its head is on none, or nothing could be read.
-    pub branch: Option<String>,
+    /// What is checked out; absent if nothing could be read.
+    pub stand: Option<Stand>,
     /// What is wrong, in words; empty if nothing is.
     pub wrong: Vec<String>,
 }

@@ -17,6 +17,8 @@ pub struct CheckReport {
     /// The last event, 0 if there is none.
     pub last: Seq,
     pub snapshots: usize,
+    /// How many documents are kept beside the log.
+    pub records: u64,
     /// What is wrong, in words; the first hundred things of it.
     pub problems: Vec<String>,
 }
@@ -38,9 +40,11 @@ impl CheckReport {
 
 impl Store {
     /// Reports what is wrong: with the file as SQLite sees it, with the numbers of the events, with the JSON of their
-    /// bodies, and with the checksums of the snapshots. Changes nothing in the log, and does not stop the daemon.
+    /// bodies and of the documents, and with the checksums of the snapshots. Changes nothing in the log, and does not stop
+    /// the daemon.
     ///
-    /// What it cannot find is a byte that was changed into another valid one: events have no checksum. Blocks for as long as reading the file takes. An error means that it could not even be looked at.
+    /// What it cannot find is a byte that was changed into another valid one: events have no checksum. Blocks for as
+    /// long as reading the file takes. An error means that it could not even be looked at.
     pub fn check(&self) -> Result<CheckReport, StoreError> {
         self.readers().run_here(|conn| check(conn, self.path()))
     }
@@ -59,7 +63,7 @@ fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> 
 
 /// Looks at what the file holds.
 pub(crate) fn check_contents(conn: &Connection, report: &mut CheckReport) {
-    for part in [check_events, check_snapshots] {
+    for part in [check_events, check_snapshots, check_records] {
         // A part that cannot be read is a finding like any other, and the next part may tell more.
         if let Err(err) = part(conn, report) {
             report.problem(err.to_string());
@@ -115,6 +119,19 @@ fn check_snapshots(conn: &Connection, report: &mut CheckReport) -> rusqlite::Res
         if seq > last {
             report.problem(format!("snapshot {seq} lies behind the last event, {last}"));
         }
+    }
+    Ok(())
+}
+
+fn check_records(conn: &Connection, report: &mut CheckReport) -> rusqlite::Result<()> {
+    let mut select = conn.prepare("SELECT shelf, key, body FROM records ORDER BY shelf, key")?;
+    let mut rows = select.query([])?;
+    while let Some(row) = rows.next()? {
+        let (shelf, key, body): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        if let Err(err) = serde_json::from_str::<IgnoredAny>(&body) {
+            report.problem(format!("document `{key}` of `{shelf}` is not JSON: {err}"));
+        }
+        report.records += 1;
     }
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! The log as text: one event a line, as JSON, for people, scripts, and other stores.
+//! The log as text: one event a line, as JSON, for people, scripts, and other stores. Behind the last event of a whole
+//! export come the documents, one a line.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -13,7 +14,7 @@ use serde_json::value::RawValue;
 use crate::error::sqlite_error;
 use crate::{Store, read};
 
-/// One line of an export.
+/// A line with an event.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Line<'a> {
@@ -28,14 +29,30 @@ pub(crate) struct Line<'a> {
     pub(crate) body: &'a RawValue,
 }
 
+/// A line with a document. It shares no field but `body` with an event, so a reader can tell them by any other.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DocumentLine<'a> {
+    #[serde(borrow)]
+    pub(crate) shelf: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) key: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) body: &'a RawValue,
+}
+
 /// What an export has written.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exported {
     pub events: u64,
+    /// Documents; none if only a range of events was asked for.
+    pub records: u64,
     /// How many events of the range could not be read, or are not JSON. They are left out.
     pub unreadable: u64,
     /// The first of them and what was wrong with it.
     pub first_unreadable: Option<(Seq, String)>,
+    /// How many documents could not be read, or are not JSON. They are left out too.
+    pub unreadable_records: u64,
 }
 
 /// Why an export stopped.
@@ -52,7 +69,8 @@ pub enum ExportError {
 const BATCH: usize = 256;
 
 impl Store {
-    /// Writes the events of a range as newline-delimited JSON, oldest first.
+    /// Writes the events of a range as newline-delimited JSON, oldest first; and if that is all of them, the documents,
+    /// all as they are at one moment.
     ///
     /// It ends where the log ends at the start of the call. What is damaged is left out and counted, because an
     /// export is also how one saves what can be saved. Fails with [`StoreError::Pruned`] if the range names a start
@@ -71,6 +89,12 @@ impl Store {
             }
             after = upto;
         }
+        if matches!((range.start_bound(), range.end_bound()), (Bound::Unbounded, Bound::Unbounded)) {
+            let documents = self.readers().run_here(|conn| Ok(documents(conn, &mut exported)))?;
+            for (shelf, key, body) in &documents {
+                exported.write_document(out, shelf, key, body).map_err(ExportError::Write)?;
+            }
+        }
         out.flush().map_err(ExportError::Write)?;
         Ok(exported)
     }
@@ -78,15 +102,8 @@ impl Store {
 
 impl Exported {
     fn write(&mut self, out: &mut dyn Write, record: &Record) -> io::Result<()> {
-        // Between the tokens of JSON a line break means as much as a space, and within them it cannot occur.
-        let spaced;
-        let body = if record.body.contains(['\n', '\r']) {
-            spaced = record.body.replace(['\n', '\r'], " ");
-            &spaced
-        } else {
-            &record.body
-        };
-        let body = match serde_json::from_str::<&RawValue>(body) {
+        let body = on_one_line(&record.body);
+        let body = match serde_json::from_str::<&RawValue>(&body) {
             Ok(body) => body,
             Err(err) => {
                 self.unreadable(record.seq, err.to_string());
@@ -107,10 +124,28 @@ impl Exported {
         Ok(())
     }
 
+    fn write_document(&mut self, out: &mut dyn Write, shelf: &str, key: &str, body: &str) -> io::Result<()> {
+        let body = on_one_line(body);
+        let Ok(body) = serde_json::from_str::<&RawValue>(&body) else {
+            self.unreadable_records += 1;
+            return Ok(());
+        };
+        let line = DocumentLine { shelf: Cow::Borrowed(shelf), key: Cow::Borrowed(key), body };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+        self.records += 1;
+        Ok(())
+    }
+
     fn unreadable(&mut self, seq: Seq, fault: String) {
         self.unreadable += 1;
         self.first_unreadable.get_or_insert((seq, fault));
     }
+}
+
+/// Between the tokens of JSON a line break means as much as a space, and within them it cannot occur.
+fn on_one_line(json: &str) -> Cow<'_, str> {
+    if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
 }
 
 /// Returns the positions after which and up to which to export.
@@ -153,4 +188,26 @@ fn batch(
         }
     }
     Ok(records)
+}
+
+/// Reads all documents. Whole and not in batches: one of them may count what the others are, so they have to be of one
+/// moment, and they are few and small beside the events.
+fn documents(conn: &Connection, exported: &mut Exported) -> Vec<(String, String, String)> {
+    let mut found = Vec::new();
+    let read =
+        conn.prepare("SELECT shelf, key, body FROM records ORDER BY shelf, key").and_then(|mut select| {
+            let mut rows = select.query([])?;
+            while let Some(row) = rows.next()? {
+                match (row.get(0), row.get(1), row.get(2)) {
+                    (Ok(shelf), Ok(key), Ok(body)) => found.push((shelf, key, body)),
+                    _ => exported.unreadable_records += 1,
+                }
+            }
+            Ok(())
+        });
+    // Behind a damaged page there is no way on; how much is there nobody knows.
+    if read.is_err() {
+        exported.unreadable_records += 1;
+    }
+    found
 }

@@ -7,7 +7,7 @@ use camino::Utf8Path;
 use rusqlite::Connection;
 
 use crate::error::{failed, io_error, sqlite_error};
-use crate::export::Line;
+use crate::export::{DocumentLine, Line};
 use crate::lock::DirLock;
 use crate::schema;
 use crate::store::log_path;
@@ -23,7 +23,7 @@ pub enum ImportError {
         #[source]
         err: io::Error,
     },
-    #[error("line {line} of the export is not an event")]
+    #[error("line {line} of the export is not an event and not a document")]
     NotAnEvent {
         line: u64,
         #[source]
@@ -37,7 +37,7 @@ pub enum ImportError {
 
 /// Makes the log of a data directory that has none from an export, and returns how many events it has.
 ///
-/// It gets the same events at the same positions, or, if anything is wrong with the export, is not made at all. A log
+/// It gets the same events at the same positions and the same documents, or, if anything is wrong with the export, is not made at all. A log
 /// whose beginning was pruned stays one. Blocks.
 pub fn import(data_dir: &Utf8Path, export: &mut dyn BufRead) -> Result<u64, ImportError> {
     let path = log_path(data_dir);
@@ -53,17 +53,27 @@ fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<
     let mut insert = conn
         .prepare("INSERT INTO events (seq, at, kind, version, scope, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")
         .map_err(sql)?;
+    let mut keep = conn.prepare("INSERT INTO records (shelf, key, body) VALUES (?1, ?2, ?3)").map_err(sql)?;
     let mut text = String::new();
+    let mut events = 0;
     let mut last = None;
     let mut line = 0;
     loop {
         line += 1;
         text.clear();
         if export.read_line(&mut text).map_err(|err| ImportError::Read { line, err })? == 0 {
-            return Ok(line - 1);
+            return Ok(events);
         }
-        let event: Line<'_> =
-            serde_json::from_str(&text).map_err(|err| ImportError::NotAnEvent { line, err })?;
+        let event: Line<'_> = match serde_json::from_str(&text) {
+            Ok(event) => event,
+            Err(err) => {
+                // What is neither was meant as an event: there were exports before there were documents.
+                let document: DocumentLine<'_> =
+                    serde_json::from_str(&text).map_err(|_| ImportError::NotAnEvent { line, err })?;
+                keep.execute((document.shelf, document.key, document.body.get())).map_err(sql)?;
+                continue;
+            }
+        };
         let expected = match last {
             Some(last) => last + 1,
             None => {
@@ -79,5 +89,6 @@ fn fill(conn: &Connection, path: &Utf8Path, export: &mut dyn BufRead) -> Result<
             .execute((event.seq as i64, event.at, event.kind, event.version, event.scope, event.body.get()))
             .map_err(sql)?;
         last = Some(event.seq);
+        events += 1;
     }
 }

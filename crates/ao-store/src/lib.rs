@@ -1,7 +1,7 @@
-//! The event log: one SQLite file, one writer thread, group commit, snapshots.
+//! The event log and the documents beside it: one SQLite file, one writer thread, group commit, snapshots.
 //!
 //! ```text
-//!  append, save_snapshot, prune          read, history, check, export, backup
+//!  append, save_snapshot, prune, change  read, history, get, list, check, export, backup
 //!          │ bounded queue                            │
 //!   writer thread ── one transaction ──► ao.db ◄── read-only connections
 //!          │                             (WAL)
@@ -21,6 +21,7 @@ mod lock;
 mod prune;
 mod read;
 mod readers;
+mod records;
 mod schema;
 mod snapshot;
 mod store;

@@ -60,6 +60,17 @@ const MIGRATIONS: &[(&str, &str)] = &[
         // read the log of all of them.
         "CREATE INDEX events_by_scope ON events (scope)",
     ),
+    (
+        "create-records",
+        // Documents of whoever is a system of record. Without a rowid, the key is the only index, and a range of keys
+        // lies together. Text is compared by its bytes.
+        "CREATE TABLE records (
+             shelf TEXT NOT NULL,
+             key TEXT NOT NULL,
+             body TEXT NOT NULL,
+             PRIMARY KEY (shelf, key)
+         ) STRICT, WITHOUT ROWID",
+    ),
 ];
 
 /// How long a connection waits for a foreign program, such as an `sqlite3` shell, to let go of the file.

@@ -22,7 +22,7 @@ pub struct Options {
     pub max_bytes: Option<u64>,
 }
 
-/// The event log of one data directory. Cheap to clone; the last one to be dropped closes it.
+/// The event log of one data directory, with the documents that are kept beside it. Cheap to clone; the last one to be dropped closes it.
 #[derive(Clone)]
 pub struct Store {
     shared: Arc<Shared>,
@@ -139,7 +139,7 @@ impl Store {
         &self.shared.readers
     }
 
-    fn writer(&self) -> Result<&writer::Handle, StoreError> {
+    pub(crate) fn writer(&self) -> Result<&writer::Handle, StoreError> {
         let read_only = || failed(self.path(), "it was opened for reading only");
         self.shared.writer.as_ref().ok_or_else(read_only)
     }

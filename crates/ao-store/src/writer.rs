@@ -10,14 +10,14 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle};
 
 use ao_core::Timestamp;
-use ao_ports::{NewRecord, Seq, Snapshot, StoreError};
+use ao_ports::{Change, NewRecord, Seq, Snapshot, StoreError};
 use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::{failed, sqlite_error};
 use crate::lock::DirLock;
-use crate::{prune, read, snapshot};
+use crate::{prune, read, records, snapshot};
 
 /// How many requests may wait: two full groups, one being committed and one gathering. Whoever comes later waits
 /// outside, so a stalled disk slows its callers down instead of filling memory.
@@ -31,7 +31,7 @@ const GROUP: usize = 512;
 /// transaction that keeps everybody waiting.
 const GROUP_RECORDS: usize = 4096;
 
-/// Something to be done to the log, as part of a transaction.
+/// Something to be done to the file, as part of a transaction.
 #[derive(Debug)]
 pub(crate) enum Work {
     /// Answers with the position of the last record.
@@ -40,6 +40,8 @@ pub(crate) enum Work {
         after: Option<Seq>,
     },
     SaveSnapshot(Snapshot),
+    /// Changes documents, all of them or none.
+    Change(Vec<Change>),
     /// Removes one bounded batch. Answers with how many records went.
     Prune {
         before: Timestamp,
@@ -292,6 +294,7 @@ fn apply(
             Ok(Err(failed(path, detail)))
         }
         Work::SaveSnapshot(snapshot) => snapshot::save(conn, snapshot).map(|()| Ok(0)),
+        Work::Change(changes) => records::apply(conn, changes).map(|()| Ok(0)),
         Work::Prune { before, covered } => prune::remove_batch(conn, *before, *covered).map(Ok),
         Work::Shrink => prune::shrink_batch(conn).map(Ok),
         #[cfg(test)]
@@ -307,6 +310,7 @@ impl Work {
     fn records(&self) -> usize {
         match self {
             Work::Append { records, .. } => records.len(),
+            Work::Change(changes) => changes.len(),
             _ => 0,
         }
     }

@@ -30,6 +30,7 @@ mod universe;
 mod watch;
 mod world;
 
+pub use fakes::{ManualClock, MemoryRecords};
 pub use faults::{Call, Fault, Plan};
 pub use mutant::Mutant;
 pub use outside::Temper;

@@ -56,6 +56,29 @@ pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), Tree
     append(file, &own)
 }
 
+/// Lets a plain `git push` do what is meant by it, whatever the branch is called by then: to the remote, or, in a worktree of
+/// a repository that has none, to the repository itself, where the branch is already.
+pub(crate) fn write_pushing(file: &Path, to_itself: bool) -> Result<(), TreeError> {
+    let mut own = section("push", &[("default", "current")]);
+    if to_itself {
+        own += &section("remote", &[("pushDefault", ".")]);
+    }
+    append(file, &own)
+}
+
+/// Whether there is a remote that a push could go to.
+pub(crate) async fn has_remote(repository: &Repository) -> Result<bool, TreeError> {
+    let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
+    let entries = entries(&text);
+    if entries.iter().any(|(key, _)| key.starts_with("remote.") && key.ends_with(".url")) {
+        return Ok(true);
+    }
+    if !entries.iter().any(|(key, _)| key.starts_with("include")) {
+        return Ok(false);
+    }
+    Ok(!repository.git.read(&["remote"]).await?.is_empty())
+}
+
 /// Whose commits are those of a session.
 pub(crate) fn email(session: SessionId) -> String {
     session.address()

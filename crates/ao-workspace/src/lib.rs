@@ -15,6 +15,7 @@
 mod checkout;
 mod clean;
 pub mod clone;
+mod closed;
 mod config;
 mod error;
 mod fetch;

@@ -22,6 +22,9 @@ pub(crate) struct Marker {
     /// It was made for whoever embeds us, who lends it to a session.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) lent: bool,
+    /// Its files are closed to writing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) read_only: bool,
 }
 
 /// In the git directory of a worktree that somebody else made and a session of ours uses.
@@ -45,6 +48,8 @@ pub(crate) struct Intent {
     /// The last state of an earlier tree, if that was more than a commit: its files are put over those of the branch.
     #[serde(default)]
     pub(crate) snapshot: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) read_only: bool,
 }
 
 impl Marker {

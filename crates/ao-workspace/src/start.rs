@@ -58,7 +58,7 @@ pub(crate) async fn fetch_for(
                 fetched => drop(fetched?),
             }
         }
-        Origin::Tree { .. } => {}
+        Origin::Read { .. } | Origin::Tree { .. } => {}
     }
     Ok(())
 }
@@ -83,6 +83,14 @@ pub(crate) async fn choose(
     {
         let (commit, branch) = joined(repository, &plan.branch, here, &head).await?;
         return Ok(Start { commit, branch, snapshot: None });
+    }
+    if let Origin::Read { commit } = &plan.origin
+        && here.is_none()
+    {
+        return match repository.git.commit(commit).await? {
+            Some(commit) => Ok(Start { commit, branch: Branch::New, snapshot: None }),
+            None => Err(TreeError::NoBase { path: repository.root.clone(), branch: commit.clone() }),
+        };
     }
     if let Some(commit) = here {
         return Ok(Start { commit, branch: Branch::Here, snapshot: None });

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use ao_core::SessionId;
+use ao_core::session::Stand;
+use ao_core::{Commit, SessionId};
 use ao_ports::{Whereabouts, WorkspaceError};
 
 use crate::error::TreeError;
@@ -21,7 +22,7 @@ pub(crate) async fn look(
 ) -> Whereabouts {
     let git_dir = match git_dir(kind, path) {
         Ok(git_dir) => git_dir,
-        Err(why) => return Whereabouts { branch: None, wrong: vec![why.to_owned()] },
+        Err(why) => return Whereabouts { stand: None, wrong: vec![why.to_owned()] },
     };
     let marked = Marker::read(&git_dir).ok().flatten().map(|marker| marker.session);
     let adopted = Adopted::read(&git_dir).ok().flatten().map(|adopted| adopted.session);
@@ -36,18 +37,32 @@ pub(crate) async fn look(
         Kind::Worktree { common_dir } => common_dir,
         Kind::Clone { .. } => &git_dir,
     };
-    let on = match refs::head(common_dir, &git_dir) {
-        Some(Head::Branch(on)) => Some(Some(on)),
-        Some(Head::Detached(_)) => Some(rebased(&git_dir)),
+    let (on, head) = match refs::head(common_dir, &git_dir) {
+        Some(Head::Branch(on)) => {
+            let head = refs::find(common_dir, &format!("refs/heads/{on}")).flatten();
+            (Some(Some(on)), head)
+        }
+        Some(Head::Detached(commit)) => (Some(rebased(&git_dir)), Some(commit)),
         None => asked(path, settings).await,
     };
     match &on {
         Some(Some(on)) if on == branch => {}
+        Some(Some(on)) if renamed(common_dir, branch, on) => {}
         Some(Some(on)) => wrong.push(format!("the branch `{on}` is checked out instead of `{branch}`")),
         Some(None) => wrong.push(format!("its head is on no branch instead of on `{branch}`")),
         None => wrong.push("it could not be read which branch is checked out".to_owned()),
     }
-    Whereabouts { branch: on.flatten(), wrong }
+    let stand = on.map(|branch| Stand { branch, head: head.as_deref().map(Commit::new) });
+    Whereabouts { stand, wrong }
+}
+
+/// Whether the branch has only been given another name: then the tree is where it was. Git moves what it remembers of a
+/// branch along with it, and notes the renaming there.
+fn renamed(common_dir: &Path, from: &str, to: &str) -> bool {
+    let Ok(log) = fs::read(common_dir.join("logs/refs/heads").join(to)) else { return false };
+    let note = format!("\tBranch: renamed refs/heads/{from} to refs/heads/");
+    let log = String::from_utf8_lossy(&log);
+    log.lines().any(|line| line.contains(&note))
 }
 
 /// The branch that is being rebased: git takes the head off it meanwhile, and puts it back.
@@ -58,13 +73,14 @@ fn rebased(git_dir: &Path) -> Option<String> {
     name.trim_end().strip_prefix("refs/heads/").map(str::to_owned)
 }
 
-async fn asked(path: &Path, settings: &Settings) -> Option<Option<String>> {
+async fn asked(path: &Path, settings: &Settings) -> (Option<Option<String>>, Option<String>) {
     let git = Git::in_tree(path, settings);
-    git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok()
+    let on = git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await.ok();
+    (on, git.commit("HEAD").await.ok().flatten())
 }
 
 /// What is told of a tree that is not to be found.
 pub(crate) fn nowhere(err: Option<TreeError>) -> Whereabouts {
     let why = err.map_or("its folder is gone".into(), |err| WorkspaceError::from(err).to_string());
-    Whereabouts { branch: None, wrong: vec![why] }
+    Whereabouts { stand: None, wrong: vec![why] }
 }

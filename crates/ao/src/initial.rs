@@ -64,10 +64,9 @@ impl Initial {
                 }
             },
         };
-        let at_github = repository.remote.as_ref().is_some_and(|url| url.host() == Some("github.com"));
         let tracker = match &wishes.tracker {
             Some(wanted) => known("tracker", wanted, names::TRACKERS)?,
-            None => if at_github { "github" } else { "local" }.to_owned(),
+            None => "local".to_owned(),
         };
         let workspace = match &wishes.workspace {
             Some(wanted) => known("workspace", wanted, names::WORKSPACES)?,

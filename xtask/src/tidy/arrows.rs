@@ -12,6 +12,7 @@ const ARROWS: &[(&str, May)] = &[
     ("ao-engine", May::Use(&["ao-core", "ao-ports"])),
     ("ao-store", May::Use(&["ao-core", "ao-ports"])),
     ("ao-git", May::Use(&[])),
+    ("ao-process", May::Use(&[])),
     ("ao-runtime", SLOT),
     ("ao-agent", SLOT),
     ("ao-workspace", SLOT),
@@ -27,8 +28,9 @@ const ARROWS: &[(&str, May)] = &[
     ("xtask", May::Use(&[])),
 ];
 
-/// What fills a slot knows the slot, never its neighbours or the engine; and the program that several of them drive.
-const SLOT: May = May::Use(&["ao-core", "ao-ports", "ao-git"]);
+/// What fills a slot knows the slot, never its neighbours or the engine; and what several of them need: the program that
+/// they drive, and the commands that they run.
+const SLOT: May = May::Use(&["ao-core", "ao-ports", "ao-git", "ao-process"]);
 
 #[derive(Debug, Clone, Copy)]
 enum May {

@@ -1,6 +1,6 @@
 //! The agent slot, filled with any program.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
@@ -39,6 +39,8 @@ pub struct Ground {
     /// Where hooks are heard, and who knows the tokens of agents; needed if the options have hooks. With it, every agent gets
     /// a token of its own, whether it runs hooks or not: without one, what an agent runs would pass for its user.
     pub hooks: Option<Arc<Spool>>,
+    /// What every agent finds in its environment, so that what it runs finds us.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// Why a program cannot be an agent.
@@ -65,6 +67,7 @@ pub struct CommandAgent {
     pub(super) history: Option<Arc<History>>,
     state: PathBuf,
     spool: Option<Arc<Spool>>,
+    environment: BTreeMap<String, String>,
     desks: Mutex<HashMap<(SessionId, Attempt), Arc<Desk>>>,
 }
 
@@ -94,6 +97,7 @@ impl CommandAgent {
             runtime: ground.runtime,
             clock: ground.clock,
             state: ground.state,
+            environment: ground.environment,
             spool,
             desks: Mutex::default(),
         })
@@ -190,6 +194,11 @@ impl Agent for CommandAgent {
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
         let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
+        if let Prepared::Run { command, .. } = &mut prepared {
+            for (name, value) in &self.environment {
+                command.env.entry(name.clone()).or_insert_with(|| value.clone());
+            }
+        }
         if let (Prepared::Run { command, .. }, Some(spool)) = (&mut prepared, &self.spool) {
             if !self.options.hooks {
                 command.env.extend([spool.token(session, attempt)]);

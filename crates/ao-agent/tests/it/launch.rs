@@ -176,6 +176,7 @@ fn what_cannot_work_is_refused_at_once() {
             clock: buffers.clone(),
             state: "/nowhere".into(),
             hooks: None,
+            environment: Default::default(),
         };
         CommandAgent::new(options, ground).expect_err("it cannot work").to_string()
     };
@@ -201,6 +202,7 @@ async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_
             clock: buffers.clone(),
             state: folder.path().join("agents"),
             hooks: Some(spool.clone()),
+            environment: [("AO_DATA_DIR".to_owned(), "/data".to_owned())].into(),
         };
         let agent = CommandAgent::new(options, ground).unwrap();
         let Prepared::Run { command, .. } = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap()
@@ -208,6 +210,7 @@ async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_
             panic!("there is something to run")
         };
         assert!(spool.knows(&command.env["AO_TOKEN"], SESSION, ATTEMPT));
+        assert_eq!(command.env["AO_DATA_DIR"], "/data");
         assert_eq!(command.env.contains_key("AO_SPOOL"), hooks);
     }
 }

@@ -337,6 +337,12 @@ fn agent(
     let clock: Arc<dyn Clock> = clock.clone();
     let spool = Arc::new(Spool::open(folder.path(), clock.clone()).unwrap());
     let state = folder.path().join("agents");
-    let ground = Ground { runtime: runtime.clone(), clock, state, hooks: Some(spool.clone()) };
+    let ground = Ground {
+        runtime: runtime.clone(),
+        clock,
+        state,
+        hooks: Some(spool.clone()),
+        environment: Default::default(),
+    };
     (Arc::new(CommandAgent::new(options.clone(), ground).unwrap()), spool)
 }

@@ -281,7 +281,13 @@ pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
     let state = tempfile::tempdir().unwrap();
     let options = Options { name: "mine".into(), program: "my-agent".into(), ..options };
     let path = state.path().to_owned();
-    let ground = Ground { runtime: buffers.clone(), clock: buffers.clone(), state: path, hooks: None };
+    let ground = Ground {
+        runtime: buffers.clone(),
+        clock: buffers.clone(),
+        state: path,
+        hooks: None,
+        environment: Default::default(),
+    };
     let agent = Arc::new(CommandAgent::new(options, ground).unwrap());
     Stage { agent, notebook: Arc::default(), _state: state }
 }

@@ -4,6 +4,7 @@
 //! configured and nothing of how it is read: keys are known here by their one right name.
 
 mod agents;
+mod checks;
 mod project;
 mod reaction;
 mod settings;
@@ -15,6 +16,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig};
+pub use self::checks::CheckConfig;
 pub use self::project::{
     BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
 };
@@ -111,7 +113,7 @@ impl Default for Defaults {
             runtime: Plugin::named("process"),
             agent: "claude-code".into(),
             workspace: Plugin::named("worktree"),
-            tracker: Plugin::named("github"),
+            tracker: Plugin::named("local"),
             scm: None,
             notifiers: vec!["desktop".into()],
         }

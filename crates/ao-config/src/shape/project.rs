@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::Time;
-use super::{AgentConfig, Plugin, Reactions};
+use super::{AgentConfig, CheckConfig, Plugin, Reactions};
 
 /// A repository that is looked after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -59,6 +59,9 @@ pub struct Project {
     /// How long the commands of `postCreate`, or of `teardown`, may take together.
     #[serde(default = "ten_minutes")]
     pub setup_timeout: Time,
+    /// What says whether a change works: commands that are run on every pull request, if pull requests are `local`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckConfig>,
     /// What its agents find in their environment.
     #[serde(default)]
     pub env: EnvConfig,

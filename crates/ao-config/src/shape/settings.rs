@@ -15,6 +15,9 @@ pub struct Lifecycle {
     /// How many agents may run at a time.
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]
     pub max_parallel_agents: u32,
+    /// How many checks may run at a time, over all projects.
+    #[schemars(range(min = 1))]
+    pub max_parallel_checks: u32,
     /// No agent starts while the computer has less free memory than this.
     pub min_free_memory: Size,
     /// How often a session that ends before its time is started again in a row.
@@ -108,6 +111,7 @@ impl Default for Lifecycle {
         let core = Settings::default();
         Lifecycle {
             max_parallel_agents: core.max_live,
+            max_parallel_checks: 2,
             min_free_memory: Size(core.min_free_mb << 20),
             restarts: core.restarts,
             setup_tries: core.setup_tries,

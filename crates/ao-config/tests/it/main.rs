@@ -1,5 +1,6 @@
 //! What users configure, by capability.
 
+mod checks;
 mod dialects;
 mod edits;
 mod files;

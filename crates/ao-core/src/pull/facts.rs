@@ -24,11 +24,11 @@ pub struct PullFacts {
     /// The fork that the branch lives in; `None` if it lives beside its base.
     pub head_repo: Option<String>,
     /// The address of whoever made the head commit. Each session commits under one of its own.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_author: Option<String>,
     pub base_branch: String,
     /// The remote by which a workspace knows the base; none if it is a branch of the workspace's own repository.
-    #[serde(default = "origin")]
+    #[serde(default = "origin", skip_serializing_if = "is_origin")]
     pub base_remote: Option<String>,
     /// The tip of the base branch, not the commit that the branch was cut from.
     pub base: Commit,
@@ -51,6 +51,10 @@ pub struct PullFacts {
 /// What it was for every forge before one of them was in the repository itself.
 pub(super) fn origin() -> Option<String> {
     Some("origin".to_owned())
+}
+
+pub(super) fn is_origin(remote: &Option<String>) -> bool {
+    remote.as_deref() == Some("origin")
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -21,6 +21,7 @@ mod evolve;
 mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod owner;
 mod problems;
 mod verdicts;
 
@@ -31,6 +32,7 @@ pub use facts::{
     ReviewVerdict, Standing, ThreadFacts,
 };
 pub(crate) use facts::{TEXT_LIMIT, cut};
+pub(crate) use owner::{owner_of, unclaimed_of};
 pub use verdicts::Green;
 
 /// What is known of one pull request.
@@ -93,7 +95,7 @@ pub enum PullEvent {
     /// New commits: what was known about the old head's checks and conflicts no longer applies.
     HeadMoved {
         head: Commit,
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Option::is_none")]
         author: Option<String>,
     },
     /// The branch has another name or home but the same commits.
@@ -107,7 +109,7 @@ pub enum PullEvent {
     /// It is to be merged into another branch than before.
     Retargeted {
         branch: String,
-        #[serde(default = "facts::origin")]
+        #[serde(default = "facts::origin", skip_serializing_if = "facts::is_origin")]
         remote: Option<String>,
     },
     DraftChanged {

@@ -13,6 +13,7 @@ use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
 use crate::refusal::Refusal;
+use crate::setup::Origin;
 use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
 use crate::{Moment, Timestamp};
@@ -43,7 +44,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                     again_at: None,
                 }]);
             }
-            let set_up = as_found || setup_is_empty(state, session);
+            // Nothing is put into a tree that is only to be read.
+            let read = matches!(session.spec.origin, Origin::Read { .. });
+            let set_up = as_found || read || setup_is_empty(state, session);
             let mut events = vec![E::WorkspaceReady { path, base, set_up }];
             match then_stop {
                 Some(outcome) => events.extend(ended(session, outcome.clone())),
@@ -202,6 +205,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             })
         }
 
+        (phase, I::Stands { stand }) if !matches!(phase, Phase::Ended { .. }) => {
+            Ok(if session.stand == stand { vec![] } else { vec![E::Stands { stand }] })
+        }
+
         // ── answers ──
         (Phase::Running { .. }, I::Answer { by, text }) => answer(session, now, by, text),
         (Phase::Running { attempt, .. }, I::Answered { attempt: of, number })
@@ -308,6 +315,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
 
         // ── what it leaves behind ──
+        (_, I::PullUnlinked { pull }) if session.pulls.contains(&pull) => Ok(vec![E::PullUnlinked { pull }]),
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
         (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
             WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
@@ -342,6 +350,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
             | I::Place { .. }
+            | I::Stands { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }
@@ -355,6 +364,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Failed { .. }
             | I::Spent { .. }
             | I::PullLinked { .. }
+            | I::PullUnlinked { .. }
             | I::Flush
             | I::Count,
         ) => NOTHING,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-use super::{AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec};
+use super::{
+    AfterStop, Answer, Delivery, HoldKind, Message, NewMessage, Outcome, ProcessRef, SessionSpec, Stand,
+};
 use crate::budget::{Limits, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::Signal;
@@ -66,6 +68,10 @@ pub enum SessionInput {
         attempt: Attempt,
         astray: Option<String>,
     },
+    /// Where its workspace stands now.
+    Stands {
+        stand: Stand,
+    },
     Answered {
         attempt: Attempt,
         number: u32,
@@ -105,6 +111,9 @@ pub enum SessionInput {
         spend: Spend,
     },
     PullLinked {
+        pull: PullId,
+    },
+    PullUnlinked {
         pull: PullId,
     },
     Merged {
@@ -217,6 +226,10 @@ pub enum SessionEvent {
         what: String,
     },
     BackInPlace {},
+    /// Its workspace is on another branch or commit than before.
+    Stands {
+        stand: Stand,
+    },
     Answering {
         answer: Answer,
     },
@@ -315,6 +328,9 @@ pub enum SessionEvent {
         limits: Limits,
     },
     PullLinked {
+        pull: PullId,
+    },
+    PullUnlinked {
         pull: PullId,
     },
     RemovalWanted {},

@@ -115,6 +115,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         E::WentAstray { what } => session.astray = Some(what.clone()),
         E::BackInPlace {} => session.astray = None,
+        E::Stands { stand } => session.stand = stand.clone(),
         E::Answering { answer } => {
             session.answers = answer.number;
             session.answer = Some(answer.clone());
@@ -235,6 +236,9 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         }
 
         // ── what it leaves behind ──
+        E::PullUnlinked { pull } => {
+            session.pulls.remove(pull);
+        }
         E::PullLinked { pull } => {
             session.pulls.insert(pull.clone());
         }

@@ -29,7 +29,7 @@ use crate::budget::{Limits, Spend};
 use crate::evidence::{Evidence, Judgement};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
-use crate::{Attempt, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use decide::decide;
 pub(crate) use effects::wants;
@@ -228,6 +228,14 @@ pub struct Answer {
 #[serde(transparent)]
 pub struct ProcessRef(pub String);
 
+/// Where a workspace stands.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Stand {
+    /// The branch that is checked out; absent if its head is on none, or nobody has looked yet.
+    pub branch: Option<String>,
+    pub head: Option<Commit>,
+}
+
 /// A session as the log tells it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Session {
@@ -285,6 +293,9 @@ pub struct Session {
     /// How the agent has left its place, if it has.
     #[serde(default)]
     pub astray: Option<String>,
+    /// Where its workspace was last seen to stand.
+    #[serde(default)]
+    pub stand: Stand,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
     /// What the attempts before the present one used up: the agent counts from nought each time.
@@ -300,6 +311,11 @@ pub struct Session {
 }
 
 impl Session {
+    /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
+    pub fn branch(&self) -> &str {
+        self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
+    }
+
     pub(crate) fn queued(id: SessionId, spec: SessionSpec, at: Timestamp) -> Session {
         let evidence = Evidence::of(Attempt(0), at);
         Session {
@@ -329,6 +345,7 @@ impl Session {
             answers: 0,
             placed: at,
             astray: None,
+            stand: Stand::default(),
             holds: BTreeMap::new(),
             spend: Spend::default(),
             spent_before: Spend::default(),

@@ -5,6 +5,7 @@ mod evidence;
 mod incidents;
 mod limits;
 mod outbox;
+mod owners;
 mod regressions;
 mod sessions;
 mod setups;

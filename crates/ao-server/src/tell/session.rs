@@ -28,7 +28,7 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
             conversation: session.conversation.as_ref().map(ToString::to_string),
         },
         runtime: spec.runtime.clone(),
-        branch: spec.branch.clone(),
+        branch: session.branch().to_owned(),
         workspace: tree(session),
         created_at: time(session.created),
         attempt: session.attempt.0,

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
-use ao_ports::{EventStore, StoreError};
+use ao_ports::{Change, EventStore, Records, StoreError};
 use ao_store::{Options, Store};
 use camino::Utf8Path;
 
@@ -66,6 +66,7 @@ fn plays_its_role() {
             io::stdin().read_line(&mut String::new()).unwrap();
         }
         "append" => block_on(append_for_ever(dir)),
+        "keep" => block_on(change_for_ever(dir)),
         "fill" => block_on(fill_and_make_room(dir)),
         other => panic!("no such role: {other}"),
     }
@@ -80,6 +81,27 @@ async fn append_for_ever(dir: &Utf8Path) {
         producers.spawn(async move {
             loop {
                 say(store.append(vec![record(7)], None).await.unwrap());
+            }
+        });
+    }
+    producers.join_next().await;
+}
+
+/// Several producers each count in a pair of documents, and every number is said as soon as it was answered.
+async fn change_for_ever(dir: &Utf8Path) {
+    let store = Store::open(dir, Options::default()).unwrap();
+    let mut producers = tokio::task::JoinSet::new();
+    for producer in 0..4 {
+        let store = store.clone();
+        producers.spawn(async move {
+            let count = store.get("count", &producer.to_string()).await.unwrap();
+            let mut n: u64 = count.map_or(0, |count| count.parse().unwrap());
+            loop {
+                n += 1;
+                let pair = |shelf| Change::put(shelf, producer.to_string(), n.to_string());
+                store.change(vec![pair("count"), pair("double")]).await.unwrap();
+                store.append(vec![record(7)], None).await.unwrap();
+                say(format_args!("{producer} {n}"));
             }
         });
     }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead, BufReader};
 
-use ao_ports::EventStore;
+use ao_ports::{EventStore, Records};
 
 use crate::child;
 use crate::support::{DataDir, block_on};
@@ -36,5 +36,34 @@ fn a_killed_writer_loses_nothing_it_has_acknowledged() {
         assert!(highest <= last, "round {round}: {highest} was acknowledged, the log ends at {last}");
         assert!(acknowledged.iter().all(|seq| *seq > before), "round {round}: a position was used twice");
         before = last;
+    }
+}
+
+#[test]
+fn a_killed_writer_loses_no_document_and_leaves_none_by_halves() {
+    const ROUNDS: usize = 6;
+    let dir = DataDir::new();
+    for round in 0..ROUNDS {
+        let mut writer = child::command("keep", &dir).spawn().unwrap();
+        let lines = BufReader::new(writer.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let acknowledged: Vec<(u64, u64)> = lines
+            .filter_map(|line| {
+                let (producer, n) = child::said(&line)?.split_once(' ')?;
+                Some((producer.parse().ok()?, n.parse().ok()?))
+            })
+            .take(fastrand::usize(1..200))
+            .collect();
+        writer.kill().unwrap();
+        writer.wait().unwrap();
+
+        let store = dir.open();
+        let kept = block_on(store.list("count", "", None, usize::MAX)).unwrap();
+        assert_eq!(block_on(store.list("double", "", None, usize::MAX)).unwrap(), kept, "round {round}");
+        for (producer, n) in acknowledged {
+            let found = kept.iter().find(|(key, _)| *key == producer.to_string());
+            let found: u64 = found.expect("it was acknowledged").1.parse().unwrap();
+            assert!(n <= found, "round {round}: {n} was acknowledged, {found} is kept");
+        }
+        assert!(store.check().unwrap().is_ok(), "round {round}");
     }
 }

@@ -117,13 +117,13 @@ async fn an_import_that_fails_leaves_no_log() {
     let (_, text) = export(&source, ..);
     let lines: Vec<&str> = text.lines().collect();
     let cases = [
-        (format!("{}\nnonsense\n", lines[0]), "line 2 of the export is not an event"),
+        (format!("{}\nnonsense\n", lines[0]), "line 2 of the export is not an event and not a document"),
         (format!("{}\n{}\n", lines[0], lines[2]), "line 2 of the export has event 3, where 2 was expected"),
         (
             lines[0].replace(r#""seq":1"#, r#""seq":0"#),
             "line 1 of the export has event 0, where 1 was expected",
         ),
-        (lines[0].replace("version", "vision"), "line 1 of the export is not an event"),
+        (lines[0].replace("version", "vision"), "line 1 of the export is not an event and not a document"),
     ];
     for (text, words) in cases {
         let other = DataDir::new();

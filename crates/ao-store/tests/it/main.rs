@@ -11,6 +11,7 @@ mod lock;
 mod model;
 mod old_files;
 mod read;
+mod records;
 mod retention;
 mod snapshots;
 mod support;

@@ -2,5 +2,6 @@
 //!
 //! A story knows only the port. What it needs of the adapter comes from a bench, which each adapter's tests bring along.
 
+pub mod records;
 pub mod runtime;
 pub mod workspace;

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
+use ao_core::session::Stand;
 use ao_core::setup::{Environment, Origin, Setup};
 use ao_core::workspace::{KeepReason, Tree};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
@@ -212,17 +213,38 @@ pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
     let made = site.create(SESSION, "fix").await;
     let order = site.order(SESSION, "fix", Some(&made));
     let right = site.workspace.whereabouts(&order).await;
-    assert_eq!((right.branch.as_deref(), &right.wrong[..]), (Some("agent/fix"), &[][..]));
+    let branch = |stand: Option<Stand>| stand.and_then(|stand| stand.branch);
+    let head = right.stand.as_ref().and_then(|stand| stand.head.clone());
+    assert_eq!(head.unwrap().as_str(), git(made.path.as_ref(), &["rev-parse", "HEAD"]));
+    assert_eq!((branch(right.stand).as_deref(), &right.wrong[..]), (Some("agent/fix"), &[][..]));
+    git(made.path.as_ref(), &["branch", "-m", "agent/better"]);
+    let renamed = site.workspace.whereabouts(&order).await;
+    assert_eq!((branch(renamed.stand).as_deref(), &renamed.wrong[..]), (Some("agent/better"), &[][..]));
+    git(made.path.as_ref(), &["branch", "-m", "agent/fix"]);
     git(made.path.as_ref(), &["switch", "--quiet", "-c", "elsewhere"]);
     let strayed = site.workspace.whereabouts(&order).await;
-    assert_eq!(strayed.branch.as_deref(), Some("elsewhere"));
+    assert_eq!(branch(strayed.stand).as_deref(), Some("elsewhere"));
     assert_eq!(strayed.wrong, ["the branch `elsewhere` is checked out instead of `agent/fix`"]);
     git(made.path.as_ref(), &["switch", "--quiet", "--detach"]);
     let detached = site.workspace.whereabouts(&order).await;
     assert_eq!(detached.wrong, ["its head is on no branch instead of on `agent/fix`"]);
     fs::remove_dir_all(&made.path).unwrap();
     let gone = site.workspace.whereabouts(&order).await;
-    assert_eq!((gone.branch, &gone.wrong[..]), (None, &["its folder is gone".to_owned()][..]));
+    assert_eq!((gone.stand, &gone.wrong[..]), (None, &["its folder is gone".to_owned()][..]));
+}
+
+/// `git push` without a word more succeeds, with a remote and without one, whatever the branch is called by then; and the
+/// branch is in the repository afterwards.
+pub async fn a_plain_push_succeeds(site: &Site<'_>) {
+    let made = site.create(SESSION, "fix").await;
+    let tree: &Path = made.path.as_ref();
+    for branch in ["agent/fix", "agent/better"] {
+        git(tree, &["branch", "-m", branch]);
+        git(tree, &["commit", "--quiet", "--allow-empty", "-m", branch]);
+        git(tree, &["push", "--quiet"]);
+        let there = git(site.repository, &["rev-parse", &format!("refs/heads/{branch}")]);
+        assert_eq!(there, git(tree, &["rev-parse", "HEAD"]));
+    }
 }
 
 /// What a set-up has left running ends when it is told to, however it was detached; to tell it twice is a success.

@@ -3,6 +3,7 @@
 mod agent;
 mod clock;
 mod notifier;
+mod records;
 mod runtime;
 mod scm;
 mod store;
@@ -13,7 +14,9 @@ use std::sync::Arc;
 use ao_core::ProjectId;
 use ao_engine::Slots;
 
+pub use clock::ManualClock;
 pub(crate) use clock::SimClock;
+pub use records::MemoryRecords;
 pub(crate) use store::MemoryStore;
 
 use crate::universe::Universe;

@@ -46,13 +46,19 @@ pub(super) async fn create(
         base: start.commit.clone(),
         base_branch: plan.base_branch.clone(),
         snapshot: start.snapshot.clone(),
+        read_only: false,
     };
     intent.write(&source.common_dir, session)?;
     copy(source, &partial, plan).await?;
     let tree = OwnTree::clone_of(source, &partial, session)?;
     furnish(shop, source, &tree, session, plan, &start).await?;
-    let marker =
-        Marker { session, base: start.commit.clone(), base_branch: plan.base_branch.clone(), lent: false };
+    let marker = Marker {
+        session,
+        base: start.commit.clone(),
+        base_branch: plan.base_branch.clone(),
+        lent: false,
+        read_only: false,
+    };
     marker.write(&tree.git_dir)?;
     fs::rename(&partial, path).map_err(TreeError::file("move into place", &partial))?;
     Intent::clear(&source.common_dir, session)?;
@@ -137,6 +143,7 @@ async fn furnish(
     }
     settings::bring(source, &tree.git_dir).await?;
     config::write_identity(&tree.git_dir.join("config"), session)?;
+    config::write_pushing(&tree.git_dir.join("config"), false)?;
     let git = tree.writer()?;
     let track = matches!(start.branch, Branch::Tracking);
     git.write(&["update-ref", &start::local(&plan.branch), &start.commit]).await.map_err(what())?;

@@ -6,12 +6,12 @@ use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use ao_process::Mark;
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
-use super::end::Mark;
 use super::error::{ProvisionError, told};
 use super::log::Log;
 

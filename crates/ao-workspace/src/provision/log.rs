@@ -5,7 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::redact::Redactor;
+use ao_process::Redactor;
+
 use super::tail;
 
 /// What commands put out, without the secrets in it. Begins anew each time it is opened.

@@ -11,7 +11,6 @@
 //! was put into a workspace is written down in its git directory, so that a set-up that was cut off can be repeated.
 
 mod command;
-mod end;
 mod error;
 mod find;
 mod hide;
@@ -19,7 +18,6 @@ mod log;
 mod options;
 mod put;
 mod record;
-mod redact;
 mod setup;
 mod tail;
 

@@ -7,12 +7,12 @@ use std::time::Duration;
 use ao_core::effect::SetUpPlan;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId};
-use ao_ports::environment::{SETUP, Wanted, compose};
+use ao_ports::environment::{SESSION, SETUP, Wanted, compose};
 use ao_ports::{RemoveOrder, WorkspaceError};
+use ao_process::Mark;
 use tokio::time::Instant;
 
 use super::command::{Shell, say};
-use super::end::Mark;
 use super::error::ProvisionError;
 use super::find;
 use super::hide::{self, GitDirs};
@@ -48,7 +48,7 @@ pub async fn set_up(
 
 /// Ends whatever the commands of a workspace have left running.
 pub async fn end_programs(options: &Options, session: SessionId, path: &Path) -> Result<(), WorkspaceError> {
-    let ended = Mark::new(session, path, options.grace).end().await.map_err(ProvisionError::NotEnded);
+    let ended = mark(session, path, options.grace).end().await.map_err(ProvisionError::NotEnded);
     ended.map_err(|err| WorkspaceError::Failed(err.told()))
 }
 
@@ -162,8 +162,16 @@ impl Run<'_> {
     }
 
     fn mark(&self) -> Mark {
-        Mark::new(self.session, self.path, self.options.grace)
+        mark(self.session, self.path, self.options.grace)
     }
+}
+
+/// What the processes of a workspace's commands are known by: the session, and [`SETUP`], which names the workspace that a
+/// command makes ready or puts in order. No agent may carry it: the next set-up would end it.
+fn mark(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
+    let session = session.to_string();
+    let variables = [(SESSION, session.as_bytes()), (SETUP, workspace.as_os_str().as_encoded_bytes())];
+    Mark::new(&variables, grace)
 }
 
 /// The values of the secrets as they were looked up.

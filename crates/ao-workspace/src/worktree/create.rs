@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use ao_core::SessionId;
 use ao_core::effect::WorkspacePlan;
+use ao_core::setup::Origin;
 use ao_ports::Made;
 
 use super::place::{self, FOLDER};
@@ -21,7 +22,7 @@ use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Listed, Repository, at, same};
 use crate::shop::Shop;
 use crate::start::{self, Branch, Start};
-use crate::{checkout, config};
+use crate::{checkout, closed, config};
 use ao_git::GitError;
 
 /// Makes the worktree, or finishes it, or finds it made. The caller holds the queue of its place.
@@ -42,7 +43,7 @@ pub(super) async fn create(
         Found::Whole(marker) => {
             // An agent that is started again must not be put into whatever has taken the tree's place.
             OwnTree::worktree(repository, path, session)?;
-            settle(repository, path, session)?;
+            settle(repository, path, session).await?;
             return Ok(made(path, &marker.base));
         }
         Found::Begun(intent) => {
@@ -139,10 +140,11 @@ async fn register(
         base: start.commit.clone(),
         base_branch: plan.base_branch.clone(),
         snapshot: start.snapshot.clone(),
+        read_only: matches!(plan.origin, Origin::Read { .. }),
     };
     intent.write(&repository.common_dir, session)?;
     add(repository, path, plan, &start).await?;
-    settle(repository, path, session)?;
+    settle(repository, path, session).await?;
     Ok(intent)
 }
 
@@ -223,11 +225,19 @@ pub(super) async fn finish(
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }
-    settle(repository, &intent.path, session)?;
+    settle(repository, &intent.path, session).await?;
     shop.checkouts.files(&tree, intent.snapshot.as_deref()).await?;
     checkout::submodules(repository, &tree, &shop.queues, &shop.options).await?;
-    let marker =
-        Marker { session, base: intent.base.clone(), base_branch: intent.base_branch.clone(), lent: false };
+    if intent.read_only {
+        closed::close(&tree.path)?;
+    }
+    let marker = Marker {
+        session,
+        base: intent.base.clone(),
+        base_branch: intent.base_branch.clone(),
+        lent: false,
+        read_only: intent.read_only,
+    };
     marker.write(&tree.git_dir)?;
     Intent::clear(&repository.common_dir, session)
 }
@@ -243,11 +253,13 @@ pub(super) async fn forget_entry(repository: &Repository, gone: &Listed) -> Resu
     Ok(())
 }
 
-/// Gives the worktree its identity. In a file of git's that is this worktree's alone.
-fn settle(repository: &Repository, path: &Path, session: SessionId) -> Result<(), TreeError> {
+/// Gives the worktree its identity, and somewhere to push to. In a file of git's that is this worktree's alone.
+async fn settle(repository: &Repository, path: &Path, session: SessionId) -> Result<(), TreeError> {
     let not_ours = || TreeError::NotOurs { path: path.to_owned() };
     let git_dir = repository.git_dir_of(path).ok_or_else(not_ours)?;
-    config::write_identity(&git_dir.join("config.worktree"), session)
+    let file = git_dir.join("config.worktree");
+    config::write_identity(&file, session)?;
+    config::write_pushing(&file, !config::has_remote(repository).await?)
 }
 
 /// Keeps our folder out of the user's `git status`, in a file that belongs to this clone only.

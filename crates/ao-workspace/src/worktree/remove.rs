@@ -13,7 +13,7 @@ use crate::marker::{Intent, Marker};
 use crate::own::{OwnTree, nobody_at_work};
 use crate::repository::{Repository, at};
 use crate::shop::Shop;
-use crate::{fetch, rescue, start};
+use crate::{closed, fetch, rescue, start};
 
 /// Removes the worktree if nothing is lost by it. The caller holds the queue of its place.
 pub(super) async fn remove(
@@ -53,6 +53,9 @@ pub(super) async fn remove(
             removing::done(repository, order.session).await?;
             return Ok(Removal::Kept { reasons: reasons? });
         }
+    }
+    if Marker::read(&tree.git_dir)?.is_some_and(|marker| marker.read_only) {
+        closed::open(&tree.path)?;
     }
     take_away(repository, order, &tree, forced).await?;
     drop_branch(repository, order, &rescue).await?;

@@ -50,6 +50,7 @@ kept! {
     old_rescues_are_forgotten
     whereabouts_tell_when_it_strays
     what_a_set_up_left_running_ends
+    a_plain_push_succeeds
 }
 
 fn options(logs: &Path) -> Options {

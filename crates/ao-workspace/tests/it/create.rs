@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use ao_core::setup::Origin;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Removal, Workspace, WorkspaceError};
 
@@ -129,4 +130,32 @@ async fn a_name_cannot_lead_out_of_the_folder() {
     std::os::unix::fs::symlink(elsewhere.path(), repo.path().join(".worktrees")).unwrap();
     let told = failure(repo.create("fix").await, &repo);
     assert!(told.contains("was not made by ao"), "{told}");
+}
+
+/// A reviewer's tree: at the commit that it is to read, closed to writing, and gone again without a trace.
+#[tokio::test]
+async fn a_tree_that_is_only_to_be_read_is_closed_to_writing() {
+    use std::os::unix::fs::PermissionsExt;
+    let repo = Repo::new();
+    fs::create_dir_all(repo.path().join("deep/er")).unwrap();
+    repo.commit("deep/er/file.txt", "one\n");
+    let commit = git(&repo.path(), &["rev-parse", "HEAD"]);
+    repo.commit("deep/er/file.txt", "two\n");
+    let mut plan = repo.plan("read");
+    plan.origin = Origin::Read { commit: commit.clone() };
+    let made = repo.worktrees.create(SESSION, Attempt(1), &plan).await.unwrap();
+    let tree = std::path::Path::new(&made.path);
+    assert_eq!(made.base, commit);
+    assert_eq!(fs::read_to_string(tree.join("deep/er/file.txt")).unwrap(), "one\n");
+    let writable = |path: &str| fs::metadata(tree.join(path)).unwrap().permissions().mode() & 0o222 != 0;
+    for path in ["", "deep", "deep/er", "deep/er/file.txt"] {
+        assert!(!writable(path), "{path}");
+    }
+    assert_eq!(git(tree, &["status", "--porcelain"]), "", "which git does not count as a change");
+    let mut order = repo.order(tree);
+    order.branch = plan.branch.clone();
+    let removed = repo.worktrees.remove(&order).await.unwrap();
+    assert!(matches!(removed, Removal::Removed { .. }), "{removed:?}");
+    assert!(!tree.exists());
+    assert_eq!(git(&repo.path(), &["branch", "--list", &plan.branch]), "");
 }

@@ -19,11 +19,14 @@ async fn a_head_that_leaves_its_branch_is_told_but_a_rebase_is_not() {
     let rebase = Command::new("git").args(["rebase", "main"]).current_dir(&tree.path).output().unwrap();
     assert!(!rebase.status.success(), "it stops at the conflict");
     let there = repo.worktrees.whereabouts(&order).await;
-    assert_eq!((there.branch.as_deref(), &there.wrong[..]), (Some("agent/fix"), &[][..]));
+    assert_eq!((there.stand.unwrap().branch.as_deref(), &there.wrong[..]), (Some("agent/fix"), &[][..]));
     tree.git(&["rebase", "--abort"]);
     tree.git(&["branch", "-m", "renamed"]);
     let there = repo.worktrees.whereabouts(&order).await;
-    assert_eq!(there.wrong, ["the branch `renamed` is checked out instead of `agent/fix`"]);
+    assert_eq!(there.wrong, [""; 0], "another name for the same branch is no other place");
+    tree.git(&["switch", "--quiet", "-c", "elsewhere"]);
+    let there = repo.worktrees.whereabouts(&order).await;
+    assert_eq!(there.wrong, ["the branch `elsewhere` is checked out instead of `agent/fix`"]);
 }
 
 /// acceptance: W7

@@ -6,8 +6,8 @@ use crate::ui;
 
 /// Look for faults in the event log
 ///
-/// It looks at the file as SQLite sees it, whether the events' numbers are without gaps, whether each event is JSON, and at
-/// the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
+/// It looks at the file as SQLite sees it, whether the events' numbers are without gaps, whether each event and each document
+/// is JSON, and at the checksums of the snapshots. It can be used while ao runs and changes nothing in the log; SQLite may leave the
 /// files `ao.db-wal` and `ao.db-shm` beside it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:

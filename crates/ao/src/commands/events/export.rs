@@ -12,7 +12,8 @@ use crate::ui;
 /// Write events to stdout as JSON, one a line, oldest first
 ///
 /// It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read are left out and
-/// counted; then it exits with an error after the last line.
+/// counted; then it exits with an error after the last line. Without a range, the documents that ao keeps beside the log,
+/// such as local issues and pull requests, follow behind the last event, one a line, each with its `shelf` and `key`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao events export > events.ndjson
@@ -40,6 +41,11 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let mut out = BufWriter::new(stdout().lock());
     let exported = store.export(&mut out, (from, to))?;
     match exported.first_unreadable {
+        None if exported.unreadable_records > 0 => Err(CommandError::environment(format!(
+            "{} could not be read and are left out",
+            ui::count(exported.unreadable_records, "document")
+        ))
+        .hint("keep the file; `ao events check` says more about what is wrong with it")),
         None if exported.events == 0 => {
             let range = if args.from.or(args.to).is_some() { "in this range" } else { "yet" };
             ui::note(format_args!("the event log in `{dir}` has no events {range}"));

@@ -1,22 +1,17 @@
-//! Ending all that the commands of a workspace have started.
+//! Ending all that a command has started.
 
 use std::io;
-use std::path::Path;
 use std::time::Duration;
 
-use ao_core::SessionId;
-use ao_ports::environment::{SESSION, SETUP};
-
-/// How to know the processes of a workspace's commands: by the session and by [`SETUP`], which names the workspace that a
-/// command makes ready or puts in order. Daemons that have left the group carry both, and so does what an earlier run of
-/// ours has left behind. No agent may carry it: the next set-up would end it.
+/// How to know the processes of a command: by what they carry in their environment. Daemons that have left the group carry
+/// it, and so does what an earlier run of ours has left behind. Nothing else may carry it: it would be ended too.
 #[derive(Debug, Clone)]
-pub(super) struct Mark {
+pub struct Mark {
     #[cfg_attr(
         not(target_os = "linux"),
         expect(dead_code, reason = "only Linux shows what others were started with")
     )]
-    entries: [Vec<u8>; 2],
+    entries: Vec<Vec<u8>>,
     /// The shell that runs now; its group has its number.
     leader: Option<Leader>,
     grace: Duration,
@@ -30,21 +25,19 @@ struct Leader {
 }
 
 impl Mark {
-    pub(super) fn new(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
-        let entries = [
-            format!("{SESSION}={session}").into_bytes(),
-            [SETUP.as_bytes(), b"=", workspace.as_os_str().as_encoded_bytes()].concat(),
-        ];
+    /// The mark of all that carry every one of these variables. Who is asked to end has `grace` before it is killed.
+    pub fn new(variables: &[(&str, &[u8])], grace: Duration) -> Mark {
+        let entries = variables.iter().map(|(name, value)| [name.as_bytes(), b"=", value].concat()).collect();
         Mark { entries, leader: None, grace }
     }
 
     /// Ends everything that is found, and returns when nothing is left.
-    pub(super) async fn end(self) -> io::Result<()> {
+    pub async fn end(self) -> io::Result<()> {
         tokio::task::spawn_blocking(move || system::end(&self)).await.map_err(io::Error::other)?
     }
 
     /// Ends everything as well if it is dropped before it is told that there is no need.
-    pub(super) fn guard(&self, pid: Option<u32>) -> Guard {
+    pub fn guard(&self, pid: Option<u32>) -> Guard {
         let pid = pid.and_then(|pid| i32::try_from(pid).ok());
         Guard { mark: Some(Mark { leader: pid.and_then(system::leader), ..self.clone() }) }
     }
@@ -52,17 +45,18 @@ impl Mark {
 
 /// While a command runs, somebody may lose interest in it; then it is not to go on behind everybody's back.
 #[derive(Debug)]
-pub(super) struct Guard {
+pub struct Guard {
     mark: Option<Mark>,
 }
 
 impl Guard {
     /// The command has ended; what it left running may go on.
-    pub(super) fn release(mut self) {
+    pub fn release(mut self) {
         self.mark = None;
     }
 
-    pub(super) async fn end(mut self) -> io::Result<()> {
+    /// Ends everything now, and returns when nothing is left.
+    pub async fn end(mut self) -> io::Result<()> {
         match self.mark.take() {
             Some(mark) => mark.end().await,
             None => Ok(()),
@@ -73,8 +67,8 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         let Some(mark) = self.mark.take() else { return };
-        // A thread, because nobody can wait in here and the grace may be long. If we end before it does, the next set-up
-        // or teardown of this workspace finds what is left.
+        // A thread, because nobody can wait in here and the grace may be long. If we end before it does, what is left is
+        // found by its mark later.
         let ending = std::thread::Builder::new().name("ao-end-commands".into());
         // Without a thread there is nothing more to be done, and nobody to tell.
         let _ = ending.spawn(move || system::end(&mark));
@@ -142,7 +136,8 @@ mod system {
     fn carries(pid: i32, mark: &Mark) -> bool {
         let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
         let has = |entry: &Vec<u8>| environment.split(|byte| *byte == 0).any(|known| known == entry);
-        mark.entries.iter().all(has)
+        // A mark without a variable is on nobody, and not on everybody.
+        !mark.entries.is_empty() && mark.entries.iter().all(has)
     }
 
     /// A process that lives.

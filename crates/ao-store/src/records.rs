@@ -1,0 +1,98 @@
+//! Documents on shelves, beside the log and in the same file: one commit for both, one lock, one backup.
+//!
+//! What is in a document is the business of whoever keeps it. Unlike events, documents are changed in place; nothing is
+//! pruned, and none of it is part of the state that events make up.
+
+use ao_ports::{Change, Records, StoreError};
+use async_trait::async_trait;
+use rusqlite::{Connection, OptionalExtension};
+
+use crate::Store;
+use crate::error::sqlite_error;
+use crate::writer::Work;
+
+#[async_trait]
+impl Records for Store {
+    async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
+        let (shelf, key, path) = (shelf.to_owned(), key.to_owned(), self.path().to_owned());
+        self.readers().run(move |conn| get(conn, &shelf, &key).map_err(|err| sqlite_error(&path, err))).await
+    }
+
+    async fn list(
+        &self,
+        shelf: &str,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        let (shelf, prefix, after) = (shelf.to_owned(), prefix.to_owned(), after.map(str::to_owned));
+        let path = self.path().to_owned();
+        self.readers()
+            .run(move |conn| {
+                list(conn, &shelf, &prefix, after.as_deref(), limit).map_err(|err| sqlite_error(&path, err))
+            })
+            .await
+    }
+
+    async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
+        self.writer()?.request(Work::Change(changes)).await.map(|_| ())
+    }
+}
+
+/// Makes the changes inside the open transaction. A failure breaks it, and the writer then tries each of its group alone.
+pub(crate) fn apply(conn: &Connection, changes: &[Change]) -> rusqlite::Result<()> {
+    for Change { shelf, key, body } in changes {
+        match body {
+            Some(body) => conn
+                .prepare_cached(
+                    "INSERT INTO records (shelf, key, body) VALUES (?1, ?2, ?3)
+                     ON CONFLICT (shelf, key) DO UPDATE SET body = excluded.body",
+                )?
+                .execute((shelf, key, body))?,
+            None => conn
+                .prepare_cached("DELETE FROM records WHERE shelf = ?1 AND key = ?2")?
+                .execute((shelf, key))?,
+        };
+    }
+    Ok(())
+}
+
+fn get(conn: &Connection, shelf: &str, key: &str) -> rusqlite::Result<Option<String>> {
+    conn.prepare_cached("SELECT body FROM records WHERE shelf = ?1 AND key = ?2")?
+        .query_row((shelf, key), |row| row.get(0))
+        .optional()
+}
+
+fn list(
+    conn: &Connection,
+    shelf: &str,
+    prefix: &str,
+    after: Option<&str>,
+    limit: usize,
+) -> rusqlite::Result<Vec<(String, String)>> {
+    // Where the keys with this prefix begin is found by the index; where they end is seen on the way. Not by `LIKE`, for
+    // which some letters of a key would be patterns, and not by an upper bound, which need not be valid UTF-8.
+    let (sql, from) = match after {
+        Some(after) if after >= prefix => {
+            ("SELECT key, body FROM records WHERE shelf = ?1 AND key > ?2 ORDER BY key", after)
+        }
+        _ => ("SELECT key, body FROM records WHERE shelf = ?1 AND key >= ?2 ORDER BY key", prefix),
+    };
+    let mut found = Vec::new();
+    if limit == 0 {
+        return Ok(found);
+    }
+    let mut select = conn.prepare_cached(sql)?;
+    let mut rows = select.query((shelf, from))?;
+    while let Some(row) = rows.next()? {
+        let key: String = row.get(0)?;
+        if !key.starts_with(prefix) {
+            break;
+        }
+        found.push((key, row.get(1)?));
+        if found.len() == limit {
+            break;
+        }
+    }
+    Ok(found)
+}
