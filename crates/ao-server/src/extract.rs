@@ -102,15 +102,15 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<App>> for Asked<T> {
     }
 }
 
-/// The one part of the path that is not fixed.
+/// The one part of the path that is not fixed; or several of them, as a tuple.
 #[derive(Debug)]
-pub(crate) struct Part(pub(crate) String);
+pub(crate) struct Part<T = String>(pub(crate) T);
 
-impl FromRequestParts<Arc<App>> for Part {
+impl<T: DeserializeOwned + Send> FromRequestParts<Arc<App>> for Part<T> {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Part, Failure> {
-        let part = Path::<String>::from_request_parts(parts, app).await;
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Part<T>, Failure> {
+        let part = Path::<T>::from_request_parts(parts, app).await;
         part.map(|Path(part)| Part(part))
             .map_err(|err| Problem::new(400, "invalid-path", err.body_text()).into())
     }
@@ -135,7 +135,7 @@ impl FromRequestParts<Arc<App>> for Named {
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Named, Failure> {
         let caller = Caller::from_request_parts(parts, app).await?;
-        let Part(meant) = Part::from_request_parts(parts, app).await?;
+        let Part(meant) = Part::<String>::from_request_parts(parts, app).await?;
         let looks = matches!(parts.method, Method::GET | Method::HEAD);
         find(app, caller, meant, looks).await.map(Named)
     }

@@ -12,7 +12,7 @@ use ao_core::input::SpawnRequest;
 use ao_core::pull::Author;
 use ao_core::session::Session;
 use ao_core::{Attempt, ProjectId, SessionId};
-use ao_ports::{PullDetail, Scm, Tracker};
+use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
 
@@ -80,6 +80,12 @@ pub trait Host: Send + Sync + 'static {
     fn default_branch(&self, project: &ProjectId) -> Option<String> {
         let _ = project;
         None
+    }
+
+    /// How the changes of a project land, if nobody says otherwise.
+    fn strategy(&self, project: &ProjectId) -> Strategy {
+        let _ = project;
+        Strategy::default()
     }
 
     /// Where the pull requests of a project live.

@@ -14,6 +14,7 @@
 mod app;
 mod auth;
 mod extract;
+mod forge;
 pub mod host;
 mod hub;
 mod limits;

@@ -22,7 +22,7 @@ use crate::problem::Failure;
 pub struct Limits {
     /// Bytes of a request's body.
     pub body: usize,
-    /// The same for what forges send.
+    /// The same for what forges send, and for the lists of issues that they write.
     pub webhook_body: usize,
     /// Requests a second from one address over TCP. The socket has no such bound.
     pub requests_per_second: u32,
@@ -59,6 +59,9 @@ impl Default for Limits {
 /// Routes that wait by themselves, or have work to do on disk that must not be broken off, and how long they may.
 const LONG: &[(&str, Duration)] = &[
     ("/api/sessions/{id}/message", Duration::from_secs(330)),
+    ("/api/issues/import", Duration::from_secs(600)),
+    // What would land is checked before it does.
+    ("/api/pulls/{id}/merge", Duration::from_secs(2 * 3600)),
     ("/api/workspaces", Duration::from_secs(600)),
     ("/api/workspaces/cleanup", Duration::from_secs(3600)),
 ];
@@ -75,7 +78,8 @@ pub(crate) async fn limit(
         return Err(Problem::new(429, "too-many-requests", "there are too many requests at a time").into());
     }
     let path = request.extensions().get::<MatchedPath>().map_or("", MatchedPath::as_str);
-    let most = if path.starts_with("/api/webhooks/") { app.limits.webhook_body } else { app.limits.body };
+    let from_forges = path.starts_with("/api/webhooks/") || path == "/api/issues/import";
+    let most = if from_forges { app.limits.webhook_body } else { app.limits.body };
     let time = LONG.iter().find(|(long, _)| *long == path).map_or(app.limits.request, |(_, time)| *time);
     let declared =
         request.headers().get("content-length").and_then(|length| length.to_str().ok()?.parse().ok());

@@ -87,7 +87,7 @@ impl Default for Metrics {
 impl Metrics {
     pub(crate) fn request(&self, method: &Method, route: &str, status: u16, took: Duration) {
         // Anything may be sent as a method; only those that exist become a row.
-        let known = [Method::GET, Method::POST, Method::DELETE, Method::HEAD].contains(method);
+        let known = [Method::GET, Method::POST, Method::PATCH, Method::DELETE, Method::HEAD].contains(method);
         let method = if known { method.to_string() } else { "other".into() };
         let call = Call { method, route: route.to_owned(), status };
         self.requests.get_or_create(&call).inc();

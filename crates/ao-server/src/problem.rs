@@ -3,6 +3,7 @@
 use ao_api::Problem;
 use ao_core::Refusal;
 use ao_engine::AskError;
+use ao_ports::{ScmError, TrackerError};
 use axum::http::header::{CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use axum::http::{Response, StatusCode};
 use axum::response::IntoResponse;
@@ -38,6 +39,34 @@ impl From<AskError> for Failure {
     }
 }
 
+/// What a forge or a tracker did not do. There is one place for it, so that all of them are refused in the same words.
+impl From<TrackerError> for Failure {
+    fn from(err: TrackerError) -> Failure {
+        let (status, word) = match &err {
+            TrackerError::NotFound { .. } => (404, "not-found"),
+            TrackerError::Refused { .. } => (422, "refused"),
+            TrackerError::Unsupported { .. } => (501, "unsupported"),
+            TrackerError::Denied { .. } => (403, "forge-denied"),
+            TrackerError::Limited { .. } => (429, FORGE_LIMITED),
+            TrackerError::BadWebhook { .. } => (400, "bad-webhook"),
+            TrackerError::Failed(_) => (502, "forge-failed"),
+        };
+        Problem::new(status, word, err.to_string()).into()
+    }
+}
+
+impl From<ScmError> for Failure {
+    fn from(err: ScmError) -> Failure {
+        match err {
+            ScmError::Forge(err) => err.into(),
+            ScmError::Failed(why) => Problem::new(502, "forge-failed", why).into(),
+        }
+    }
+}
+
+/// Not our own limit, so it is not over in a second.
+const FORGE_LIMITED: &str = "forge-limited";
+
 impl IntoResponse for Failure {
     fn into_response(self) -> axum::response::Response {
         let Failure(problem) = self;
@@ -47,7 +76,7 @@ impl IntoResponse for Failure {
         *response.status_mut() = status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if matches!(problem.status, 429 | 503) {
+        if matches!(problem.status, 429 | 503) && problem.word() != FORGE_LIMITED {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         response

@@ -3,8 +3,12 @@
 //! One connection for each call. The calls are few and the socket is near, and so nothing has to be kept alive or found dead.
 
 mod body;
+mod checks;
 mod error;
 mod events;
+mod issues;
+mod pulls;
+mod query;
 mod stream;
 mod terminal;
 
@@ -24,8 +28,12 @@ pub use hyper::Method;
 pub use hyper::body::Bytes;
 
 pub use self::body::Begun;
+pub use self::checks::RunsWanted;
 pub use self::error::ClientError;
 pub use self::events::Events;
+pub use self::issues::IssuesWanted;
+pub use self::pulls::PullsWanted;
+pub use self::query::Meant;
 use self::stream::Stream;
 pub use self::terminal::{Hear, Said, Talk, Terminal};
 use crate::Problem;
@@ -83,6 +91,15 @@ impl Client {
     ) -> Result<T, ClientError> {
         let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
         self.call(Method::POST, path, Some(body)).await?.json()
+    }
+
+    pub async fn patch<T: DeserializeOwned>(
+        &self,
+        path: &str,
+        body: &impl Serialize,
+    ) -> Result<T, ClientError> {
+        let body = serde_json::to_vec(body).map_err(ClientError::Strange)?;
+        self.call(Method::PATCH, path, Some(body)).await?.json()
     }
 
     pub async fn delete<T: DeserializeOwned>(&self, path: &str) -> Result<T, ClientError> {

@@ -3,14 +3,13 @@
 use std::sync::Arc;
 
 use ao_api::Problem;
-use ao_core::session::Role;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::{Caller, Peer, Right, peer, rule};
+use super::{Agent, Caller, Peer, Right, peer, rule};
 use crate::app::App;
 use crate::problem::{Failure, forbidden};
 
@@ -33,10 +32,10 @@ pub(crate) async fn guard(
         (Some(Right::Anybody), _) | (_, Caller::Owner) => true,
         (_, Caller::Nobody) => false,
         // What does not exist is told to whoever we know.
-        (Some(Right::Known | Right::Own), _) => true,
+        (Some(Right::Known | Right::Own | Right::Forge), _) => true,
         (None, _) => path.is_none(),
-        (Some(Right::Project), Caller::Session { orchestrator, .. }) => *orchestrator,
-        (Some(Right::Owner), Caller::Session { .. }) => false,
+        (Some(Right::Project), Caller::Session(agent)) => agent.is_orchestrator(),
+        (Some(Right::Owner), Caller::Session(_)) => false,
     };
     if !may {
         return Err(forbidden().into());
@@ -102,11 +101,7 @@ async fn by_token(app: &App, token: &str) -> Result<Caller, Failure> {
         .view(move |state| {
             // What an earlier process of the session has left running speaks for nobody any more.
             let session = state.sessions.get(&id).filter(|session| session.attempt == attempt);
-            session.map(|session| Caller::Session {
-                id,
-                project: session.spec.project.clone(),
-                orchestrator: session.spec.role == Role::Orchestrator && session.is_live(),
-            })
+            session.map(|session| Caller::Session(Box::new(Agent::of(session))))
         })
         .await?;
     known.ok_or_else(|| no_token().into())

@@ -13,6 +13,7 @@
 //! A token that comes along decides alone, whatever the connection would allow. Tokens are taken from headers only: what
 //! stands in an address ends up in logs.
 
+mod deeds;
 mod guard;
 mod origin;
 mod peer;
@@ -27,8 +28,9 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use ao_core::session::{Role, Session};
-use ao_core::{ProjectId, SessionId, Timestamp};
+use ao_core::{ProjectId, SessionId, TaskId, Timestamp};
 
+pub(crate) use self::deeds::Deed;
 pub(crate) use self::guard::guard;
 pub(crate) use self::origin::Names;
 pub use self::peer::Peer;
@@ -127,9 +129,40 @@ pub(crate) enum Caller {
     /// Whoever may do everything: the user that the daemon runs for.
     Owner,
     /// An agent, by the token of its session.
-    Session { id: SessionId, project: ProjectId, orchestrator: bool },
+    Session(Box<Agent>),
     /// Somebody who calls what anybody may call.
     Nobody,
+}
+
+/// The session that an agent calls for, as it was when the call came in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Agent {
+    pub(crate) id: SessionId,
+    pub(crate) name: String,
+    pub(crate) project: ProjectId,
+    pub(crate) role: Role,
+    pub(crate) task: Option<TaskId>,
+    pub(crate) branch: String,
+    pub(crate) live: bool,
+}
+
+impl Agent {
+    pub(crate) fn of(session: &Session) -> Agent {
+        Agent {
+            id: session.id,
+            name: session.spec.name.clone(),
+            project: session.spec.project.clone(),
+            role: session.spec.role,
+            task: session.spec.task.clone(),
+            branch: session.spec.branch.clone(),
+            live: session.is_live(),
+        }
+    }
+
+    /// Whether it may direct others. One that has ended directs nobody.
+    pub(crate) fn is_orchestrator(&self) -> bool {
+        self.role == Role::Orchestrator && self.live
+    }
 }
 
 impl Caller {
@@ -137,7 +170,7 @@ impl Caller {
     pub(crate) fn word(&self) -> &'static str {
         match self {
             Caller::Owner => "owner",
-            Caller::Session { .. } => "session",
+            Caller::Session(_) => "session",
             Caller::Nobody => "nobody",
         }
     }
@@ -146,8 +179,8 @@ impl Caller {
     pub(crate) fn may_see(&self, session: &Session) -> bool {
         match self {
             Caller::Owner => true,
-            Caller::Session { id, project, orchestrator } => {
-                *id == session.id || (*orchestrator && *project == session.spec.project)
+            Caller::Session(agent) => {
+                agent.id == session.id || (agent.is_orchestrator() && agent.project == session.spec.project)
             }
             Caller::Nobody => false,
         }
@@ -158,8 +191,8 @@ impl Caller {
     pub(crate) fn may_direct(&self, session: &Session) -> bool {
         match self {
             Caller::Owner => true,
-            Caller::Session { id, .. } => {
-                *id != session.id && session.spec.role != Role::Orchestrator && self.may_see(session)
+            Caller::Session(agent) => {
+                agent.id != session.id && session.spec.role != Role::Orchestrator && self.may_see(session)
             }
             Caller::Nobody => false,
         }

@@ -156,7 +156,7 @@ async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Answer
 /// Who is said to have done it.
 pub(super) fn name(app: &App, caller: &Caller) -> String {
     match caller {
-        Caller::Session { id, .. } => id.to_string(),
+        Caller::Session(agent) => agent.id.to_string(),
         Caller::Owner | Caller::Nobody => app.owner.clone(),
     }
 }

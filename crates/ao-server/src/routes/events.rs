@@ -57,7 +57,7 @@ pub(super) async fn events(
     };
     let only = match (which.session, &caller) {
         (Some(meant), _) => Some(find(&app, caller.clone(), meant, true).await?.id),
-        (None, Caller::Session { id, .. }) => Some(*id),
+        (None, Caller::Session(agent)) => Some(agent.id),
         (None, _) => None,
     };
     let mut watch = app.hub.watch(after);

@@ -54,7 +54,7 @@ pub(super) async fn send(
     Given(new): Given<NewMessage>,
 ) -> Result<(StatusCode, Json<MessageSent>), Failure> {
     let from = match &caller {
-        Caller::Session { id, .. } => Sender::Session(*id),
+        Caller::Session(agent) => Sender::Session(agent.id),
         Caller::Owner | Caller::Nobody => Sender::Person(app.owner.clone()),
     };
     let (id, key) = (session.id, new.key.clone());

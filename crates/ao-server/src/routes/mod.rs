@@ -1,11 +1,16 @@
 //! The calls. Each turns a request into one input or one look, and what comes of it into words.
 
+mod checks;
 mod control;
 mod daemon;
 mod events;
+mod issues;
+mod merge;
 mod messages;
 mod output;
 mod projects;
+mod pulls;
+mod reviews;
 mod sessions;
 mod terminal;
 mod tokens;
@@ -62,6 +67,23 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(events::events))
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::remove))
+        .routes(routes!(checks::of_project))
+        .routes(routes!(issues::list, issues::add))
+        .routes(routes!(issues::import))
+        .routes(routes!(issues::show, issues::edit))
+        .routes(routes!(issues::comment))
+        .routes(routes!(pulls::list, pulls::open))
+        .routes(routes!(pulls::show, pulls::edit))
+        .routes(routes!(pulls::diff))
+        .routes(routes!(reviews::comment))
+        .routes(routes!(reviews::review))
+        .routes(routes!(reviews::resolve))
+        .routes(routes!(reviews::reviewer))
+        .routes(routes!(merge::claim))
+        .routes(routes!(merge::merge))
+        .routes(routes!(checks::list, checks::run))
+        .routes(routes!(checks::show))
+        .routes(routes!(checks::log))
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(daemon::about))
@@ -76,8 +98,14 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
 }
 
 /// The calls that can be made without a body, because what they ask for without one harms nobody.
-const BODY_OPTIONAL: &[&str] =
-    &["/api/sessions/{id}/stop", "/api/sessions/{id}/resume", "/api/notify/test", "/api/tokens"];
+const BODY_OPTIONAL: &[&str] = &[
+    "/api/sessions/{id}/stop",
+    "/api/sessions/{id}/resume",
+    "/api/pulls/{id}/threads/{thread}/resolve",
+    "/api/pulls/{id}/reviewer",
+    "/api/notify/test",
+    "/api/tokens",
+];
 
 /// The description of all routes, the same every time.
 pub(crate) fn document() -> String {
@@ -93,7 +121,7 @@ pub(crate) fn document() -> String {
         .build();
     for (name, path) in &mut document.paths.paths {
         let optional = BODY_OPTIONAL.contains(&name.as_str());
-        let calls = [&mut path.get, &mut path.post, &mut path.delete];
+        let calls = [&mut path.get, &mut path.post, &mut path.patch, &mut path.delete];
         for call in calls.into_iter().flatten() {
             call.responses.responses.insert("default".into(), RefOr::T(refused.clone()));
             if let Some(RefOr::T(body)) = call.request_body.as_mut().filter(|_| optional) {

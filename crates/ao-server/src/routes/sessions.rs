@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
+use ao_core::input::SpawnRequest;
 use ao_core::session::{Role, StatusWord};
 use ao_core::{Input, Refusal, SessionId, Timestamp};
 use ao_engine::AskError;
@@ -72,15 +73,20 @@ pub(super) async fn spawn(
     caller: Caller,
     Given(mut wish): Given<NewSession>,
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
-    if let Caller::Session { project, .. } = &caller {
-        wish.project_id.get_or_insert_with(|| project.to_string());
+    if let Caller::Session(agent) = &caller {
+        wish.project_id.get_or_insert_with(|| agent.project.to_string());
     }
     let order = app.host.order(&wish).await?;
-    if let Caller::Session { project, .. } = &caller
-        && (order.project != *project || order.role == Role::Orchestrator)
+    if let Caller::Session(agent) = &caller
+        && (order.project != agent.project || order.role == Role::Orchestrator)
     {
         return Err(forbidden().into());
     }
+    begin(&app, order).await
+}
+
+/// Starts the session that is ordered, or finds the one that stands in its place.
+pub(super) async fn begin(app: &App, order: SpawnRequest) -> Result<(StatusCode, Json<Spawned>), Failure> {
     let (id, created) = match app.handle.ask(Input::Spawn(Box::new(order))).await {
         Ok(receipt) => {
             let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
@@ -93,7 +99,7 @@ pub(super) async fn spawn(
         Err(other) => return Err(other.into()),
     };
     let status = if created { StatusCode::CREATED } else { StatusCode::OK };
-    let session = look(&app, id).await?;
+    let session = look(app, id).await?;
     Ok((status, Json(Spawned { session, created })))
 }
 

@@ -1,14 +1,20 @@
 //! What the core thinks, in the words of the wire. Looking changes nothing.
 
+mod check;
 mod explain;
+mod issue;
 mod message;
+mod pull;
 mod session;
 
 use ao_core::Timestamp;
 use serde::Serialize;
 
+pub(crate) use check::{check_log, check_run};
 pub(crate) use explain::explanation;
+pub(crate) use issue::issue;
 pub(crate) use message::{find_message, messages};
+pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use session::{session, status};
 
 pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {

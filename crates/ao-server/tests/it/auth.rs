@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Call, House, call, get, post};
+use crate::support::{Call, House, call, get, patch, post};
 
 /// Every call of the description, with its path filled in.
 fn every_call(session: &str) -> Vec<(Method, String, String)> {
@@ -20,7 +20,7 @@ fn every_call(session: &str) -> Vec<(Method, String, String)> {
         for method in methods.as_object().unwrap().keys() {
             let method: Method = method.to_uppercase().parse().unwrap();
             let name = if path.contains("/projects/") { "my-app" } else { session };
-            let filled = path.replace("{id}", name).replace("{scm}", "github");
+            let filled = path.replace("{id}", name).replace("{scm}", "github").replace("{thread}", "t1");
             calls.push((method, path.clone(), filled));
         }
     }
@@ -30,7 +30,11 @@ fn every_call(session: &str) -> Vec<(Method, String, String)> {
 
 /// A call as a program or a browser makes it, terminals included.
 fn whole(method: &Method, path: &str) -> Call {
-    let call = if method == Method::POST { post(path, json!({})) } else { call(method.clone(), path) };
+    let call = match *method {
+        Method::POST => post(path, json!({})),
+        Method::PATCH => patch(path, json!({})),
+        _ => call(method.clone(), path),
+    };
     if !path.ends_with("/terminal") {
         return call;
     }
@@ -154,6 +158,10 @@ async fn an_agents_token_reaches_its_own_session_and_nothing_else() {
     for (id, is_own) in [(own, true), (other, false)] {
         for (method, route, path) in every_call(&id.to_string()) {
             let call = format!("{method} {route}");
+            // What it may do there has a table of its own.
+            if ["/issues", "/pulls", "/checks"].iter().any(|part| route.contains(part)) {
+                continue;
+            }
             seen.insert(call.clone());
             let told = whole(&method, &path).token("worker").from(stranger()).to(&app).await.told();
             if everywhere.contains(&call.as_str()) || (is_own && own_only.contains(&call)) {

@@ -8,20 +8,22 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon, NewProject, NewSession, Output, Problem,
-    Project, Reloaded,
+    ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
+    NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::budget::Limits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::pull::{Author, PullFacts, PullInput};
 use ao_core::session::{AgentAbilities, AgentChoice, ProcessRef, Role, Session, SessionInput};
 use ao_core::setup::Origin;
 use ao_core::{
-    Attempt, Effect, Input, Moment, ProjectId, Refusal, Scope, SessionId, Stamped, State, TaskId, Timestamp,
+    Attempt, Effect, Input, Moment, ProjectId, PullId, Refusal, Scope, SessionId, Stamped, State, TaskId,
+    Timestamp,
 };
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
-use ao_ports::{Clock, EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
+use ao_ports::{Clock, EventStore, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError, Tracker};
 use ao_server::{
     App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, serve,
 };
@@ -34,6 +36,8 @@ use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tower::ServiceExt;
+
+use crate::forge::Forge;
 
 /// What ships, except that nothing is done about what the state wants.
 struct Still;
@@ -275,6 +279,7 @@ pub(crate) struct TestHost {
     pub(crate) output: Mutex<String>,
     pub(crate) scene: Mutex<Option<Scene>>,
     pub(crate) called: Mutex<Vec<String>>,
+    pub(crate) forge: Arc<Forge>,
 }
 
 impl TestHost {
@@ -427,6 +432,64 @@ impl Host for TestHost {
         tokens.iter().find(|(_, (id, _))| *id == session.id).map(|(token, _)| token.clone())
     }
 
+    fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
+        match named {
+            Some(named) if self.projects().iter().any(|known| known.id == named) => Ok(ProjectId::new(named)),
+            Some(named) => {
+                Err(Problem::new(404, "unknown-project", format!("there is no project `{named}`")))
+            }
+            None => Err(Problem::new(422, "which-project", "there are several projects")),
+        }
+    }
+
+    fn default_branch(&self, _: &ProjectId) -> Option<String> {
+        Some("main".into())
+    }
+
+    fn scm(&self, _: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
+        Ok(self.forge.clone())
+    }
+
+    fn tracker(&self, _: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {
+        Ok(self.forge.clone())
+    }
+
+    async fn checks(&self, _: &ProjectId) -> Result<Checks, Problem> {
+        let check = Check {
+            name: "build".into(),
+            command: "make".into(),
+            required: true,
+            timeout_seconds: 60,
+            paths: vec![],
+            because: None,
+        };
+        let configured = self.forge.lock().configured;
+        Ok(Checks { checks: if configured { vec![check] } else { vec![] }, proposed: vec![] })
+    }
+
+    async fn import(
+        &self,
+        project: &ProjectId,
+        by: &Author,
+        order: &ImportOrder,
+    ) -> Result<Imported, Problem> {
+        self.note(format!("import {project} by {} {}", by.login, order.format));
+        Ok(Imported { issues: vec![] })
+    }
+
+    async fn reviewer(&self, pull: &PullDetail, wish: &ReviewerWish) -> Result<SpawnRequest, Problem> {
+        self.note(format!("reviewer of {} at {}", pull.pull, pull.facts.head));
+        let title = format!("review {}", pull.pull.number);
+        let mut order = order(&NewSession {
+            project_id: Some(pull.pull.project.to_string()),
+            title: Some(title),
+            prompt: wish.prompt.clone(),
+            ..Default::default()
+        });
+        order.role = Role::Reviewer;
+        Ok(order)
+    }
+
     fn stop(&self) {
         self.note("stop");
     }
@@ -471,7 +534,15 @@ pub(crate) fn get(path: &str) -> Call {
 }
 
 pub(crate) fn post(path: &str, body: Value) -> Call {
-    let Call(builder, _) = call(Method::POST, path);
+    with_body(Method::POST, path, &body)
+}
+
+pub(crate) fn patch(path: &str, body: Value) -> Call {
+    with_body(Method::PATCH, path, &body)
+}
+
+fn with_body(method: Method, path: &str, body: &Value) -> Call {
+    let Call(builder, _) = call(method, path);
     let body = body.to_string().into_bytes();
     Call(builder.header("content-type", "application/json").header("content-length", body.len()), body)
 }
@@ -552,4 +623,29 @@ pub(crate) fn memory() -> u64 {
 
 pub(crate) fn exists(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok()
+}
+
+// ── pull requests ──
+
+impl House {
+    /// A pull request that the forge has and the engine has heard of.
+    pub(crate) async fn pull(&self, id: &PullId, facts: PullFacts) {
+        self.host.forge.lock().pulls.insert(id.clone(), facts.clone());
+        let input = PullInput::Seen(Box::new(facts));
+        self.handle.ask(Input::Pull { pull: id.clone(), input }).await.unwrap();
+    }
+
+    /// A session takes responsibility for it.
+    pub(crate) async fn claim(&self, id: &PullId, session: SessionId) {
+        let input = PullInput::Claim { session };
+        self.handle.ask(Input::Pull { pull: id.clone(), input }).await.unwrap();
+    }
+
+    /// A session whose agent runs, with a token of the same name as its title.
+    pub(crate) async fn agent(&self, title: &str, project: &str, role: Role) -> SessionId {
+        let id = self.spawn_as(title, project, role).await;
+        self.run(id).await;
+        self.host.give_token(title, id);
+        id
+    }
 }

@@ -1,0 +1,142 @@
+//! What an agent may do about issues, pull requests and checks. What is not said here nobody but the owner may do.
+
+use ao_core::session::Role;
+use ao_core::{ProjectId, SessionId, TaskId};
+
+use super::{Agent, Caller};
+
+/// Something to be done, with what it is to be done to.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Deed<'a> {
+    /// Look at what a project has.
+    Read(&'a ProjectId),
+    /// Open a pull request to answer for.
+    Open(&'a ProjectId),
+    /// Take responsibility for a pull request, or give it up, oneself.
+    Answer(&'a ProjectId),
+    /// Say something on a pull request.
+    Discuss(&'a ProjectId, Option<SessionId>),
+    /// Change, close or make ready a pull request, resolve its threads, have it checked.
+    Tend(&'a ProjectId, Option<SessionId>),
+    /// Review a pull request without approving it.
+    Review(&'a ProjectId),
+    /// Have a revision checked that is nobody's pull request.
+    Check(&'a ProjectId),
+    /// Say something on an issue.
+    CommentIssue(&'a TaskId),
+    /// Make an issue, or change one.
+    EditIssue(&'a ProjectId),
+    /// What only a person may do: approve, and say who answers for what.
+    Decide,
+}
+
+impl Caller {
+    pub(crate) fn may(&self, deed: Deed<'_>) -> bool {
+        match self {
+            Caller::Owner => true,
+            Caller::Session(agent) => agent.may(deed),
+            Caller::Nobody => false,
+        }
+    }
+}
+
+impl Agent {
+    fn may(&self, deed: Deed<'_>) -> bool {
+        let project = match deed {
+            Deed::Read(project)
+            | Deed::Open(project)
+            | Deed::Answer(project)
+            | Deed::Discuss(project, _)
+            | Deed::Tend(project, _)
+            | Deed::Review(project)
+            | Deed::Check(project)
+            | Deed::EditIssue(project) => project,
+            Deed::CommentIssue(task) => &task.project,
+            Deed::Decide => return false,
+        };
+        if *project != self.project {
+            return false;
+        }
+        // What has ended may still be read about, but acts no more.
+        if matches!(deed, Deed::Read(_)) || !self.live {
+            return matches!(deed, Deed::Read(_));
+        }
+        let own = |owner: Option<SessionId>| owner == Some(self.id);
+        let own_task = |task: &TaskId| self.task.as_ref() == Some(task);
+        match (self.role, deed) {
+            (Role::Orchestrator, _) => true,
+            (Role::Worker, Deed::Open(_) | Deed::Answer(_)) => true,
+            (Role::Worker, Deed::Discuss(_, owner) | Deed::Tend(_, owner)) => own(owner),
+            (Role::Reviewer, Deed::Discuss(..) | Deed::Review(_)) => true,
+            (Role::Worker | Role::Reviewer, Deed::CommentIssue(task)) => own_task(task),
+            (Role::Worker | Role::Reviewer, _) => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agent(role: Role, live: bool) -> Caller {
+        let project = ProjectId::new("my-app");
+        Caller::Session(Box::new(Agent {
+            id: SessionId(1),
+            name: "my-app-one".into(),
+            task: Some(TaskId { project: project.clone(), key: "42".into() }),
+            project,
+            role,
+            branch: "agent/my-app-one".into(),
+            live,
+        }))
+    }
+
+    /// Who may: the owner, a worker, a reviewer, an orchestrator, a worker that has ended. acceptance: X8
+    #[test]
+    fn each_may_do_what_it_is_there_for_and_nothing_else() {
+        let (home, away) = (ProjectId::new("my-app"), ProjectId::new("docs"));
+        let (own, other) = (Some(SessionId(1)), Some(SessionId(2)));
+        let task = |project: &ProjectId, key: &str| TaskId { project: project.clone(), key: key.into() };
+        let (its, another, foreign) = (task(&home, "42"), task(&home, "7"), task(&away, "42"));
+        let callers = [
+            Caller::Owner,
+            agent(Role::Worker, true),
+            agent(Role::Reviewer, true),
+            agent(Role::Orchestrator, true),
+            agent(Role::Worker, false),
+            agent(Role::Orchestrator, false),
+            Caller::Nobody,
+        ];
+        let table = [
+            (Deed::Read(&home), "yyyyyy-"),
+            (Deed::Open(&home), "yy-y---"),
+            (Deed::Answer(&home), "yy-y---"),
+            (Deed::Discuss(&home, own), "yyyy---"),
+            (Deed::Discuss(&home, other), "y-yy---"),
+            (Deed::Discuss(&home, None), "y-yy---"),
+            (Deed::Tend(&home, own), "yy-y---"),
+            (Deed::Tend(&home, other), "y--y---"),
+            (Deed::Tend(&home, None), "y--y---"),
+            (Deed::Review(&home), "y-yy---"),
+            (Deed::Check(&home), "y--y---"),
+            (Deed::CommentIssue(&its), "yyyy---"),
+            (Deed::CommentIssue(&another), "y--y---"),
+            (Deed::EditIssue(&home), "y--y---"),
+            (Deed::Decide, "y------"),
+            (Deed::Read(&away), "y------"),
+            (Deed::Open(&away), "y------"),
+            (Deed::Answer(&away), "y------"),
+            (Deed::Discuss(&away, own), "y------"),
+            (Deed::Tend(&away, own), "y------"),
+            (Deed::Review(&away), "y------"),
+            (Deed::Check(&away), "y------"),
+            (Deed::CommentIssue(&foreign), "y------"),
+            (Deed::EditIssue(&away), "y------"),
+        ];
+        for (deed, expected) in table {
+            let found: String =
+                callers.iter().map(|caller| if caller.may(deed) { 'y' } else { '-' }).collect();
+            assert_eq!(found, expected, "{deed:?}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Checks: what is checked, which runs there were, new ones, and what they put out.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ao_api::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Problem};
+use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, TrackerError};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use tokio::time::timeout;
+use utoipa::IntoParams;
+
+use super::pulls::Within;
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Given, Part};
+use crate::forge::{allow, among, invalid, one_of, owner, project, projects, pull_meant, see};
+use crate::problem::{Failure, forbidden};
+use crate::tell;
+
+const LISTED: usize = 100;
+const LISTED_MOST: usize = 10_000;
+const PIECE: u32 = 64 * 1024;
+const PIECE_MOST: u32 = 1024 * 1024;
+/// How long somebody is kept waiting for output before being told that there is none.
+const WAIT: Duration = Duration::from_secs(25);
+
+/// Which runs to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// Only those of this pull request: `7`, `!7`, `my-app!7`, a branch, or a session that has one.
+    pull: Option<String>,
+    /// Only those of the check with this name.
+    check: Option<String>,
+    /// `queued`, `running`, `passed`, `failed`, `skipped`, `cancelled` or `broken`.
+    state: Option<String>,
+    /// At most so many; 100 if left out, never more than 10,000.
+    limit: Option<usize>,
+}
+
+const STATES: &[(&str, RunState)] = &[
+    ("queued", RunState::Queued),
+    ("running", RunState::Running),
+    ("passed", RunState::Passed),
+    ("failed", RunState::Failed),
+    ("skipped", RunState::Skipped),
+    ("cancelled", RunState::Cancelled),
+    ("broken", RunState::Broken),
+];
+
+/// Lists runs of checks, the newest first.
+#[utoipa::path(get, path = "/api/checks", tag = "checks", params(Which), responses((status = 200, body = CheckRuns)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<CheckRuns>, Failure> {
+    let state = match &which.state {
+        Some(word) => Some(one_of("state of a run", word, STATES)?),
+        None => None,
+    };
+    let (within, pull) = match &which.pull {
+        Some(meant) => {
+            let pull = pull_meant(&app, &caller, meant, which.project.as_deref()).await?;
+            (vec![pull.project.clone()], Some(pull))
+        }
+        None => (projects(&app, &caller, which.project.as_deref())?, None),
+    };
+    let limit = which.limit.unwrap_or(LISTED).clamp(1, LISTED_MOST);
+    let mut all = Vec::new();
+    for project in &within {
+        let (pull, check) = (pull.clone(), which.check.clone());
+        let filter = RunFilter { project: Some(project.clone()), pull, check, state, limit };
+        let runs = async { Ok(app.host.scm(project)?.runs(&filter).await?) };
+        let runs = among(&within, runs.await)?.unwrap_or_default();
+        // What a forge keeps of other projects is not this caller's to see.
+        all.extend(runs.into_iter().filter(|run| run.project == *project));
+    }
+    all.sort_by_key(|run| std::cmp::Reverse(run.queued_at));
+    all.truncate(limit);
+    Ok(Json(CheckRuns { runs: all.iter().map(tell::check_run).collect() }))
+}
+
+/// Has checks run: on a pull request merged onto its base, or on a revision as it is. They are followed by their ids.
+#[utoipa::path(
+    post, path = "/api/checks", tag = "checks", request_body = CheckWish,
+    responses((status = 202, description = "The runs; those whose result was known already are over", body = CheckRuns)),
+)]
+pub(super) async fn run(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(wish): Given<CheckWish>,
+) -> Result<(StatusCode, Json<CheckRuns>), Failure> {
+    let (project, what, pull) = match (&wish.pull, &wish.revision) {
+        (Some(meant), None) => {
+            let pull = pull_meant(&app, &caller, meant, wish.project_id.as_deref()).await?;
+            allow(&caller, Deed::Tend(&pull.project, owner(&app, &pull).await?))?;
+            (pull.project.clone(), CheckWhat::Pull(pull.clone()), Some(pull))
+        }
+        (None, Some(revision)) => {
+            let project = project(&app, &caller, wish.project_id.as_deref())?;
+            allow(&caller, Deed::Check(&project))?;
+            (project, CheckWhat::Revision(revision.clone()), None)
+        }
+        _ => return Err(invalid("say what is to be checked: either a pull request or a revision")),
+    };
+    let scm = app.host.scm(&project)?;
+    let order = CheckOrder { project, what, checks: wish.checks, again: wish.again };
+    let running = app.clone();
+    app.to_the_end(async move {
+        let runs = scm.check(&order).await?;
+        if let Some(pull) = pull {
+            see(&running, &*scm, &pull).await?;
+        }
+        let runs = runs.iter().map(tell::check_run).collect();
+        Ok((StatusCode::ACCEPTED, Json(CheckRuns { runs })))
+    })
+    .await
+}
+
+/// One run of a check.
+#[utoipa::path(
+    get, path = "/api/checks/{id}", tag = "checks",
+    params(("id" = String, Path, description = "The id of the run"), Within),
+    responses((status = 200, body = CheckRun)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+    Asked(within): Asked<Within>,
+) -> Result<Json<CheckRun>, Failure> {
+    let (_, run) = find_run(&app, &caller, &id, within.project.as_deref()).await?;
+    Ok(Json(tell::check_run(&run)))
+}
+
+/// Which piece of a log.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Piece {
+    /// Only in this project. An agent's own, if left out; otherwise any.
+    project: Option<String>,
+    /// The offset of the first byte; the beginning, if left out.
+    from: Option<u64>,
+    /// At most so many bytes; 64 KiB if left out, never more than 1 MiB.
+    limit: Option<u32>,
+    /// Wait for output if there is none yet, up to 25 seconds.
+    wait: Option<bool>,
+}
+
+/// A piece of what a run has put out, as text.
+#[utoipa::path(
+    get, path = "/api/checks/{id}/log", tag = "checks",
+    params(("id" = String, Path, description = "The id of the run"), Piece),
+    responses((status = 200, body = CheckLog)),
+)]
+pub(super) async fn log(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+    Asked(piece): Asked<Piece>,
+) -> Result<Json<CheckLog>, Failure> {
+    let (scm, run) = find_run(&app, &caller, &id, piece.project.as_deref()).await?;
+    let (from, limit) = (piece.from.unwrap_or(0), piece.limit.unwrap_or(PIECE).clamp(1, PIECE_MOST));
+    if piece.wait == Some(true) {
+        tokio::select! {
+            () = app.stop.cancelled() => {}
+            waited = timeout(WAIT, scm.check_log(&run.id, from, limit, true)) => {
+                if let Ok(part) = waited {
+                    return Ok(Json(tell::check_log(part?)));
+                }
+            }
+        }
+    }
+    Ok(Json(tell::check_log(scm.check_log(&run.id, from, limit, false).await?)))
+}
+
+/// The checks of a project: those that are configured, and if there are none what its files suggest.
+#[utoipa::path(
+    get, path = "/api/projects/{id}/checks", tag = "checks",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = Checks)),
+)]
+pub(super) async fn of_project(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+) -> Result<Json<Checks>, Failure> {
+    let project = project(&app, &caller, Some(&id))?;
+    Ok(Json(app.host.checks(&project).await?))
+}
+
+/// A run with the forge that has it.
+async fn find_run(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+    named: Option<&str>,
+) -> Result<(Arc<dyn Scm>, ao_ports::CheckRun), Failure> {
+    let within = projects(app, caller, named)?;
+    for project in &within {
+        let found = async {
+            let scm = app.host.scm(project)?;
+            match scm.run(id).await {
+                Err(TrackerError::NotFound { .. }) => Ok(None),
+                run => Ok(Some((scm, run?))),
+            }
+        };
+        let Some(Some((scm, run))) = among(&within, found.await)? else { continue };
+        // A forge may keep those of other projects, too.
+        if !caller.may(Deed::Read(&run.project)) {
+            return Err(forbidden().into());
+        }
+        if within.contains(&run.project) {
+            return Ok((scm, run));
+        }
+    }
+    let shown: String = id.chars().take(100).collect();
+    Err(Problem::new(404, "unknown-run", format!("there is no run `{shown}`"))
+        .hint("`ao check list` shows the runs there were")
+        .into())
+}

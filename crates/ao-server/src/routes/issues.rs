@@ -1,0 +1,236 @@
+//! Issues: which there are, each of them, new ones, and what is changed about them.
+
+use std::sync::Arc;
+
+use ao_api::{ImportOrder, Imported, Issue, IssueEdit, Issues, NewIssue, NewIssueComment};
+use ao_core::{ProjectId, TaskId};
+use ao_ports::{NewTask, TaskEdit, TaskFilter, TaskSeen};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::pulls::{Within, labels};
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Given, Part};
+use crate::forge::{
+    allow, among, author, invalid, issue_key, issue_meant, one_of, project, projects, see_task,
+};
+use crate::problem::Failure;
+use crate::tell;
+
+const LISTED: usize = 100;
+const LISTED_MOST: usize = 10_000;
+
+/// Which issues to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// `open`, if left out, `closed` or `all`.
+    state: Option<String>,
+    /// Only those with all of these labels, separated by commas.
+    label: Option<String>,
+    assignee: Option<String>,
+    /// Only those with these words in title or body.
+    text: Option<String>,
+    /// At most so many; 100 if left out, never more than 10,000.
+    limit: Option<usize>,
+}
+
+/// Lists issues, those first that changed last.
+#[utoipa::path(get, path = "/api/issues", tag = "issues", params(Which), responses((status = 200, body = Issues)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<Issues>, Failure> {
+    let states = [("open", Some(false)), ("closed", Some(true)), ("all", None)];
+    let closed = one_of("state of issues", which.state.as_deref().unwrap_or("open"), &states)?;
+    let within = projects(&app, &caller, which.project.as_deref())?;
+    let limit = which.limit.unwrap_or(LISTED).clamp(1, LISTED_MOST);
+    let filter = TaskFilter {
+        closed,
+        labels: labels(which.label.as_deref()),
+        assignee: which.assignee,
+        text: which.text,
+        limit,
+    };
+    let mut all: Vec<TaskSeen> = Vec::new();
+    for project in &within {
+        let seen = async { Ok(app.host.tracker(project)?.list(project, &filter).await?) };
+        all.extend(among(&within, seen.await)?.unwrap_or_default());
+    }
+    all.sort_by_key(|seen| std::cmp::Reverse(seen.updated));
+    all.truncate(limit);
+    let told = app.handle.view(move |state| all.iter().map(|seen| tell::issue(state, seen)).collect());
+    Ok(Json(Issues { issues: told.await? }))
+}
+
+/// Makes an issue.
+#[utoipa::path(
+    post, path = "/api/issues", tag = "issues", request_body = NewIssue,
+    responses((status = 201, description = "The issue; with a `key` that was used before, the one it was used for", body = Issue)),
+)]
+pub(super) async fn add(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(new): Given<NewIssue>,
+) -> Result<(StatusCode, Json<Issue>), Failure> {
+    let project = project(&app, &caller, new.project_id.as_deref())?;
+    allow(&caller, Deed::EditIssue(&project))?;
+    if new.title.trim().is_empty() {
+        return Err(invalid("an issue has a title"));
+    }
+    let order = NewTask {
+        title: new.title,
+        body: new.body,
+        labels: new.labels.into_iter().collect(),
+        priority: new.priority,
+        blocked_by: keys(&project, &new.blocked_by)?,
+        assignee: new.assignee.filter(|assignee| !assignee.is_empty()),
+        by: author(&app, &caller),
+        key: new.key,
+        closed: new.closed,
+        project,
+    };
+    let tracker = app.host.tracker(&order.project)?;
+    let adding = app.clone();
+    app.to_the_end(async move {
+        let id = tracker.create(&order).await?;
+        let seen = see_task(&adding, &*tracker, &id).await?;
+        Ok((StatusCode::CREATED, Json(told(&adding, seen).await?)))
+    })
+    .await
+}
+
+/// One issue, with what was said on it.
+#[utoipa::path(
+    get, path = "/api/issues/{id}", tag = "issues",
+    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    responses((status = 200, body = Issue)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+) -> Result<Json<Issue>, Failure> {
+    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    let seen = app.host.tracker(&id.project)?.task(&id).await?;
+    Ok(Json(told(&app, seen).await?))
+}
+
+/// Changes an issue, closes it or opens it again.
+#[utoipa::path(
+    patch, path = "/api/issues/{id}", tag = "issues", request_body = IssueEdit,
+    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    responses((status = 200, body = Issue)),
+)]
+pub(super) async fn edit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(edit): Given<IssueEdit>,
+) -> Result<Json<Issue>, Failure> {
+    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::EditIssue(&id.project))?;
+    if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(invalid("an issue has a title"));
+    }
+    let closed = match &edit.state {
+        Some(state) => Some(one_of("state to set", state, &[("open", false), ("closed", true)])?),
+        None => None,
+    };
+    let order = TaskEdit {
+        title: edit.title,
+        body: edit.body,
+        add_labels: edit.add_labels.into_iter().collect(),
+        remove_labels: edit.remove_labels.into_iter().collect(),
+        priority: edit.priority,
+        add_blocked_by: keys(&id.project, &edit.add_blocked_by)?,
+        remove_blocked_by: keys(&id.project, &edit.remove_blocked_by)?,
+        assignee: edit.assignee.map(|assignee| Some(assignee).filter(|assignee| !assignee.is_empty())),
+        closed,
+    };
+    let tracker = app.host.tracker(&id.project)?;
+    let editing = app.clone();
+    app.to_the_end(async move {
+        tracker.edit(&id, &order).await?;
+        let seen = see_task(&editing, &*tracker, &id).await?;
+        Ok(Json(told(&editing, seen).await?))
+    })
+    .await
+}
+
+/// Says something on an issue.
+#[utoipa::path(
+    post, path = "/api/issues/{id}/comments", tag = "issues", request_body = NewIssueComment,
+    params(("id" = String, Path, description = "`42`, `#42` or `my-app#42`"), Within),
+    responses((status = 201, description = "The issue with its comments", body = Issue)),
+)]
+pub(super) async fn comment(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(new): Given<NewIssueComment>,
+) -> Result<(StatusCode, Json<Issue>), Failure> {
+    let id = issue_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::CommentIssue(&id))?;
+    if new.body.trim().is_empty() {
+        return Err(invalid("a comment says something"));
+    }
+    let by = author(&app, &caller);
+    let key = new.key.unwrap_or_else(|| format!("said-{:x}", app.clock.fresh()));
+    let tracker = app.host.tracker(&id.project)?;
+    let saying = app.clone();
+    app.to_the_end(async move {
+        tracker.comment(&id, &by, &key, &new.body).await?;
+        let seen = see_task(&saying, &*tracker, &id).await?;
+        Ok((StatusCode::CREATED, Json(told(&saying, seen).await?)))
+    })
+    .await
+}
+
+/// Brings issues in from a text. The same text brings each of them in once.
+#[utoipa::path(
+    post, path = "/api/issues/import", tag = "issues", request_body = ImportOrder,
+    responses((status = 200, body = Imported)),
+)]
+pub(super) async fn import(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(order): Given<ImportOrder>,
+) -> Result<Json<Imported>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let project = project(&app, &caller, order.project_id.as_deref())?;
+    let by = author(&app, &caller);
+    let importing = app.clone();
+    app.to_the_end(async move {
+        let imported = importing.host.import(&project, &by, &order).await?;
+        if !order.dry_run {
+            let tracker = importing.host.tracker(&project)?;
+            for made in imported.issues.iter().filter(|issue| issue.result == "made") {
+                if let Some(id) = made.id.as_ref().and_then(|id| id.parse::<TaskId>().ok()) {
+                    see_task(&importing, &*tracker, &id).await?;
+                }
+            }
+        }
+        Ok(Json(imported))
+    })
+    .await
+}
+
+fn keys<T: FromIterator<TaskId>>(project: &ProjectId, meant: &[String]) -> Result<T, Failure> {
+    meant.iter().map(|meant| issue_key(project, meant)).collect()
+}
+
+async fn told(app: &App, seen: TaskSeen) -> Result<Issue, Failure> {
+    Ok(app.handle.view(move |state| tell::issue(state, &seen)).await?)
+}

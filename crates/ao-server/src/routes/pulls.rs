@@ -1,0 +1,403 @@
+//! Pull requests: which there are, each of them, new ones, and what is changed about them.
+//!
+//! Open ones are listed from what the engine knows, so a list costs the forge nothing, however many there are.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use ao_api::{Diff, NewPull, Problem, Pull, PullDetail, PullEdit, Pulls};
+use ao_core::pull::{Pull as Known, PullInput};
+use ao_core::{Input, ProjectId, PullId, SessionId, State as Everything};
+use ao_ports::{PullFilter, PullFilterState, PullRow, Scm};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use super::merge::owned_by_another;
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Given, Part, find};
+use crate::forge::{allow, among, author, awaits_checks, detail, invalid, one_of, owner, project, projects};
+use crate::forge::{pull_meant, see};
+use crate::problem::{Failure, forbidden};
+use crate::tell;
+
+const LISTED: usize = 1000;
+const LISTED_MOST: usize = 10_000;
+const DIFF: usize = 1024 * 1024;
+const DIFF_MOST: usize = 16 * 1024 * 1024;
+
+/// Where a name or a number is looked for.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Within {
+    /// Only in this project. An agent's own, if left out; otherwise any.
+    pub(super) project: Option<String>,
+}
+
+/// Which pull requests to list.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only those of this project.
+    project: Option<String>,
+    /// `open`, if left out, `merged`, `closed` or `all`.
+    state: Option<String>,
+    /// Only those that this session answers for.
+    session: Option<String>,
+    /// Only those from this branch.
+    head: Option<String>,
+    /// Only those to this branch.
+    base: Option<String>,
+    author: Option<String>,
+    /// Only those with all of these labels, separated by commas.
+    label: Option<String>,
+    /// At most so many; 1,000 if left out, never more than 10,000.
+    limit: Option<usize>,
+}
+
+/// Lists pull requests, the newest first, one project after the other.
+#[utoipa::path(get, path = "/api/pulls", tag = "pulls", params(Which), responses((status = 200, body = Pulls)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<Pulls>, Failure> {
+    let state = one_of("state of pull requests", which.state.as_deref().unwrap_or("open"), STATES)?;
+    let within = projects(&app, &caller, which.project.as_deref())?;
+    let session = match &which.session {
+        Some(meant) => Some(session_meant(&app, &caller, meant).await?),
+        None => None,
+    };
+    let limit = which.limit.unwrap_or(LISTED).clamp(1, LISTED_MOST);
+    let filter = PullFilter {
+        state,
+        head_branch: which.head,
+        base_branch: which.base,
+        author: which.author,
+        labels: labels(which.label.as_deref()),
+        // What is chosen by its session is chosen here, and not by the forge.
+        limit: if session.is_some() { LISTED_MOST } else { limit },
+    };
+    let rows = match state {
+        PullFilterState::Open => None,
+        _ => Some(ask_forges(&app, &within, &filter).await?),
+    };
+    let told = app.handle.view(move |state| match rows {
+        None => open_ones(state, &within, &filter, session, limit),
+        Some(rows) => {
+            let owned = |row: &&PullRow| {
+                session.is_none() || session == state.pulls.get(&row.pull).and_then(|pull| pull.owner)
+            };
+            let pulls = rows.iter().filter(owned).take(limit).map(|row| tell::pull_row(state, row)).collect();
+            Pulls { pulls, total: None }
+        }
+    });
+    Ok(Json(told.await?))
+}
+
+const STATES: &[(&str, PullFilterState)] = &[
+    ("open", PullFilterState::Open),
+    ("merged", PullFilterState::Merged),
+    ("closed", PullFilterState::Closed),
+    ("all", PullFilterState::All),
+];
+
+fn open_ones(
+    state: &Everything,
+    within: &[ProjectId],
+    filter: &PullFilter,
+    session: Option<SessionId>,
+    limit: usize,
+) -> Pulls {
+    let is = |wanted: &Option<String>, found: &str| wanted.as_deref().is_none_or(|wanted| wanted == found);
+    let wanted = |pull: &&Known| {
+        pull.is_open()
+            && within.contains(&pull.id.project)
+            && (session.is_none() || session == pull.owner)
+            && is(&filter.head_branch, &pull.facts.head_branch)
+            && is(&filter.base_branch, &pull.facts.base_branch)
+            && filter.author.as_ref().is_none_or(|login| pull.facts.author.is(login))
+            && filter.labels.is_subset(&pull.facts.labels)
+    };
+    let mut chosen: Vec<&Known> = state.pulls.values().map(|pull| &**pull).filter(wanted).collect();
+    chosen.sort_by_key(|pull| (&pull.id.project, std::cmp::Reverse(pull.id.number)));
+    let total = (chosen.len() > limit).then_some(chosen.len() as u64);
+    let pulls: Vec<Pull> = chosen.into_iter().take(limit).map(|pull| tell::pull(state, pull)).collect();
+    Pulls { pulls, total }
+}
+
+async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Result<Vec<PullRow>, Failure> {
+    let mut all = Vec::new();
+    for project in within {
+        let rows = async { Ok(app.host.scm(project)?.list(project, filter).await?) };
+        all.extend(among(within, rows.await)?.unwrap_or_default());
+    }
+    Ok(all)
+}
+
+/// The session that a filter names. An agent may ask for those of any session of its project, but hears of no others.
+async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<SessionId, Failure> {
+    if *caller == Caller::Owner {
+        return Ok(find(app, caller.clone(), meant.to_owned(), true).await?.id);
+    }
+    let (name, caller) = (meant.to_owned(), caller.clone());
+    let found = app.handle.view(move |state| {
+        let session = match name.parse::<SessionId>() {
+            Ok(id) => state.sessions.get(&id).map(|session| &**session),
+            Err(_) => state.session_named(&name),
+        };
+        session.filter(|session| caller.may(Deed::Read(&session.spec.project))).map(|session| session.id)
+    });
+    found.await?.ok_or_else(|| forbidden().into())
+}
+
+/// Opens a pull request, or finds the one that is open for the same branches. An agent answers for what it opens.
+#[utoipa::path(
+    post, path = "/api/pulls", tag = "pulls", request_body = NewPull,
+    responses(
+        (status = 201, description = "A new pull request", body = PullDetail),
+        (status = 200, description = "The one that was open already", body = PullDetail),
+    ),
+)]
+pub(super) async fn open(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(new): Given<NewPull>,
+) -> Result<(StatusCode, Json<PullDetail>), Failure> {
+    let claims = claimer(&app, &caller, &new).await?;
+    let project = match (&new.project_id, &claims) {
+        (None, Some(claims)) => claims.project.clone(),
+        (named, _) => project(&app, &caller, named.as_deref())?,
+    };
+    allow(&caller, Deed::Open(&project))?;
+    if claims.as_ref().is_some_and(|claims| claims.project != project) {
+        return Err(invalid("a session answers for pull requests of its own project only"));
+    }
+    let head = new.head.clone().or_else(|| claims.as_ref().map(|claims| claims.branch.clone()));
+    let head = head.filter(|head| !head.is_empty());
+    let head = head.ok_or_else(|| invalid("say which branch is to be merged, or which session's"))?;
+    // An orchestrator may open one for a branch of somebody else's. Whose that is, is then told by the branch.
+    let claims = claims.filter(|claims| !claims.orchestrates || claims.branch == head);
+    if let Caller::Session(agent) = &caller {
+        let (of, branch) = (project.clone(), head.clone());
+        let whose = app.handle.view(move |state| state.owner_of_branch(&of, &branch)).await?;
+        if !agent.is_orchestrator() && whose.is_some_and(|whose| whose != agent.id) {
+            return Err(forbidden().into());
+        }
+    }
+    let base = new.base.clone().or_else(|| app.host.default_branch(&project));
+    let base = base.ok_or_else(|| invalid("say which branch it is to be merged into"))?;
+    let order = ao_ports::NewPull {
+        session: claims.as_ref().map(|claims| claims.session),
+        head_branch: head,
+        base_branch: base,
+        title: new.title.unwrap_or_default(),
+        body: new.body,
+        draft: new.draft,
+        labels: new.labels.into_iter().collect(),
+        by: author(&app, &caller),
+        project,
+    };
+    let scm = app.host.scm(&order.project)?;
+    let opening = app.clone();
+    app.to_the_end(async move {
+        let id = scm.open(&order).await?;
+        let known = id.clone();
+        let known = opening.handle.view(move |state| state.pulls.contains_key(&known)).await?;
+        see(&opening, &*scm, &id).await?;
+        if let Some(session) = order.session {
+            owned_by_another(&opening, &id, session).await?;
+            let input = PullInput::Claim { session };
+            opening.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
+        }
+        let status = if known { StatusCode::OK } else { StatusCode::CREATED };
+        Ok((status, Json(told(&opening, &*scm, &id).await?)))
+    })
+    .await
+}
+
+/// Who is to answer for a new pull request.
+struct Claimer {
+    session: SessionId,
+    project: ProjectId,
+    branch: String,
+    orchestrates: bool,
+}
+
+async fn claimer(app: &Arc<App>, caller: &Caller, new: &NewPull) -> Result<Option<Claimer>, Failure> {
+    match (caller, &new.session) {
+        (Caller::Session(agent), wished) => {
+            let itself = |wished: &String| *wished == agent.name || *wished == agent.id.to_string();
+            if wished.as_ref().is_some_and(|wished| !itself(wished)) {
+                return Err(forbidden().into());
+            }
+            Ok(Some(Claimer {
+                session: agent.id,
+                project: agent.project.clone(),
+                branch: agent.branch.clone(),
+                orchestrates: agent.is_orchestrator(),
+            }))
+        }
+        (_, Some(meant)) => {
+            let session = find(app, caller.clone(), meant.clone(), true).await?;
+            Ok(Some(Claimer {
+                session: session.id,
+                project: session.spec.project.clone(),
+                branch: session.spec.branch.clone(),
+                orchestrates: false,
+            }))
+        }
+        (_, None) => Ok(None),
+    }
+}
+
+/// One pull request, with what was said of it and what stands in its way.
+#[utoipa::path(
+    get, path = "/api/pulls/{id}", tag = "pulls",
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 200, body = PullDetail)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+) -> Result<Json<PullDetail>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    let scm = app.host.scm(&id.project)?;
+    Ok(Json(told(&app, &*scm, &id).await?))
+}
+
+/// Changes a pull request: its words, its base, whether it is a draft, whether it is closed.
+#[utoipa::path(
+    patch, path = "/api/pulls/{id}", tag = "pulls", request_body = PullEdit,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 200, body = PullDetail)),
+)]
+pub(super) async fn edit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(edit): Given<PullEdit>,
+) -> Result<Json<PullDetail>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
+    if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(invalid("a pull request has a title"));
+    }
+    let closed = match &edit.state {
+        Some(state) => Some(one_of("state to set", state, &[("open", false), ("closed", true)])?),
+        None => None,
+    };
+    let order = ao_ports::PullEdit {
+        title: edit.title,
+        body: edit.body,
+        base_branch: edit.base,
+        draft: edit.draft,
+        add_labels: edit.add_labels.into_iter().collect(),
+        remove_labels: edit.remove_labels.into_iter().collect(),
+        closed,
+    };
+    let scm = app.host.scm(&id.project)?;
+    let editing = app.clone();
+    app.to_the_end(async move {
+        scm.edit(&id, &order).await?;
+        see(&editing, &*scm, &id).await?;
+        Ok(Json(told(&editing, &*scm, &id).await?))
+    })
+    .await
+}
+
+/// How much of a diff is wanted.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Much {
+    /// Only in this project. An agent's own, if left out; otherwise any.
+    project: Option<String>,
+    /// At most so many bytes; 1 MiB if left out, never more than 16 MiB.
+    limit: Option<usize>,
+}
+
+/// What a pull request changes, as git tells it.
+#[utoipa::path(
+    get, path = "/api/pulls/{id}/diff", tag = "pulls",
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Much,
+    ),
+    responses((status = 200, body = Diff)),
+)]
+pub(super) async fn diff(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(much): Asked<Much>,
+) -> Result<Json<Diff>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, much.project.as_deref()).await?;
+    let limit = much.limit.unwrap_or(DIFF).clamp(1, DIFF_MOST);
+    // One more than is wanted tells whether there is more.
+    let diff = app.host.scm(&id.project)?.diff(&id, limit + 1).await?;
+    Ok(Json(cut(diff, limit)))
+}
+
+/// The beginning of a diff, in whole lines if there is one.
+fn cut(mut diff: String, limit: usize) -> Diff {
+    let cut = diff.len() > limit;
+    if cut {
+        let mut end = limit;
+        while !diff.is_char_boundary(end) {
+            end -= 1;
+        }
+        let lines = diff[..end].rfind('\n').map_or(end, |last| last + 1);
+        diff.truncate(lines);
+    }
+    Diff { diff, cut }
+}
+
+/// A pull request as it is now, in the words of the wire.
+pub(super) async fn told(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
+    let detail = detail(scm, id).await?;
+    let awaits = awaits_checks(app, scm, &id.project).await?;
+    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail, awaits)).await?)
+}
+
+pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {
+    let labels = given.unwrap_or_default().split(',').map(str::trim);
+    labels.filter(|label| !label.is_empty()).map(str::to_owned).collect()
+}
+
+/// A pull request that is over cannot be worked on.
+pub(super) fn is_over(id: &PullId) -> Problem {
+    Problem::new(409, "pull-over", format!("{id} is merged or closed"))
+        .hint(format!("`ao pr show {id}` tells how it ended"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_long_diff_is_cut_between_lines_and_never_within_a_letter() {
+        let diff = |limit| {
+            let Diff { diff, cut } = cut("one\ntwö\n".into(), limit);
+            (diff, cut)
+        };
+        assert_eq!(diff(9), ("one\ntwö\n".into(), false));
+        assert_eq!(diff(8), ("one\n".into(), true));
+        assert_eq!(diff(7), ("one\n".into(), true));
+        assert_eq!(diff(2), ("on".into(), true));
+    }
+}

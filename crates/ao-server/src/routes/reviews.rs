@@ -1,0 +1,183 @@
+//! What is said about a pull request, and who is set to say it.
+
+use std::sync::Arc;
+
+use ao_api::{
+    Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, Reviewed, ReviewerWish, Spawned,
+};
+use ao_core::Commit;
+use ao_core::pull::{PullState, ReviewVerdict};
+use ao_ports::{CommentPlace, ReviewComment, Side};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+
+use super::pulls::{Within, is_over, told};
+use super::sessions::begin;
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Given, Part, Perhaps};
+use crate::forge::{allow, author, invalid, one_of, owner, pull_meant, see};
+use crate::problem::Failure;
+
+/// Says something on a pull request: in a thread, at a line of a file, at a file, or on the whole.
+#[utoipa::path(
+    post, path = "/api/pulls/{id}/comments", tag = "pulls", request_body = NewComment,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 201, body = Commented)),
+)]
+pub(super) async fn comment(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(new): Given<NewComment>,
+) -> Result<(StatusCode, Json<Commented>), Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
+    if new.body.trim().is_empty() {
+        return Err(invalid("a comment says something"));
+    }
+    let side = side(new.side.as_deref())?;
+    let at = match (new.thread, new.path, new.line) {
+        (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
+            return Err(invalid("a thread has its place already: name a thread, or a path and a line"));
+        }
+        (Some(thread), None, None) => CommentPlace::Thread(thread),
+        (None, Some(path), line) => CommentPlace::Line { path, line, side },
+        (None, None, Some(_)) => return Err(invalid("a line is of a file: name its path")),
+        (None, None, None) => CommentPlace::Pull,
+    };
+    let by = author(&app, &caller);
+    let order = ao_ports::NewComment { pull: id.clone(), by, body: new.body, at, key: new.key };
+    let scm = app.host.scm(&id.project)?;
+    let saying = app.clone();
+    app.to_the_end(async move {
+        let thread = scm.comment(&order).await?;
+        see(&saying, &*scm, &id).await?;
+        Ok((StatusCode::CREATED, Json(Commented { thread })))
+    })
+    .await
+}
+
+/// Gives a review. Its comments become threads. Only a person approves.
+#[utoipa::path(
+    post, path = "/api/pulls/{id}/reviews", tag = "pulls", request_body = NewReview,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 201, body = Reviewed)),
+)]
+pub(super) async fn review(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(new): Given<NewReview>,
+) -> Result<(StatusCode, Json<Reviewed>), Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Review(&id.project))?;
+    let verdict = one_of("verdict", &new.verdict, VERDICTS)?;
+    if verdict == ReviewVerdict::Approved {
+        allow(&caller, Deed::Decide)?;
+    }
+    let says_nothing = new.body.trim().is_empty() && new.comments.is_empty();
+    if verdict != ReviewVerdict::Approved && says_nothing {
+        return Err(invalid("a review that does not approve says why, in its body or its comments"));
+    }
+    let order = ao_ports::NewReview {
+        pull: id.clone(),
+        by: author(&app, &caller),
+        verdict,
+        body: new.body,
+        head: new.head.as_deref().map(Commit::new),
+        comments: new.comments.into_iter().map(review_comment).collect::<Result<_, _>>()?,
+        key: new.key,
+    };
+    let scm = app.host.scm(&id.project)?;
+    let giving = app.clone();
+    app.to_the_end(async move {
+        let given = scm.review(&order).await?;
+        see(&giving, &*scm, &id).await?;
+        Ok((StatusCode::CREATED, Json(Reviewed { id: given })))
+    })
+    .await
+}
+
+const VERDICTS: &[(&str, ReviewVerdict)] = &[
+    ("approve", ReviewVerdict::Approved),
+    ("request_changes", ReviewVerdict::ChangesRequested),
+    ("comment", ReviewVerdict::Commented),
+];
+
+fn review_comment(comment: NewReviewComment) -> Result<ReviewComment, Failure> {
+    let NewReviewComment { path, line, side: given, body } = comment;
+    if path.is_empty() || body.trim().is_empty() {
+        return Err(invalid("a comment of a review has a path and says something"));
+    }
+    Ok(ReviewComment { path, line, side: side(given.as_deref())?, body })
+}
+
+fn side(given: Option<&str>) -> Result<Side, Failure> {
+    one_of("side of a diff", given.unwrap_or("new"), &[("new", Side::New), ("old", Side::Old)])
+}
+
+/// Marks a thread as done with, or as open again.
+#[utoipa::path(
+    post, path = "/api/pulls/{id}/threads/{thread}/resolve", tag = "pulls", request_body = Resolve,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        ("thread" = String, Path, description = "The thread's id"),
+        Within,
+    ),
+    responses((status = 200, body = PullDetail)),
+)]
+pub(super) async fn resolve(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part((meant, thread)): Part<(String, String)>,
+    Asked(within): Asked<Within>,
+    Perhaps(wish): Perhaps<Resolve>,
+) -> Result<Json<PullDetail>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Tend(&id.project, owner(&app, &id).await?))?;
+    let by = author(&app, &caller);
+    let scm = app.host.scm(&id.project)?;
+    let resolving = app.clone();
+    app.to_the_end(async move {
+        scm.resolve(&id, &thread, &by, wish.resolved).await?;
+        see(&resolving, &*scm, &id).await?;
+        Ok(Json(told(&resolving, &*scm, &id).await?))
+    })
+    .await
+}
+
+/// Starts a session that reviews a pull request at the head that it has now.
+#[utoipa::path(
+    post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = ReviewerWish,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 201, description = "A new session", body = Spawned)),
+)]
+pub(super) async fn reviewer(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Perhaps(wish): Perhaps<ReviewerWish>,
+) -> Result<(StatusCode, Json<Spawned>), Failure> {
+    allow(&caller, Deed::Decide)?;
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    let detail = app.host.scm(&id.project)?.show(&id).await?;
+    if detail.facts.state != PullState::Open {
+        return Err(is_over(&id).into());
+    }
+    let order = app.host.reviewer(&detail, &wish).await?;
+    begin(&app, order).await
+}

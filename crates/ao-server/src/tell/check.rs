@@ -1,0 +1,102 @@
+//! Runs of checks in the words of the wire.
+
+use ao_ports::{CheckRun, Failure, FailureItem, LogPart};
+
+use super::{time, word};
+
+pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
+    ao_api::CheckRun {
+        id: run.id.clone(),
+        project_id: run.project.to_string(),
+        pull: run.pull.as_ref().map(ToString::to_string),
+        check: run.check.clone(),
+        command: run.command.clone(),
+        required: run.required,
+        head: run.head.to_string(),
+        base: run.base.as_ref().map(ToString::to_string),
+        tree: run.tree.clone(),
+        state: word(&run.state),
+        why: run.why.clone(),
+        exit_code: run.exit_code,
+        queued_at: time(run.queued_at),
+        began_at: run.began_at.map(time),
+        ended_at: run.ended_at.map(time),
+        tries: run.tries,
+        same_as: run.same_as.clone(),
+        log: run.log.clone(),
+        failure: run.failure.as_ref().map(failure),
+    }
+}
+
+fn failure(failure: &Failure) -> ao_api::CheckFailure {
+    let item = |item: &FailureItem| ao_api::FailureItem {
+        kind: word(&item.kind),
+        name: item.name.clone(),
+        message: item.message.clone(),
+        path: item.path.clone(),
+        line: item.line,
+    };
+    ao_api::CheckFailure {
+        signature: failure.signature.clone(),
+        step: failure.step.clone(),
+        excerpt: failure.excerpt.clone(),
+        count: failure.count,
+        items: failure.items.iter().map(item).collect(),
+    }
+}
+
+/// A part of a log as text. A letter that the part ends within is left for the next one.
+pub(crate) fn check_log(part: LogPart) -> ao_api::CheckLog {
+    let LogPart { mut bytes, mut next, ended } = part;
+    if !ended {
+        let open = unfinished(&bytes);
+        // A part that is nothing else would never be got past.
+        if open < bytes.len() {
+            bytes.truncate(bytes.len() - open);
+            next -= open as u64;
+        }
+    }
+    ao_api::CheckLog { text: String::from_utf8_lossy(&bytes).into_owned(), next, ended }
+}
+
+/// How many bytes at the end begin a letter that is not all there.
+fn unfinished(bytes: &[u8]) -> usize {
+    let tail = bytes.len().saturating_sub(3);
+    let Some(at) = (tail..bytes.len()).rev().find(|&at| bytes[at] & 0b1100_0000 != 0b1000_0000) else {
+        return 0;
+    };
+    let long = match bytes[at] {
+        0b1100_0000..=0b1101_1111 => 2,
+        0b1110_0000..=0b1110_1111 => 3,
+        0b1111_0000..=0b1111_0111 => 4,
+        _ => 1,
+    };
+    let there = bytes.len() - at;
+    if there < long { there } else { 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_letter_is_not_torn_between_two_parts() {
+        let text = "aé→😀z";
+        for limit in 1..text.len() {
+            let (mut from, mut read) = (0, String::new());
+            while from < text.len() {
+                let end = (from + limit).min(text.len());
+                let bytes = text.as_bytes()[from..end].to_vec();
+                let part = check_log(LogPart { bytes, next: end as u64, ended: end == text.len() });
+                assert!(part.next as usize > from, "it goes on");
+                from = part.next as usize;
+                read.push_str(&part.text);
+            }
+            if limit >= 4 {
+                assert_eq!(read, text, "{limit}");
+            }
+        }
+        let odd = LogPart { bytes: vec![b'a', 0xff, 0x80, 0x80, 0x80], next: 5, ended: false };
+        assert_eq!((check_log(odd.clone()).next, check_log(odd).text.chars().next()), (5, Some('a')));
+    }
+}

@@ -1,0 +1,180 @@
+//! Pull requests in the words of the wire. What checks and reviewers say is summed up by the core, here and everywhere.
+
+use ao_core::pull::{Author, CommentFacts, Green, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts};
+use ao_core::{Commit, SessionId, State};
+use ao_ports::{PullDetail, PullRow, Side, ThreadDetail};
+
+use super::{check_run, time, word};
+use crate::forge::blockers;
+
+/// One that the engine knows.
+pub(crate) fn pull(state: &State, pull: &Pull) -> ao_api::Pull {
+    let facts = &pull.facts;
+    ao_api::Pull {
+        id: pull.id.to_string(),
+        project_id: pull.id.project.to_string(),
+        number: pull.id.number,
+        title: facts.title.clone(),
+        state: state_word(&facts.state).into(),
+        draft: facts.draft,
+        head_branch: facts.head_branch.clone(),
+        base_branch: facts.base_branch.clone(),
+        head: facts.head.to_string(),
+        author: author(&facts.author),
+        labels: facts.labels.iter().cloned().collect(),
+        checks: checks(pull).into(),
+        review: review_word(pull).into(),
+        mergeable: mergeable(&facts.mergeable).into(),
+        session: session_name(state, pull.owner),
+        updated_at: time(pull.changed_at),
+    }
+}
+
+/// One of a forge's list. If the engine knows it, that is where it stands; otherwise it is over, and stands nowhere.
+pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
+    let known = state.pulls.get(&row.pull);
+    if let Some(known) = known.filter(|known| known.is_open() && row.state == PullState::Open) {
+        return pull(state, known);
+    }
+    ao_api::Pull {
+        id: row.pull.to_string(),
+        project_id: row.pull.project.to_string(),
+        number: row.pull.number,
+        title: row.title.clone(),
+        state: state_word(&row.state).into(),
+        draft: row.draft,
+        head_branch: row.head_branch.clone(),
+        base_branch: row.base_branch.clone(),
+        head: row.head.to_string(),
+        author: author(&row.author),
+        labels: row.labels.iter().cloned().collect(),
+        checks: "none".into(),
+        review: "none".into(),
+        mergeable: "unknown".into(),
+        session: session_name(state, known.and_then(|known| known.owner)),
+        updated_at: time(row.updated_at),
+    }
+}
+
+/// One with everything that can be read of it.
+pub(crate) fn pull_detail(state: &State, detail: &PullDetail, awaits_checks: bool) -> ao_api::PullDetail {
+    let facts = &detail.facts;
+    let mut seen = Pull::at_a_look(&detail.pull, facts);
+    seen.owner = state.pulls.get(&detail.pull).and_then(|known| known.owner);
+    let summary = ao_api::Pull { updated_at: time(detail.updated_at), ..pull(state, &seen) };
+    ao_api::PullDetail {
+        body: detail.body.clone(),
+        url: facts.url.clone(),
+        base: facts.base.to_string(),
+        created_at: time(detail.created_at),
+        merged_as: match &facts.state {
+            PullState::Merged { commit } => Some(commit.to_string()),
+            PullState::Open | PullState::Closed => None,
+        },
+        merged_by: detail.merged_by.clone(),
+        stacked_on: detail.stacked_on.as_ref().map(ToString::to_string),
+        stacked: detail.stacked.iter().map(ToString::to_string).collect(),
+        conflicts: match &facts.mergeable {
+            Mergeable::Conflict { files } => files.clone(),
+            Mergeable::Clean | Mergeable::Unknown => vec![],
+        },
+        files: facts.size.files.clone(),
+        added: facts.size.added,
+        removed: facts.size.removed,
+        commits: detail
+            .commits
+            .iter()
+            .map(|commit| ao_api::PullCommit {
+                commit: commit.commit.to_string(),
+                title: commit.title.clone(),
+                author: commit.author.clone(),
+                at: time(commit.at),
+            })
+            .collect(),
+        check_runs: detail.checks.iter().map(check_run).collect(),
+        reviews: facts.reviews.iter().map(|given| review(detail, &facts.head, given)).collect(),
+        threads: facts.threads.iter().map(|it| thread(it, detail.threads.get(&it.id))).collect(),
+        blockers: blockers(&seen, awaits_checks).into_iter().map(|blocker| blocker.what).collect(),
+        pull: summary,
+    }
+}
+
+pub(crate) fn author(author: &Author) -> ao_api::Author {
+    ao_api::Author { login: author.login.clone(), standing: author.standing.to_string() }
+}
+
+fn review(detail: &PullDetail, head: &Commit, given: &ReviewFacts) -> ao_api::Review {
+    ao_api::Review {
+        id: given.id.clone(),
+        author: author(&given.author),
+        verdict: word(&given.verdict),
+        commit: given.commit.to_string(),
+        stale: given.commit != *head,
+        body: given.body.clone(),
+        at: detail.reviewed_at.get(&given.id).copied().map(time),
+    }
+}
+
+fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread {
+    let comment = |comment: &CommentFacts| ao_api::Comment {
+        id: comment.id.clone(),
+        author: author(&comment.author),
+        body: comment.body.clone(),
+        url: comment.url.clone(),
+        at: detail.and_then(|detail| detail.at.get(&comment.id)).copied().map(time),
+    };
+    ao_api::Thread {
+        id: facts.id.clone(),
+        path: facts.path.clone(),
+        line: facts.line,
+        side: word(&detail.map_or(Side::New, |detail| detail.side)),
+        resolved: facts.resolved,
+        resolved_by: detail.and_then(|detail| detail.resolved_by.clone()),
+        outdated: detail.is_some_and(|detail| detail.outdated),
+        context: detail.and_then(|detail| detail.context.clone()),
+        comments: facts.comments.iter().map(comment).collect(),
+    }
+}
+
+fn session_name(state: &State, owner: Option<SessionId>) -> Option<String> {
+    // One that is no longer in memory has no name any more.
+    owner
+        .map(|id| state.sessions.get(&id).map_or_else(|| id.to_string(), |session| session.spec.name.clone()))
+}
+
+fn state_word(state: &PullState) -> &'static str {
+    match state {
+        PullState::Open => "open",
+        PullState::Merged { .. } => "merged",
+        PullState::Closed => "closed",
+    }
+}
+
+fn checks(pull: &Pull) -> &'static str {
+    match pull.green() {
+        Green::Yes => "passed",
+        Green::Red { .. } => "failed",
+        Green::Waiting { .. } if pull.facts.checks.is_empty() => "none",
+        Green::Waiting { .. } => "pending",
+    }
+}
+
+fn review_word(pull: &Pull) -> &'static str {
+    if !pull.changes_requested().is_empty() {
+        "changes_requested"
+    } else if !pull.approvals().is_empty() {
+        "approved"
+    } else if pull.facts.reviews.iter().any(|review| review.commit == pull.facts.head) {
+        "commented"
+    } else {
+        "none"
+    }
+}
+
+fn mergeable(mergeable: &Mergeable) -> &'static str {
+    match mergeable {
+        Mergeable::Unknown => "unknown",
+        Mergeable::Clean => "clean",
+        Mergeable::Conflict { .. } => "conflict",
+    }
+}

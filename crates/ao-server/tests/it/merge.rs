@@ -1,0 +1,124 @@
+//! Merging: what stands in the way, what lands, and what does not.
+
+use ao_core::pull::{CheckState, Mergeable, PullFacts};
+use ao_core::session::Role;
+use ao_ports::TestOutcome;
+use serde_json::{Value, json};
+
+use crate::forge::{check, facts, pull};
+use crate::support::{Answer, House, post};
+
+fn failed(name: &str) -> CheckState {
+    CheckState::Failed { signature: name.into(), excerpt: "boom".into(), url: String::new(), log: None }
+}
+
+async fn merge(house: &House, wish: Value) -> Answer {
+    let app = house.app().await;
+    house.host.forge.asked();
+    post("/api/pulls/my-app!7/merge", wish).owner().to(&app).await
+}
+
+/// What was done to the forge, without the looks.
+fn done(house: &House) -> Vec<String> {
+    let asked = house.host.forge.asked();
+    asked.into_iter().filter(|word| word.starts_with("test") || word.starts_with("merge")).collect()
+}
+
+#[tokio::test]
+async fn what_would_land_is_tested_and_exactly_that_is_merged() {
+    let house = House::new().await;
+    let one = house.agent("one", "my-app", Role::Worker).await;
+    house.host.forge.lock().configured = true;
+    let green = PullFacts { checks: vec![check("build", CheckState::Passed)], ..facts("feat") };
+    house.pull(&pull("my-app", 7), green).await;
+    house.claim(&pull("my-app", 7), one).await;
+    let merged = merge(&house, json!({"strategy": "rebase", "head": "h1", "deleteBranch": true})).await;
+    assert_eq!((merged.told().as_str(), &merged.json["commit"]), ("200", &json!("m1")));
+    assert_eq!(
+        (&merged.json["pull"]["state"], &merged.json["pull"]["mergedAs"]),
+        (&json!("merged"), &json!("m1"))
+    );
+    assert_eq!(
+        done(&house),
+        ["test h1 on b1 checks true", "merge h1+b1 Rebase by Some(\"anna\") delete true"]
+    );
+    let reason = house.session(one, |session| session.status(ao_core::Timestamp(0)).reason).await;
+    assert!(reason.contains("merged"), "its session knows: {reason}");
+    assert_eq!(merge(&house, json!({})).await.told(), "409 already-merged");
+    assert_eq!(done(&house), [""; 0]);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn checks_and_reviews_yield_to_a_person_and_nothing_else_does() {
+    let house = House::new().await;
+    house.host.forge.lock().configured = true;
+    let id = pull("my-app", 7);
+    let red = || PullFacts { checks: vec![check("build", failed("E1"))], ..facts("feat") };
+    let conflict = Mergeable::Conflict { files: vec!["a b.rs".into()] };
+    let table: Vec<(PullFacts, Value, &str)> = vec![
+        (red(), json!({}), "checks: failed on h1: build"),
+        (facts("feat"), json!({}), "checks: no check has reported on h1 yet"),
+        (PullFacts { draft: true, ..facts("feat") }, json!({"anyway": true}), "it is a draft"),
+        (
+            PullFacts { mergeable: conflict, ..red() },
+            json!({"anyway": true}),
+            "it conflicts with `main` in a b.rs",
+        ),
+        (red(), json!({"anyway": true, "head": "h0"}), "its head is h1, not h0"),
+    ];
+    for (seen, wish, expected) in table {
+        house.pull(&id, seen).await;
+        let refused = merge(&house, wish.clone()).await;
+        assert_eq!(refused.told(), "409 not-mergeable", "{wish}");
+        assert_eq!(refused.json["blockers"], json!([expected]), "{wish}");
+        let may = refused.json["hints"][0].as_str().unwrap().contains("--anyway");
+        assert_eq!(may, wish["anyway"] != true, "{}", refused.text);
+        assert_eq!(done(&house), [""; 0], "{wish}");
+    }
+    house.pull(&id, red()).await;
+    assert_eq!(merge(&house, json!({"anyway": true})).await.told(), "200");
+    assert_eq!(
+        done(&house),
+        ["test h1 on b1 checks false", "merge h1+b1 Squash by Some(\"anna\") delete false"]
+    );
+    house.end().await;
+}
+
+#[tokio::test]
+async fn what_fails_or_conflicts_on_its_base_does_not_land() {
+    let house = House::new().await;
+    let id = pull("my-app", 7);
+    house.pull(&id, facts("feat")).await;
+    let output = format!("{}error: together they break\n", "noise ".repeat(10_000));
+    house.host.forge.lock().test = Some(TestOutcome::Red { output });
+    let red = merge(&house, json!({})).await;
+    assert_eq!(red.told(), "409 not-mergeable");
+    assert_eq!(red.json["blockers"], json!(["the checks fail on what would land: h1 on b1"]));
+    let detail = red.json["detail"].as_str().unwrap();
+    assert!(detail.ends_with("error: together they break\n") && detail.len() <= 8192, "{}", detail.len());
+    house.host.forge.lock().test = Some(TestOutcome::Conflict { files: vec!["x".into()] });
+    let conflict = merge(&house, json!({"anyway": true})).await;
+    assert_eq!(conflict.json["blockers"], json!(["it conflicts with `main` in x"]));
+    assert_eq!(done(&house), ["test h1 on b1 checks false"]);
+    house.end().await;
+}
+
+#[tokio::test]
+async fn a_base_that_moves_meanwhile_is_tested_anew_and_not_for_ever() {
+    let house = House::new().await;
+    house.pull(&pull("my-app", 7), facts("feat")).await;
+    house.host.forge.lock().overtaken = 3;
+    let refused = merge(&house, json!({})).await;
+    assert_eq!(
+        (refused.told().as_str(), &refused.json["blockers"]),
+        ("409 not-mergeable", &json!(["the base has moved"]))
+    );
+    assert_eq!(done(&house).len(), 6);
+    house.host.forge.lock().overtaken = 1;
+    assert_eq!(merge(&house, json!({})).await.told(), "200");
+    let done = done(&house);
+    assert_eq!(done.len(), 4);
+    assert_ne!(done[0], done[2], "what is tested is what lands: {done:?}");
+    house.end().await;
+}
