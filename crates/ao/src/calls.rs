@@ -3,6 +3,8 @@
 //! Sessions are named as the user named them; the daemon knows which one is meant, or whom it could be. Which one that is
 //! can change as sessions come and end. Who calls more than once asks for the session first and goes on with its id.
 
+pub(crate) mod forge;
+
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,

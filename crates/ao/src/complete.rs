@@ -8,11 +8,15 @@ use ao_api::client::{Client, ClientError};
 use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
-use crate::calls;
+use crate::calls::{self, forge::Query};
 use crate::context::{Context, Global};
+use crate::show::plain;
 
 /// Longer than this nobody waits for a key press.
 const PATIENCE: Duration = Duration::from_millis(800);
+
+/// More than this nobody reads below a prompt.
+const MOST: &str = "100";
 
 /// Completes names of sessions.
 pub(crate) fn sessions() -> ArgValueCompleter {
@@ -24,6 +28,38 @@ pub(crate) fn sessions() -> ArgValueCompleter {
                 (session.name, help)
             };
             Ok(sessions.into_iter().map(told).collect())
+        })
+    })
+}
+
+/// Completes open pull requests: by number, or with their project where there are several.
+pub(crate) fn pulls() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        named(typed, async |client| {
+            let query = Query::new().with("state", "open").with("limit", MOST);
+            let pulls = calls::forge::pulls(&client, query).await?.pulls;
+            let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+            let told = |pull: ao_api::Pull| {
+                let name = if one { pull.number.to_string() } else { pull.id };
+                (name, plain(&pull.title))
+            };
+            Ok(pulls.into_iter().map(told).collect())
+        })
+    })
+}
+
+/// Completes issues, the closed ones too: they can be opened again.
+pub(crate) fn issues() -> ArgValueCompleter {
+    ArgValueCompleter::new(|typed: &OsStr| {
+        named(typed, async |client| {
+            let query = Query::new().with("state", "all").with("limit", MOST);
+            let issues = calls::forge::issues(&client, query).await?.issues;
+            let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+            let told = |issue: ao_api::Issue| {
+                let name = if one { issue.key } else { issue.id };
+                (name, plain(&format!("{}: {}", issue.state, issue.title)))
+            };
+            Ok(issues.into_iter().map(told).collect())
         })
     })
 }

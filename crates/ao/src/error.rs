@@ -28,7 +28,7 @@ pub enum Kind {
     Environment,
     /// We are wrong.
     Bug,
-    /// A session or project of this name is not there.
+    /// A session, a project or something of a project is not there.
     Unknown,
     /// No daemon runs.
     NoDaemon,
@@ -52,6 +52,12 @@ pub enum Kind {
     UnknownKey,
     /// The daemon forbids it to this caller.
     Forbidden,
+    /// A check has failed.
+    ChecksFailed,
+    /// Checks are not over yet.
+    ChecksPending,
+    /// The forge does not merge it.
+    NotMerged,
     /// Somebody wanted us to end, with this signal.
     Interrupted(u8),
     /// Whoever read our output has gone. That is their right, and nothing to talk about.
@@ -66,7 +72,7 @@ pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
     (Kind::Config, 2, "a setting or the command line is wrong"),
     (Kind::Environment, 3, "the machine is in the way: disk, permissions, a broken connection"),
     (Kind::Bug, 4, "a defect of ao"),
-    (Kind::Unknown, 5, "there is no session or project of that name"),
+    (Kind::Unknown, 5, "there is nothing of that name: session, project, issue, pull request or check"),
     (Kind::NoDaemon, 6, "no daemon runs"),
     (Kind::NotAccepted, 7, "the agent did not take a message"),
     (Kind::TimedOut, 8, "what was waited for did not come in time"),
@@ -78,6 +84,9 @@ pub const EXIT_CODES: &[(Kind, u8, &str)] = &[
     (Kind::OtherVersion, 15, "the daemon that runs is of another version"),
     (Kind::UnknownKey, 16, "there is no such key in the configuration"),
     (Kind::Forbidden, 17, "the daemon forbids it to this caller"),
+    (Kind::ChecksFailed, 18, "a check has failed"),
+    (Kind::ChecksPending, 19, "checks are not over yet"),
+    (Kind::NotMerged, 20, "the pull request was not merged: something stands in the way"),
 ];
 
 impl Kind {
@@ -121,6 +130,12 @@ impl CommandError {
 
     pub(crate) fn kind(&self) -> Kind {
         self.kind
+    }
+
+    /// The same words for another kind of failure.
+    pub(crate) fn of_kind(mut self, kind: Kind) -> CommandError {
+        self.kind = kind;
+        self
     }
 
     /// The same kind of failure with other words, for one that was told already.
@@ -218,6 +233,7 @@ impl From<ClientError> for CommandError {
 impl From<Problem> for CommandError {
     fn from(problem: Problem) -> CommandError {
         let kind = match (problem.word(), problem.status) {
+            (word, 404) if word.starts_with("unknown-") => Kind::Unknown,
             ("unknown-session" | "unknown-project", _) => Kind::Unknown,
             ("missing-program", _) => Kind::MissingProgram,
             ("not-a-repository", _) => Kind::NoRepository,
@@ -386,9 +402,10 @@ mod tests {
                 Kind::NotAccepted | Kind::TimedOut | Kind::NoRepository | Kind::UnbornRepository => {}
                 Kind::BareRepository | Kind::MissingProgram | Kind::PortInUse | Kind::OtherVersion => {}
                 Kind::UnknownKey | Kind::Forbidden | Kind::Interrupted(_) | Kind::Quiet => {}
+                Kind::ChecksFailed | Kind::ChecksPending | Kind::NotMerged => {}
             }
         }
-        assert_eq!(EXIT_CODES.len(), 17);
+        assert_eq!(EXIT_CODES.len(), 20);
         assert_eq!(Kind::Interrupted(2).exit_code(), 130);
     }
 }

@@ -4,6 +4,7 @@
 //! [`run_as_helper`]; `docs/embedding.md` tells how. All else is public only so that it can be tried from tests.
 
 mod background;
+mod branch;
 mod calls;
 mod change;
 mod chores;
@@ -26,6 +27,7 @@ mod logs;
 pub mod orchestrator;
 #[cfg(feature = "otlp")]
 mod otlp;
+mod pager;
 mod paths;
 pub mod power;
 mod program;
@@ -36,6 +38,7 @@ mod settings;
 pub mod show;
 mod span;
 mod strange;
+mod typed;
 mod ui;
 
 use std::io::IsTerminal;

@@ -1,9 +1,10 @@
 //! `ao review-check`: what reviewers and checks still want, and whether the agents know.
 
 use ao_api::client::Client;
-use ao_api::{Explanation, Incident, Session};
+use ao_api::{Explanation, Incident, Pull, Session};
 use serde::Serialize;
 
+use crate::calls::forge::{self, Named, Query};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas, Cell, Column, Table};
@@ -11,8 +12,8 @@ use crate::{calls, complete, ui};
 
 /// Show pull requests with open reviews, and whether their agents were told
 ///
-/// Lists what reviewers, checks and the forge still want of each session's pull requests, as far as the daemon knows of them:
-/// no forge is asked yet.
+/// Lists the open pull requests with threads that are not resolved or changes asked for, and what checks and the forge still
+/// want of each session.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao review-check
@@ -27,40 +28,47 @@ pub(crate) struct Args {
     project: Option<String>,
 }
 
-/// What is open for one session.
-#[derive(Debug, Serialize)]
+/// What is open for one session, or for a pull request that no session answers for.
+#[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Open {
-    session_id: String,
-    session_name: String,
+    session_id: Option<String>,
+    session_name: Option<String>,
     pulls: Vec<String>,
     incidents: Vec<Incident>,
+    reviews: Vec<OpenReview>,
+}
+
+/// What reviewers still want of a pull request.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OpenReview {
+    pull: String,
+    title: String,
+    changes_requested: bool,
+    open_threads: usize,
+    /// When something was last done with it.
+    updated_at: ao_api::Timestamp,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (looked_at, open) = cx.wait_for(look(args, &client))?;
-    if looked_at.with_pulls < looked_at.sessions {
-        // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
-        ui::note("no forge is asked yet, so only pull requests that the daemon knows of are looked at");
-    }
     if cx.json() {
         return Ok(ui::json(&open)?);
     }
     if open.is_empty() {
-        let sessions = |count: usize| ui::count(count as u64, "session");
-        return Ok(ui::line(match looked_at.with_pulls {
-            0 => format!("no pull request is known of {}", sessions(looked_at.sessions)),
-            known => format!("nothing is open in the reviews of {}", sessions(known)),
-        })?);
+        let pulls = ui::count(looked_at.pulls as u64, "open pull request");
+        let sessions = ui::count(looked_at.sessions as u64, "session");
+        return Ok(ui::line(format_args!("nothing is open in the reviews of {pulls} and {sessions}"))?);
     }
     Ok(ui::text(table(&open, Canvas::here()).draw(ui::width()))?)
 }
 
-/// How many sessions were looked at, and how many of them have pull requests.
+/// How many sessions and open pull requests were looked at.
 struct LookedAt {
     sessions: usize,
-    with_pulls: usize,
+    pulls: usize,
 }
 
 async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), CommandError> {
@@ -73,21 +81,64 @@ async fn look(args: &Args, client: &Client) -> Result<(LookedAt, Vec<Open>), Com
             && !show::is_over(&session.status.state)
     };
     let sessions: Vec<&Session> = sessions.iter().filter(meant).collect();
-    let mut open = Vec::new();
-    for session in sessions.iter().filter(|session| session.incidents > 0) {
-        let Explanation { incidents, .. } = calls::explain(client, &session.id).await?;
-        let incidents: Vec<Incident> = incidents.into_iter().filter(is_of_a_review).collect();
-        if !incidents.is_empty() {
-            open.push(Open {
-                session_id: session.id.clone(),
-                session_name: session.name.clone(),
-                pulls: session.pulls.clone(),
-                incidents,
-            });
+    let mut pulls = pulls(args, client).await;
+    if args.session.is_some() {
+        pulls.retain(|pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name)));
+    }
+    let mut open: Vec<Open> = Vec::new();
+    for session in &sessions {
+        let mut found = Open {
+            session_id: Some(session.id.clone()),
+            session_name: Some(session.name.clone()),
+            pulls: session.pulls.clone(),
+            ..Open::default()
+        };
+        if session.incidents > 0 {
+            let Explanation { incidents, .. } = calls::explain(client, &session.id).await?;
+            found.incidents = incidents.into_iter().filter(is_of_a_review).collect();
+        }
+        for pull in pulls.iter().filter(|pull| pull.session.as_ref() == Some(&session.name)) {
+            found.reviews.extend(review(client, pull).await?);
+        }
+        open.push(found);
+    }
+    let is_claimed =
+        |pull: &&Pull| sessions.iter().any(|session| pull.session.as_ref() == Some(&session.name));
+    for pull in pulls.iter().filter(|pull| !is_claimed(pull)) {
+        let reviews = Vec::from_iter(review(client, pull).await?);
+        open.push(Open { pulls: vec![pull.id.clone()], reviews, ..Open::default() });
+    }
+    open.retain(|open| !open.incidents.is_empty() || !open.reviews.is_empty());
+    Ok((LookedAt { sessions: sessions.len(), pulls: pulls.len() }, open))
+}
+
+/// The open pull requests, as far as forges can be asked.
+async fn pulls(args: &Args, client: &Client) -> Vec<Pull> {
+    let query = Query::new().maybe("project", args.project.as_deref()).with("state", "open");
+    match forge::pulls(client, query).await {
+        Ok(pulls) => pulls.pulls,
+        Err(err) => {
+            // To programs too: a list with nothing in it would be taken for reviews with nothing in them.
+            let why = CommandError::from(err).to_plain();
+            ui::note(format_args!(
+                "pull requests cannot be listed, so only what sessions were told is known: {why}"
+            ));
+            vec![]
         }
     }
-    let with_pulls = sessions.iter().filter(|session| !session.pulls.is_empty()).count();
-    Ok((LookedAt { sessions: sessions.len(), with_pulls }, open))
+}
+
+/// What reviewers still want of it, if they want something.
+async fn review(client: &Client, pull: &Pull) -> Result<Option<OpenReview>, CommandError> {
+    let threads = forge::pull(client, Named::whole(&pull.id)).await?.value.threads;
+    let review = OpenReview {
+        pull: pull.id.clone(),
+        title: pull.title.clone(),
+        changes_requested: pull.review == "changes_requested",
+        open_threads: threads.iter().filter(|thread| !thread.resolved).count(),
+        updated_at: pull.updated_at,
+    };
+    Ok((review.changes_requested || review.open_threads > 0).then_some(review))
 }
 
 /// Whether it is about a pull request, rather than about the agent.
@@ -107,10 +158,27 @@ fn table(open: &[Open], canvas: Canvas) -> Table {
         Column::new("DETAIL"),
     ]);
     for session in open {
+        for review in &session.reviews {
+            let mut wants = Vec::new();
+            if review.changes_requested {
+                wants.push("changes requested".to_owned());
+            }
+            if review.open_threads > 0 {
+                wants.push(ui::count(review.open_threads as u64, "open thread"));
+            }
+            table.row([
+                name(session),
+                Cell::new(&review.pull),
+                Cell::new(wants.join(", ")),
+                Cell::new(show::age(review.updated_at, canvas.now)),
+                Cell::new(""),
+                Cell::new(&review.title),
+            ]);
+        }
         for incident in &session.incidents {
             let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
             table.row([
-                Cell::styled(&session.session_name, ui::TITLE),
+                name(session),
                 Cell::new(session.pulls.join(" ")),
                 Cell::new(&incident.kind),
                 Cell::new(show::age(incident.opened_at, canvas.now)),
@@ -120,6 +188,13 @@ fn table(open: &[Open], canvas: Canvas) -> Table {
         }
     }
     table
+}
+
+fn name(open: &Open) -> Cell {
+    match &open.session_name {
+        Some(name) => Cell::styled(name, ui::TITLE),
+        None => Cell::styled("-", ui::FAINT),
+    }
 }
 
 fn told(incident: &Incident) -> Cell {

@@ -1,11 +1,11 @@
 //! `ao spawn`: a session from an issue.
 
-use std::path::Path;
-
 use ao_api::client::Client;
-use ao_api::{NewSession, Project, Spawned};
+use ao_api::{NewSession, Spawned};
 
 use super::new::How;
+pub(super) use crate::calls::forge::project;
+use crate::calls::forge::{self, Named};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::{calls, complete, ui};
@@ -53,9 +53,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 pub(super) async fn one(client: &Client, wish: &NewSession, cx: &Context) -> Result<(), CommandError> {
     let spawned = calls::spawn(client, wish).await?;
     if let Some(pull) = wish.claim_pr {
-        ui::note(format_args!(
-            "no forge is asked yet: of pull request {pull} only its commits are known, from the project's remote"
-        ));
+        let name = pull.to_string();
+        let named = Named { name: &name, project: Some(&spawned.session.project_id) };
+        if forge::pull(client, named).await.is_err() {
+            ui::note(format_args!(
+                "the project's forge does not know pull request {pull}: only its commits are there, from its remote"
+            ));
+        }
     }
     if cx.json() {
         return Ok(ui::json(&spawned)?);
@@ -73,49 +77,5 @@ pub(super) fn told(spawned: &Spawned) -> String {
     match &session.issue {
         Some(issue) => format!("issue {issue} has a session already: {title}{name}{title:#}, {state}"),
         None => format!("there is such a session already: {title}{name}{title:#}, {state}"),
-    }
-}
-
-/// The project that was named, or the one whose folder we are in. If neither is known, the daemon decides.
-pub(super) async fn project(client: &Client, named: Option<&str>) -> Option<String> {
-    if let Some(named) = named {
-        return Some(named.to_owned());
-    }
-    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
-    let projects = calls::projects(client).await.ok()?;
-    innermost(&projects, &here).map(str::to_owned)
-}
-
-/// The project that a folder lies in; the innermost, where one lies in another.
-fn innermost<'a>(projects: &'a [Project], here: &Path) -> Option<&'a str> {
-    let around = projects.iter().filter(|project| here.starts_with(&project.path));
-    around.max_by_key(|project| project.path.len()).map(|project| project.id.as_str())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_folder_belongs_to_the_innermost_project_around_it() {
-        let project = |id: &str, path: &str| Project {
-            id: id.into(),
-            path: path.into(),
-            default_branch: "main".into(),
-            repo: None,
-            config: None,
-            agent: "claude-code".into(),
-            runtime: "process".into(),
-            workspace: "worktree".into(),
-            live_sessions: 0,
-            max_parallel_agents: None,
-        };
-        let projects =
-            [project("outer", "/w/app"), project("inner", "/w/app/docs"), project("other", "/w/ap")];
-        let of = |here| innermost(&projects, Path::new(here));
-        assert_eq!(of("/w/app/src"), Some("outer"));
-        assert_eq!(of("/w/app/docs/en"), Some("inner"));
-        assert_eq!(of("/w/app"), Some("outer"));
-        assert_eq!(of("/w/apple"), None);
     }
 }

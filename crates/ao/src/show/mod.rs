@@ -3,23 +3,32 @@
 //! Texts carry their colours; whoever prints them leaves those out where nobody looks.
 
 mod card;
+pub(crate) mod check;
 mod cleanup;
+pub mod diff;
 mod event;
 mod explain;
 mod fleet;
+mod issue;
 mod list;
+mod prose;
+mod pull;
 mod table;
 mod words;
 
 use ao_api::Timestamp;
 
 pub use card::card;
+pub use check::{checks, failure, runs};
 pub use cleanup::cleanup;
 pub use event::event;
 pub use explain::{explanation, why};
 pub use fleet::{Fleet, fleet};
+pub use issue::{imported, issue, issues};
 pub use list::list;
+pub use pull::{Parts, pull, pulls};
 pub use table::{Cell, Column, Table};
+pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};
 
 /// For whom something is drawn.

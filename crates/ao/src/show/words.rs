@@ -4,6 +4,7 @@ use anstyle::{AnsiColor, Style};
 use ao_api::{Session, Status, Timestamp};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
+use super::diff::steers;
 use crate::ui;
 
 /// How long ago something was: `40s`, `3m`, `5h`, `2d`.
@@ -84,9 +85,15 @@ pub(crate) fn plain(text: &str) -> String {
         if !plain.is_empty() {
             plain.push(' ');
         }
-        plain.extend(word.chars().filter(|c| !c.is_control()));
+        plain.extend(word.chars().filter(|c| !steers(*c)));
     }
     plain
+}
+
+/// The same with the spaces that it begins with.
+pub(super) fn plain_line(text: &str) -> String {
+    let begin = text.len() - text.trim_start_matches(' ').len();
+    format!("{}{}", &text[..begin], plain(text))
 }
 
 /// A text in no more columns than these, with `…` where something is missing.

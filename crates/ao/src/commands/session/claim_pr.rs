@@ -1,26 +1,31 @@
-//! `ao session claim-pr`: a session that goes on with a pull request.
+//! `ao session claim-pr`: a session that answers for a pull request, or a new one that goes on with it.
 
 use ao_api::NewSession;
 
+use crate::calls::forge::{self, Named};
 use crate::commands::new::How;
+use crate::commands::pr::claim;
 use crate::commands::spawn;
 use crate::complete;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 
-/// Start a session that goes on with the branch of a pull request
+/// Let a session answer for a pull request; or start one that goes on with its branch
 ///
-/// Its commits are fetched from the project's remote. No forge is asked yet, so its title, its checks and its reviews are not
-/// known, and the agent is not told of them.
+/// With a session, that one is told of its checks and reviews from then on. Without, a new session is started on its branch.
 #[derive(Debug, clap::Args)]
-#[command(after_help = "Examples:
+#[command(
+    override_usage = "ao session claim-pr [OPTIONS] [SESSION] <PR>",
+    after_help = "Examples:
+  ao session claim-pr my-app-3 7
   ao session claim-pr 7
   ao session claim-pr https://forge.example/team/my-app/pull/7 --project my-app
-  ao session claim-pr 7 --issue 42 --agent codex")]
+  ao session claim-pr 7 --issue 42 --agent codex"
+)]
 pub(crate) struct Args {
-    /// The pull request: its number or its address
-    #[arg(value_name = "PR", value_parser = number)]
-    pull: u64,
+    /// The session, if there is one already, and the pull request: its number or its address
+    #[arg(value_name = "PR", required = true, num_args = 1..=2, add = complete::sessions())]
+    names: Vec<String>,
     /// The project it belongs to [default: the one of this folder]
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
@@ -29,28 +34,44 @@ pub(crate) struct Args {
     issue: Option<String>,
     #[command(flatten)]
     how: How,
-    /// A session that is there already
-    #[arg(hide = true)]
-    session: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    if let Some(session) = &args.session {
-        let error = format!("`{session}` works on its own branch and cannot change it");
-        return Err(CommandError::new(Kind::User, error)
-            .hint(format!("`ao stop {session}` and then `ao session claim-pr {}`", args.pull)));
-    }
+    let (session, pull) = meant(&args.names)?;
     let client = cx.client()?;
     cx.wait_for(async {
+        let project = spawn::project(&client, args.project.as_deref()).await;
+        let name = pull.to_string();
+        let named = Named { name: &name, project: project.as_deref() };
+        if let Some(session) = session {
+            return claim::give(&client, named, &format!("!{pull}"), Some(session), cx).await;
+        }
+        // Its title is what its forge calls it. Without a forge that knows it, its commits are still there to be fetched.
+        let known = forge::pull(&client, named).await.ok();
+        let title = known.map_or_else(|| format!("Pull request {pull}"), |known| known.value.pull.title);
         let wish = NewSession {
-            project_id: spawn::project(&client, args.project.as_deref()).await,
+            project_id: project.clone(),
             issue: args.issue.clone(),
-            title: args.issue.is_none().then(|| format!("Pull request {}", args.pull)),
-            claim_pr: Some(args.pull),
+            title: args.issue.is_none().then_some(title),
+            claim_pr: Some(pull),
             ..args.how.wish()
         };
         spawn::one(&client, &wish, cx).await
     })
+}
+
+/// The session and the pull request. People write them in either order.
+fn meant(names: &[String]) -> Result<(Option<&str>, u64), CommandError> {
+    let found = match names {
+        [pull] => number(pull).map(|pull| (None, pull)),
+        [session, pull] => match (number(session), number(pull)) {
+            (_, Ok(pull)) => Ok((Some(session.as_str()), pull)),
+            (Ok(number), Err(_)) => Ok((Some(pull.as_str()), number)),
+            (Err(_), Err(err)) => Err(err),
+        },
+        _ => Err("name a session and a pull request".to_owned()),
+    };
+    found.map_err(|err| CommandError::new(Kind::Config, err))
 }
 
 /// The number of a pull request, from `7`, `#7`, `!7` or the end of its address.
@@ -73,5 +94,18 @@ mod tests {
             assert_eq!(number(typed), Ok(7), "{typed}");
         }
         assert!(number("seven").is_err());
+    }
+
+    #[test]
+    fn a_session_is_named_before_the_pull_request_or_behind_it() {
+        let read = |names: &[&str]| {
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            meant(&names).ok().map(|(session, pull)| (session.map(str::to_owned), pull))
+        };
+        assert_eq!(read(&["7"]), Some((None, 7)));
+        assert_eq!(read(&["app-3", "7"]), Some((Some("app-3".into()), 7)));
+        assert_eq!(read(&["!7", "app-3"]), Some((Some("app-3".into()), 7)));
+        assert_eq!(read(&["app-3"]), None);
+        assert_eq!(read(&["app-3", "app-4"]), None);
     }
 }

@@ -1,11 +1,11 @@
 //! Commands that look after things: what is open, what differs, who is told, and the end of the daemon.
 
-use ao_api::{ChannelTest, Sessions};
+use ao_api::{ChannelTest, Problem, Pulls, Sessions};
 use insta::assert_snapshot;
 use serde_json::json as value;
 
-use super::standin::{Reply, StandIn, json};
-use super::wire::session;
+use super::standin::{Reply, StandIn, json, problem};
+use super::wire::{pull, session};
 use crate::support::Home;
 
 /// What the daemon tells of itself.
@@ -94,41 +94,61 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
 #[test]
 fn without_a_forge_reviews_are_not_said_to_be_done() {
     let daemon = StandIn::new();
-    let mut known = session("app-1", "working");
-    let sessions = |known| json(&Sessions { sessions: vec![known, session("app-2", "idle")], seq: 1 });
-    daemon.on("GET /api/sessions", sessions(known.clone()));
-    assert_snapshot!(daemon.ao(&["review-check"]), @"
-    exit 0
-    -- stdout --
-    no pull request is known of 2 sessions
-    -- stderr --
-    note: no forge is asked yet, so only pull requests that the daemon knows of are looked at
-    ");
-    assert!(daemon.ao(&["review-check", "--json"]).contains("no forge is asked yet"));
-    let daemon = StandIn::new();
-    known.pulls = vec!["my-app!7".into()];
-    daemon.on("GET /api/sessions", sessions(known));
-    assert_snapshot!(daemon.ao(&["review-check"]), @"
-    exit 0
-    -- stdout --
-    nothing is open in the reviews of 1 session
-    -- stderr --
-    note: no forge is asked yet, so only pull requests that the daemon knows of are looked at
-    ");
+    daemon.on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "working")], seq: 1 }));
+    daemon.on("GET /api/pulls?state=open", problem(&Problem::new(422, "no-scm", "there is no forge")));
+    assert_snapshot!(daemon.ao(&["review-check"]), @"");
+    assert!(daemon.ao(&["review-check", "--json"]).contains("there is no forge"));
 }
 
 #[test]
-fn whoever_claims_a_pull_request_hears_what_is_not_known_of_it() {
+fn what_reviewers_still_want_is_listed() {
+    let daemon = StandIn::new();
+    daemon.on(
+        "GET /api/sessions",
+        json(&Sessions { sessions: vec![session("app-1", "working"), session("app-2", "idle")], seq: 1 }),
+    );
+    let of = |number, review: &str, session: Option<&str>| {
+        let mut detail = pull(number);
+        detail.pull.review = review.into();
+        detail.pull.session = session.map(str::to_owned);
+        detail
+    };
+    let mut quiet = of(9, "approved", None);
+    quiet.threads.iter_mut().for_each(|thread| thread.resolved = true);
+    let details = [of(7, "changes_requested", Some("app-1")), of(8, "none", None), quiet];
+    let pulls = details.iter().map(|detail| detail.pull.clone()).collect();
+    daemon.on("GET /api/pulls?state=open", json(&Pulls { pulls, total: None }));
+    for detail in &details {
+        daemon.on(&format!("GET /api/pulls/my-app%21{}", detail.pull.number), json(detail));
+    }
+    let said = daemon.ao(&["review-check"]).replace("\n", " \n");
+    let rows: Vec<Vec<&str>> = said.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(rows[1][..6], ["app-1", "my-app!7", "changes", "requested,", "1", "open"], "{said}");
+    assert_eq!(rows[2][..5], ["-", "my-app!8", "1", "open", "thread"], "{said}");
+    assert_eq!(rows.len(), 3, "what is done with is not listed: {said}");
+    let said = daemon.ao(&["review-check", "--json"]);
+    assert!(said.contains(r#""changesRequested":true,"openThreads":1"#), "{said}");
+}
+
+#[test]
+fn whoever_claims_a_pull_request_hears_if_nothing_is_known_of_it() {
     let daemon = StandIn::new();
     let spawned = ao_api::Spawned { session: session("app-1", "queued"), created: true };
     daemon.on("POST /api/sessions", json(&spawned));
-    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"
-    exit 0
-    -- stdout --
-    app-1: queued, on branch ao/app-1
-    -- stderr --
-    note: no forge is asked yet: of pull request 7 only its commits are known, from the project's remote
-    ");
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"");
+    daemon.on("GET /api/pulls/7?project=my-app", json(&pull(7)));
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body["title"], "Remember the user");
+}
+
+#[test]
+fn a_session_that_is_there_can_claim_a_pull_request() {
+    let daemon = StandIn::new();
+    let mut detail = pull(7);
+    detail.pull.session = Some("app-1".into());
+    daemon.on("POST /api/pulls/7/claim?project=my-app", json(&detail));
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "app-1", "7", "--project", "my-app"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"session": "app-1"}));
 }
 
 #[test]

@@ -1,9 +1,13 @@
 //! The commands about sessions: what they show, and what they do with what a daemon answers.
 
 mod care;
+mod checks;
 mod completion;
+mod diff;
+mod issues;
 mod logs;
 mod manual;
+mod pulls;
 mod show;
 mod standin;
 mod talk;

@@ -1,7 +1,10 @@
 //! Values as the daemon sends them, at a time that stands still.
 
 use ao::show::Canvas;
-use ao_api::{Agent, Session, Spend, Status, Timestamp, Tree};
+use ao_api::{
+    Agent, Author, CheckFailure, CheckRun, Comment, FailureItem, Issue, IssueComment, Pull, PullCommit,
+    PullDetail, Review, Session, Spend, Status, Thread, Timestamp, Tree,
+};
 
 /// The time that it is.
 pub(crate) fn now() -> Timestamp {
@@ -75,5 +78,160 @@ pub(crate) fn tree(name: &str) -> Tree {
         state: "ready".into(),
         reasons: vec![],
         rescue: None,
+    }
+}
+
+pub(crate) fn author(login: &str, standing: &str) -> Author {
+    Author { login: login.into(), standing: standing.into() }
+}
+
+/// A run of a check for pull request 7 that took 42 seconds, if it is over.
+pub(crate) fn check_run(id: &str, check: &str, state: &str) -> CheckRun {
+    let over = !matches!(state, "queued" | "running");
+    CheckRun {
+        id: id.into(),
+        project_id: "my-app".into(),
+        pull: Some("my-app!7".into()),
+        check: check.into(),
+        command: format!("make {check}"),
+        required: true,
+        head: "4f1c2d3e5a6b7c8d9e0f".into(),
+        base: None,
+        tree: "7e57".into(),
+        state: state.into(),
+        why: None,
+        exit_code: over.then(|| i32::from(state == "failed")),
+        queued_at: ago(300),
+        began_at: (state != "queued").then(|| ago(240)),
+        ended_at: over.then(|| ago(198)),
+        tries: 1,
+        same_as: None,
+        log: None,
+        failure: (state == "failed").then(|| CheckFailure {
+            signature: "s".into(),
+            step: Some("unit tests".into()),
+            excerpt: "assertion failed".into(),
+            count: 3,
+            items: vec![FailureItem {
+                kind: "test".into(),
+                name: Some("login::remembers".into()),
+                message: "left: 1\nright: \x1b[31m2".into(),
+                path: Some("src/login.rs".into()),
+                line: Some(12),
+            }],
+        }),
+    }
+}
+
+/// An open pull request with a bit of everything.
+pub(crate) fn pull(number: u64) -> PullDetail {
+    let comment = |author, body: &str| Comment {
+        id: "c1".into(),
+        author,
+        body: body.into(),
+        url: String::new(),
+        at: Some(ago(1200)),
+    };
+    let thread = |id: &str, line, resolved, comments| Thread {
+        id: id.into(),
+        path: Some("src/login.rs".into()),
+        line,
+        side: "new".into(),
+        resolved,
+        resolved_by: resolved.then(|| "anna".into()),
+        outdated: resolved,
+        context: Some("    let user = load();".into()),
+        comments,
+    };
+    let review = |id: &str, verdict: &str, stale, body: &str| Review {
+        id: id.into(),
+        author: author("anna", "member"),
+        verdict: verdict.into(),
+        commit: "1111111122222222".into(),
+        stale,
+        body: body.into(),
+        at: Some(ago(1200)),
+    };
+    PullDetail {
+        pull: Pull {
+            id: format!("my-app!{number}"),
+            project_id: "my-app".into(),
+            number,
+            title: "Remember the user".into(),
+            state: "open".into(),
+            draft: false,
+            head_branch: "ao/app-1".into(),
+            base_branch: "main".into(),
+            head: "4f1c2d3e5a6b7c8d9e0f".into(),
+            author: author("app-1", "agent"),
+            labels: vec!["bug".into()],
+            checks: "failed".into(),
+            review: "changes_requested".into(),
+            mergeable: "clean".into(),
+            session: Some("app-1".into()),
+            updated_at: ago(600),
+        },
+        body: "Keeps the user over a restart.\n\n- with a test\n\x1b[2Jand more".into(),
+        url: "https://forge.example/7".into(),
+        base: "aaaaaaaabbbbbbbb".into(),
+        created_at: ago(7200),
+        merged_as: None,
+        merged_by: None,
+        stacked_on: Some("my-app!5".into()),
+        stacked: vec!["my-app!8".into()],
+        conflicts: vec![],
+        files: vec!["src/login.rs".into()],
+        added: 3,
+        removed: 1,
+        commits: vec![PullCommit {
+            commit: "4f1c2d3e5a6b7c8d9e0f".into(),
+            title: "login: remember the user".into(),
+            author: "app-1".into(),
+            at: ago(3000),
+        }],
+        check_runs: vec![check_run("run_1", "test", "failed"), check_run("run_2", "lint", "passed")],
+        reviews: vec![
+            review("r1", "approved", true, "Fine"),
+            review("r2", "changes_requested", false, "Please add a test for an empty file."),
+        ],
+        threads: vec![
+            thread(
+                "t1",
+                Some(4),
+                false,
+                vec![
+                    comment(author("anna", "member"), "What if there is none?"),
+                    comment(author("app-1", "agent"), "Then it is new."),
+                ],
+            ),
+            thread("t2", None, true, vec![comment(author("anna", "member"), "Typo")]),
+        ],
+        blockers: vec!["the check test has failed".into(), "anna asked for changes".into()],
+    }
+}
+
+pub(crate) fn issue(key: &str, state: &str) -> Issue {
+    Issue {
+        id: format!("my-app#{key}"),
+        project_id: "my-app".into(),
+        key: key.into(),
+        title: "Login forgets the user".into(),
+        body: "After a restart.".into(),
+        state: state.into(),
+        labels: vec!["bug".into(), "auth".into()],
+        priority: 2,
+        blocked_by: vec![],
+        assignee: Some("anna".into()),
+        author: Some(author("ben", "owner")),
+        created_at: ago(7200),
+        updated_at: ago(600),
+        url: None,
+        session: Some("app-1".into()),
+        comments: vec![IssueComment {
+            id: "c1".into(),
+            author: author("anna", "member"),
+            body: "Seen again\ntoday".into(),
+            at: ago(60),
+        }],
     }
 }

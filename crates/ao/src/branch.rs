@@ -1,0 +1,178 @@
+//! What the branch that one stands on would propose. Nothing is changed and no hook runs.
+
+use std::time::Duration;
+
+use camino::Utf8Path;
+
+use crate::error::{CommandError, Kind};
+use crate::program::{self, ProgramError};
+
+const LIMIT: Duration = Duration::from_secs(30);
+/// More commits than this nobody reads in a text.
+const LISTED: usize = 50;
+
+/// A branch with what it has that its base has not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proposal {
+    pub(crate) head: String,
+    /// The newest first, bounded; absent if it is not known what they would be compared with.
+    pub(crate) commits: Option<Vec<Proposed>>,
+    /// Files that differ from the last commit, or are not in it.
+    pub(crate) uncommitted: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Proposed {
+    pub(crate) title: String,
+    pub(crate) body: String,
+}
+
+impl Proposal {
+    /// Looks at a folder's branch, or at another one of the same repository.
+    pub(crate) async fn at(
+        folder: &Utf8Path,
+        head: Option<&str>,
+        base: Option<&str>,
+    ) -> Result<Proposal, CommandError> {
+        let head = match head {
+            Some(head) => head.to_owned(),
+            None => current(folder).await?,
+        };
+        let tip = format!("refs/heads/{head}");
+        if !exists(folder, &tip).await? {
+            let error = format!("there is no branch `{head}` in `{folder}`");
+            return Err(CommandError::new(Kind::User, error).hint("`git branch` lists those that there are"));
+        }
+        let mut bases = Vec::new();
+        for base in base
+            .into_iter()
+            .flat_map(|base| [format!("refs/heads/{base}"), format!("refs/remotes/origin/{base}")])
+        {
+            if exists(folder, &base).await? {
+                bases.push(base);
+            }
+        }
+        let commits = match bases.is_empty() {
+            true => None,
+            false => Some(commits(folder, &tip, &bases).await?),
+        };
+        let status = git(folder, &["status", "--porcelain", "-z", "--untracked-files=normal"]).await?;
+        let uncommitted = status.said.split('\0').filter(|entry| !entry.is_empty()).count();
+        Ok(Proposal { head, commits, uncommitted })
+    }
+
+    /// What the newest commit is called.
+    pub(crate) fn title(&self) -> Option<&str> {
+        self.commits.as_deref()?.first().map(|commit| commit.title.as_str())
+    }
+
+    /// The text of the only commit, or the list of all.
+    pub(crate) fn body(&self) -> String {
+        match self.commits.as_deref().unwrap_or_default() {
+            [] => String::new(),
+            [only] => only.body.clone(),
+            commits => {
+                let lines = commits.iter().rev().map(|commit| format!("- {}", commit.title));
+                lines.collect::<Vec<_>>().join("\n")
+            }
+        }
+    }
+}
+
+/// The branch that one is on.
+async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
+    let head = git(folder, &["symbolic-ref", "--quiet", "HEAD"]).await?;
+    match head.said.trim_end().strip_prefix("refs/heads/") {
+        Some(branch) => Ok(branch.to_owned()),
+        None => {
+            let error = format!("`{folder}` is at a commit and on no branch, so there is none to propose");
+            Err(CommandError::new(Kind::User, error)
+                .hint("make one of it: `git switch -c my-change`; or name one with `--head`"))
+        }
+    }
+}
+
+async fn exists(folder: &Utf8Path, name: &str) -> Result<bool, CommandError> {
+    Ok(git(folder, &["show-ref", "--verify", "--quiet", "--", name]).await?.succeeded)
+}
+
+async fn commits(folder: &Utf8Path, tip: &str, bases: &[String]) -> Result<Vec<Proposed>, CommandError> {
+    let most = format!("--max-count={LISTED}");
+    let mut args = vec!["log", "-z", "--no-show-signature", "--format=%s%n%b", &most, tip, "--not"];
+    args.extend(bases.iter().map(String::as_str));
+    args.push("--");
+    let log = git(folder, &args).await?;
+    if !log.succeeded {
+        let error = format!("git cannot tell what is on `{tip}`: {}", log.complaint);
+        return Err(CommandError::environment(error));
+    }
+    let commit = |text: &str| {
+        let (title, body) = text.split_once('\n').unwrap_or((text, ""));
+        Proposed { title: title.to_owned(), body: body.trim().to_owned() }
+    };
+    Ok(log.said.split_terminator('\0').map(commit).collect())
+}
+
+struct Answer {
+    said: String,
+    complaint: String,
+    succeeded: bool,
+}
+
+async fn git(folder: &Utf8Path, args: &[&str]) -> Result<Answer, CommandError> {
+    let mut command = program::git();
+    command.arg("--no-optional-locks").args(args).current_dir(folder);
+    let output = program::ask(command, LIMIT).await.map_err(|err| match err {
+        ProgramError::Missing(_) => {
+            CommandError::new(Kind::MissingProgram, err).hint("install git 2.36 or newer")
+        }
+        err => CommandError::environment(err),
+    })?;
+    Ok(Answer {
+        said: String::from_utf8_lossy(&output.stdout).into_owned(),
+        complaint: program::text(&output.stderr),
+        succeeded: output.status.success(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    fn run(folder: &Utf8Path, args: &[&str]) {
+        let output = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+            .args(args)
+            .current_dir(folder)
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+
+    #[tokio::test]
+    async fn a_branch_proposes_the_commits_that_its_base_has_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let folder = Utf8Path::from_path(folder.path()).unwrap();
+        run(folder, &["init", "-q", "-b", "trunk"]);
+        run(folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
+        run(folder, &["switch", "-q", "-c", "fix/$(it)"]);
+        let at = async |head, base| Proposal::at(folder, head, base).await;
+        let nothing = at(None, Some("trunk")).await.unwrap();
+        assert_eq!((nothing.head.as_str(), nothing.commits.as_deref()), ("fix/$(it)", Some(&[][..])));
+        run(folder, &["commit", "-q", "--allow-empty", "-m", "one `x`\n\nwhy\nand how"]);
+        let one = at(None, Some("trunk")).await.unwrap();
+        assert_eq!((one.title(), one.body().as_str()), (Some("one `x`"), "why\nand how"));
+        run(folder, &["commit", "-q", "--allow-empty", "-m", "two"]);
+        std::fs::write(folder.join("new file"), "x").unwrap();
+        let two = at(None, Some("trunk")).await.unwrap();
+        assert_eq!(two.title(), Some("two"));
+        assert_eq!((two.body().as_str(), two.uncommitted), ("- one `x`\n- two", 1));
+        assert_eq!(at(None, Some("nowhere")).await.unwrap().commits, None);
+        assert!(at(Some("-x"), None).await.unwrap_err().to_plain().contains("no branch `-x`"));
+        run(folder, &["checkout", "-q", "--detach"]);
+        assert!(at(None, None).await.unwrap_err().to_plain().contains("on no branch"));
+    }
+}

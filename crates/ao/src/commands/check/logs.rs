@@ -1,0 +1,81 @@
+//! `ao check logs`: all that a run has put out.
+
+use std::io::{IsTerminal, Write};
+
+use ao_api::CheckLog;
+
+use super::{Which, follow};
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui;
+
+/// Show what a run of a check has put out
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao check logs test
+  ao check logs test --pull 7 -f
+  ao check logs run_4f2 >log.txt")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Go on until the run is over
+    #[arg(long, short)]
+    follow: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let run = args.which.find(&client).await?;
+        // A result that was there already was made by another run, and that one has the output.
+        let id = run.same_as.clone().unwrap_or_else(|| run.id.clone());
+        let mut from = 0;
+        loop {
+            let piece = forge::check_log(&client, &id, from, false).await?;
+            let more = piece.next > from;
+            from = piece.next;
+            if more {
+                show(&piece, cx)?;
+            } else if args.follow && !piece.ended {
+                return follow_on(&client, &id, from, cx).await;
+            } else {
+                return Ok(());
+            }
+        }
+    })
+}
+
+async fn follow_on(
+    client: &ao_api::client::Client,
+    run: &str,
+    from: u64,
+    cx: &Context,
+) -> Result<(), CommandError> {
+    if !cx.json() {
+        let run = forge::check_run(client, run).await?;
+        return follow::output(client, &run, from).await.map(|_| ());
+    }
+    let mut from = from;
+    loop {
+        let piece = forge::check_log(client, run, from, true).await?;
+        from = piece.next;
+        show(&piece, cx)?;
+        if piece.ended {
+            return Ok(());
+        }
+    }
+}
+
+fn show(piece: &CheckLog, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        return Ok(ui::json(piece)?);
+    }
+    let mut out = std::io::stdout().lock();
+    // To a person's terminal nothing goes that could steer it; into a file, all that there is.
+    match std::io::stdout().is_terminal() {
+        true => out.write_all(follow::made_safe(&piece.text).as_bytes())?,
+        false => out.write_all(piece.text.as_bytes())?,
+    }
+    Ok(out.flush()?)
+}

@@ -1,0 +1,104 @@
+//! `ao check`: commands that say whether a change works.
+
+mod follow;
+mod list;
+mod logs;
+mod rerun;
+mod run;
+
+use ao_api::client::{Client, ClientError};
+use ao_api::{CheckRun, CheckRuns};
+
+pub(super) use self::follow::{Watched, verdict};
+use crate::calls::forge::{self, Query};
+use crate::complete;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Run checks, list them and read what they say
+///
+/// Checks are commands of a project's configuration (`checks:`). They run in a clean checkout of what would really land: a
+/// pull request is merged onto its base first. The same tree and command are never run twice unless it is asked for.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao check list
+  ao check run 7
+  ao check run --revision HEAD --only test
+  ao check logs test --pull 7
+  ao check rerun test --pull 7")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Run(run::Args),
+    #[command(alias = "ls")]
+    List(list::Args),
+    Logs(logs::Args),
+    Rerun(rerun::Args),
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Command::Run(args) => run::run(args, cx),
+        Command::List(args) => list::run(args, cx),
+        Command::Logs(args) => logs::run(args, cx),
+        Command::Rerun(args) => rerun::run(args, cx),
+    }
+}
+
+/// Which run is meant: by its id, or the newest of a check.
+#[derive(Debug, Clone, clap::Args)]
+struct Which {
+    /// The run, or the name of a check for its newest run
+    #[arg(value_name = "RUN|CHECK")]
+    run: String,
+    /// Only runs for this pull request
+    #[arg(long, value_name = "PR", add = complete::pulls())]
+    pull: Option<String>,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+impl Which {
+    async fn find(&self, client: &Client) -> Result<CheckRun, CommandError> {
+        match forge::check_run(client, &self.run).await {
+            Ok(run) => return Ok(run),
+            Err(ClientError::Refused(problem)) if problem.status == 404 => {}
+            Err(err) => return Err(err.into()),
+        }
+        let runs = runs(client, self.project.as_deref(), self.pull.as_deref(), None).await?.runs;
+        let mut names: Vec<String> = runs.iter().map(|run| format!("`{}`", run.check)).collect();
+        // The newest come first.
+        if let Some(run) = runs.into_iter().find(|run| run.check == self.run) {
+            return Ok(run);
+        }
+        names.sort();
+        names.dedup();
+        let error = format!("there is no run `{}`, and no check of that name has run here", self.run);
+        let error = CommandError::new(Kind::Unknown, error);
+        Err(match names.is_empty() {
+            true => error.hint("`ao check run` runs the checks of a project"),
+            false => error.hint(format!("these have run: {}", names.join(", "))),
+        })
+    }
+}
+
+/// Runs of a project, or of one of its pull requests, the newest first.
+async fn runs(
+    client: &Client,
+    project: Option<&str>,
+    pull: Option<&str>,
+    limit: Option<usize>,
+) -> Result<CheckRuns, CommandError> {
+    let whole = pull.is_some_and(forge::says_project);
+    let project = if whole && project.is_none() { None } else { forge::project(client, project).await };
+    let query = Query::new()
+        .maybe("project", project.as_deref())
+        .maybe("pull", pull)
+        .maybe("limit", limit.map(|limit| limit.to_string()).as_deref());
+    Ok(forge::check_runs(client, query).await?)
+}

@@ -1,0 +1,39 @@
+//! `ao check rerun`: a check once more, although it has a result.
+
+use ao_api::CheckWish;
+
+use super::Which;
+use super::run::followed;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Run a check once more, although it has a result
+///
+/// What it ran on then is what it runs on now: the pull request as it is today, or the commit. Exits as `ao check run` does.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao check rerun run_4f2
+  ao check rerun test --pull 7
+  ao check rerun test --no-follow")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Start it and do not wait
+    #[arg(long)]
+    no_follow: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let before = args.which.find(&client).await?;
+        let wish = CheckWish {
+            project_id: Some(before.project_id.clone()),
+            revision: before.pull.is_none().then(|| before.head.clone()),
+            pull: before.pull,
+            checks: vec![before.check],
+            again: true,
+        };
+        followed(&client, &wish, args.no_follow, cx).await
+    })
+}

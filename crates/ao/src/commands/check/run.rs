@@ -1,0 +1,92 @@
+//! `ao check run`: checks, now, with what they put out.
+
+use ao_api::{CheckRuns, CheckWish};
+
+use super::follow;
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::{self, Canvas};
+use crate::{complete, ui};
+
+/// Run checks and follow what they say
+///
+/// With a pull request, what would land: its head merged onto its base. With `--revision`, a branch or commit as it is.
+/// Exits with 0 if all have passed, and with 18 if one has failed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao check run 7
+  ao check run 7 --only test,lint
+  ao check run --revision my-branch
+  ao check run 7 --again        although the same tree has a result already
+  ao check run 7 --no-follow    only starts them")]
+pub(crate) struct Args {
+    /// The pull request: 7, !7 or my-app!7
+    #[arg(value_name = "PR", required_unless_present = "revision", add = complete::pulls())]
+    pull: Option<String>,
+    /// A branch or commit, as it is
+    #[arg(long, value_name = "REV", conflicts_with = "pull")]
+    revision: Option<String>,
+    /// Only these checks
+    #[arg(long, value_delimiter = ',', value_name = "CHECK")]
+    only: Vec<String>,
+    /// Also what has a result already
+    #[arg(long)]
+    again: bool,
+    /// Start them and do not wait
+    #[arg(long)]
+    no_follow: bool,
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let whole = args.pull.as_deref().is_some_and(forge::says_project);
+        let project_id = match &args.project {
+            None if whole => None,
+            named => forge::project(&client, named.as_deref()).await,
+        };
+        let wish = CheckWish {
+            project_id,
+            pull: args.pull.clone(),
+            revision: args.revision.clone(),
+            checks: args.only.clone(),
+            again: args.again,
+        };
+        followed(&client, &wish, args.no_follow, cx).await
+    })
+}
+
+/// Asks for runs and tells what comes of them.
+pub(super) async fn followed(
+    client: &ao_api::client::Client,
+    wish: &CheckWish,
+    no_follow: bool,
+    cx: &Context,
+) -> Result<(), CommandError> {
+    let begun = forge::run_checks(client, wish).await?;
+    if begun.value.runs.is_empty() {
+        if cx.json() {
+            ui::raw(begun.raw())?;
+        }
+        return Err(CommandError::new(Kind::User, "there is nothing to run: the project has no such checks")
+            .hint("`ao check list` shows what is configured, and what could be"));
+    }
+    if no_follow {
+        return match cx.json() {
+            true => Ok(ui::raw(begun.raw())?),
+            false => Ok(ui::text(show::runs(&begun.value.runs, Canvas::here()))?),
+        };
+    }
+    let runs = follow::to_the_end(client, begun.value.runs, !cx.json()).await?;
+    if cx.json() {
+        ui::json(&CheckRuns { runs: runs.clone() })?;
+    } else {
+        let canvas = Canvas::here();
+        ui::text(format_args!("\n{}", show::runs(&runs, canvas)))?;
+    }
+    follow::verdict(&runs)
+}

@@ -1,0 +1,61 @@
+//! `ao issue add`: a new issue.
+
+use ao_api::NewIssue;
+
+use super::told;
+use crate::calls::forge;
+use crate::complete;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::typed::Body;
+
+/// Write down an issue
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue add \"Login forgets the user\"
+  ao issue add \"Login forgets the user\" -b \"After a restart.\" --label bug,auth --priority 2
+  ao issue add \"Export to CSV\" --body-file notes.md --blocked-by 9,12
+  git log -1 --format=%b | ao issue add \"Follow up\" --body-file -")]
+pub(crate) struct Args {
+    /// What is to be done, in one line
+    title: String,
+    #[command(flatten)]
+    body: Body,
+    /// Labels, with commas between them
+    #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
+    label: Vec<String>,
+    /// Higher is done first
+    #[arg(long, default_value_t = 0, hide_default_value = true, allow_negative_numbers = true)]
+    priority: i32,
+    /// Issues that have to be closed first
+    #[arg(long, value_delimiter = ',', value_name = "ISSUE", add = complete::issues())]
+    blocked_by: Vec<String>,
+    /// Who is to do it
+    #[arg(long)]
+    assignee: Option<String>,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    if args.title.trim().is_empty() {
+        return Err(CommandError::new(Kind::User, "an issue needs a title, so nothing was made"));
+    }
+    let body = args.body.read()?.unwrap_or_default();
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let new = NewIssue {
+            project_id: forge::project(&client, args.project.as_deref()).await,
+            title: args.title.trim().to_owned(),
+            body,
+            labels: args.label.clone(),
+            priority: args.priority,
+            blocked_by: args.blocked_by.clone(),
+            assignee: args.assignee.clone(),
+            key: None,
+            closed: false,
+        };
+        told(&forge::add_issue(&client, &new).await?, "is written down", cx)
+    })
+}

@@ -1,0 +1,85 @@
+//! `ao issue import`: issues from a list of tasks, or from GitHub.
+
+use ao_api::ImportOrder;
+use camino::Utf8PathBuf;
+
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{complete, typed, ui};
+
+/// Bring in issues from a file
+///
+/// Understands lists of tasks in Markdown (`- [ ] …`) and the JSON that GitHub exports (`gh issue list --json …`). What was
+/// brought in before is not made again.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue import TODO.md --dry-run
+  ao issue import TODO.md
+  gh issue list --json number,title,body,labels,state | ao issue import -")]
+pub(crate) struct Args {
+    /// The file; `-` is stdin
+    #[arg(value_hint = clap::ValueHint::FilePath)]
+    file: Utf8PathBuf,
+    /// How it is written [default: seen from what is in it]
+    #[arg(long, value_parser = ["markdown", "github"])]
+    format: Option<String>,
+    /// Only show what would be made
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// The project they belong to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let text = typed::file_or_stdin(&args.file)?;
+    let format = args.format.clone().unwrap_or_else(|| guessed(&text).to_owned());
+    let client = cx.client()?;
+    let imported = cx.wait_for(async {
+        let project_id = forge::project(&client, args.project.as_deref()).await;
+        let order = ImportOrder { project_id, format, text, dry_run: args.dry_run };
+        Ok(forge::import_issues(&client, &order).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::raw(imported.raw())?);
+    }
+    let issues = &imported.value.issues;
+    let known = issues.iter().filter(|issue| issue.result == "known").count();
+    let count = |issues: usize| ui::count(issues as u64, "issue");
+    ui::text(show::imported(&imported.value, Canvas::here()))?;
+    ui::note(match (issues.len() - known, known, args.dry_run) {
+        (0, 0, _) => "nothing in it looks like an issue".to_owned(),
+        (new, known, true) => format!("{} would be made, {known} known already", count(new)),
+        (new, known, false) => format!("{} made, {known} known already", count(new)),
+    });
+    Ok(())
+}
+
+/// JSON begins with a bracket and reads as such; a list of tasks may begin with one too, and does not.
+fn guessed(text: &str) -> &'static str {
+    let is_json = text.trim_start().starts_with(['[', '{'])
+        && serde_json::from_str::<serde::de::IgnoredAny>(text).is_ok();
+    // Several objects one after another are GitHub's way to export many pages.
+    let is_stream = || {
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<serde::de::IgnoredAny>();
+        text.trim_start().starts_with('{') && values.next().is_some_and(|value| value.is_ok())
+    };
+    if is_json || is_stream() { "github" } else { "markdown" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_format_is_seen_from_the_text() {
+        assert_eq!(guessed("- [ ] one\n- [x] two\n"), "markdown");
+        assert_eq!(guessed("# Tasks\n"), "markdown");
+        assert_eq!(guessed("[link](x) and more\n"), "markdown");
+        assert_eq!(guessed("  [{\"title\": \"one\"}]"), "github");
+        assert_eq!(guessed("{\"title\": \"one\"}\n{\"title\": \"two\"}\n"), "github");
+        assert_eq!(guessed(""), "markdown");
+    }
+}

@@ -1,0 +1,83 @@
+//! `ao issue label`.
+
+use ao_api::IssueEdit;
+
+use super::{Which, told};
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+
+/// Put labels on an issue, or take them off
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue label 42 +bug -later
+  ao issue label 42 --add bug,auth --remove later")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// `+label` puts it on, `-label` takes it off
+    #[arg(allow_hyphen_values = true, value_name = "+LABEL|-LABEL")]
+    changes: Vec<String>,
+    /// Labels to put on
+    #[arg(long, value_delimiter = ',', value_name = "LABEL")]
+    add: Vec<String>,
+    /// Labels to take off
+    #[arg(long, value_delimiter = ',', value_name = "LABEL")]
+    remove: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let mut edit = IssueEdit {
+        add_labels: args.add.clone(),
+        remove_labels: args.remove.clone(),
+        ..IssueEdit::default()
+    };
+    changes(&args.changes, &mut edit)?;
+    if edit == IssueEdit::default() {
+        return Err(CommandError::new(Kind::User, "no label was named").hint("write `+bug`, `-bug` or both"));
+    }
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let issue = forge::edit_issue(&client, args.which.named(project.as_deref()), &edit).await?;
+        let labels = match issue.value.labels.is_empty() {
+            true => "has no labels now".to_owned(),
+            false => format!("has the labels {}", crate::show::plain(&issue.value.labels.join(", "))),
+        };
+        told(&issue, &labels, cx)
+    })
+}
+
+fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
+    for change in typed {
+        let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
+            (Some(label), _) => (&mut edit.add_labels, label),
+            (_, Some(label)) => (&mut edit.remove_labels, label),
+            _ => (&mut edit.add_labels, change.as_str()),
+        };
+        if label.is_empty() || label.starts_with('-') {
+            let error = format!("`{change}` is no label");
+            return Err(CommandError::new(Kind::User, error).hint("write `+bug` or `-bug`"));
+        }
+        labels.push(label.to_owned());
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_says_whether_a_label_comes_or_goes() {
+        let read = |typed: &[&str]| {
+            let mut edit = IssueEdit::default();
+            let typed: Vec<String> = typed.iter().map(|word| (*word).to_owned()).collect();
+            changes(&typed, &mut edit).ok().map(|()| (edit.add_labels, edit.remove_labels))
+        };
+        let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+        assert_eq!(read(&["+a", "-b", "c"]), Some((words(&["a", "c"]), words(&["b"]))));
+        assert_eq!(read(&["+"]), None);
+        assert_eq!(read(&["--flag"]), None);
+    }
+}

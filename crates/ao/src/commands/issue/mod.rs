@@ -1,0 +1,98 @@
+//! `ao issue`: what there is to do.
+
+mod add;
+mod comment;
+mod edit;
+mod import;
+mod label;
+mod list;
+mod show;
+mod state;
+
+use ao_api::Issue;
+use ao_api::client::Client;
+
+use crate::calls::forge::{self, Answered, Named};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show as look;
+use crate::{complete, ui};
+
+/// Write down, read, change and bring in issues
+///
+/// They are kept by the project's tracker; without a service, by ao itself. An issue is named by its number (42 or #42), or
+/// with its project (my-app#42).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue add \"Login forgets the user\" --label bug --priority 2
+  ao issue list
+  ao issue show 42
+  ao issue comment 42 \"Seen again today\"
+  ao issue close 42
+  ao issue reopen 42")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Add(add::Args),
+    #[command(alias = "ls")]
+    List(list::Args),
+    Show(show::Args),
+    Edit(edit::Args),
+    Comment(comment::Args),
+    Label(label::Args),
+    Close(state::CloseArgs),
+    Reopen(state::ReopenArgs),
+    Import(import::Args),
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Command::Add(args) => add::run(args, cx),
+        Command::List(args) => list::run(args, cx),
+        Command::Show(args) => show::run(args, cx),
+        Command::Edit(args) => edit::run(args, cx),
+        Command::Comment(args) => comment::run(args, cx),
+        Command::Label(args) => label::run(args, cx),
+        Command::Close(args) => state::close(args, cx),
+        Command::Reopen(args) => state::reopen(args, cx),
+        Command::Import(args) => import::run(args, cx),
+    }
+}
+
+/// Which issue is meant.
+#[derive(Debug, Clone, clap::Args)]
+struct Which {
+    /// The issue: 42, #42 or my-app#42
+    #[arg(add = complete::issues())]
+    issue: String,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+impl Which {
+    /// The issue with the project it is looked for in.
+    async fn project(&self, client: &Client) -> Option<String> {
+        match &self.project {
+            None if forge::says_project(&self.issue) => None,
+            named => forge::project(client, named.as_deref()).await,
+        }
+    }
+
+    fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
+        Named { name: &self.issue, project }
+    }
+}
+
+/// Tells how an issue stands after something was done with it.
+fn told(issue: &Answered<Issue>, done: &str, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        return Ok(ui::raw(issue.raw())?);
+    }
+    let (title, id) = (ui::TITLE, look::plain(&issue.value.id));
+    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", look::plain(&issue.value.title)))?)
+}

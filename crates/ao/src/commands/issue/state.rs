@@ -1,0 +1,57 @@
+//! `ao issue close` and `ao issue reopen`.
+
+use ao_api::{IssueEdit, NewIssueComment};
+
+use super::{Which, told};
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::typed;
+
+/// Close an issue
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue close 42
+  ao issue close 42 --comment \"Done in !7\"")]
+pub(crate) struct CloseArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Say this on it first
+    #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
+    comment: Option<String>,
+}
+
+/// Open a closed issue again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao issue reopen 42
+  ao issue reopen 42 --comment \"It came back\"")]
+pub(crate) struct ReopenArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Say this on it first
+    #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
+    comment: Option<String>,
+}
+
+pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
+    set(&args.which, args.comment.as_deref(), "closed", cx)
+}
+
+pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+    set(&args.which, args.comment.as_deref(), "open", cx)
+}
+
+fn set(which: &Which, comment: Option<&str>, state: &str, cx: &Context) -> Result<(), CommandError> {
+    let comment = comment.map(typed::something).transpose()?;
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = which.project(&client).await;
+        let named = which.named(project.as_deref());
+        if let Some(body) = comment {
+            forge::comment_on_issue(&client, named, &NewIssueComment { body, key: None }).await?;
+        }
+        let edit = IssueEdit { state: Some(state.to_owned()), ..IssueEdit::default() };
+        told(&forge::edit_issue(&client, named, &edit).await?, &format!("is {state}"), cx)
+    })
+}

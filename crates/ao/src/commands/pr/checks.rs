@@ -1,0 +1,98 @@
+//! `ao pr checks`: how the checks of a pull request stand.
+
+use std::time::Duration;
+
+use ao_api::client::Client;
+use ao_api::{CheckRuns, PullDetail};
+use tokio::time::sleep;
+
+use super::Which;
+use crate::calls::forge::{self, Named};
+use crate::commands::check::{Watched, verdict};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::follow::{self, News};
+use crate::show::check::{is_bad, is_pending};
+use crate::show::{self, Canvas};
+use crate::ui;
+
+/// What happens is told by the daemon; this often it is looked at anyway.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Show how the checks of a pull request stand
+///
+/// Exits with 0 if all have passed, with 18 if one has failed, and with 19 if they are not over.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr checks 7
+  ao pr checks 7 --watch && ao pr merge 7")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Wait until they are over
+    #[arg(long, short)]
+    watch: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let detail = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
+        match args.watch {
+            true => watched(&client, detail).await,
+            false => Ok(detail),
+        }
+    })?;
+    let runs = &detail.check_runs;
+    if cx.json() {
+        ui::json(&CheckRuns { runs: runs.clone() })?;
+    } else {
+        let canvas = Canvas::here();
+        ui::text(show::runs(runs, canvas))?;
+        for run in runs.iter().filter(|run| is_bad(&run.state)) {
+            let failure = show::failure(run, canvas);
+            if !failure.is_empty() {
+                ui::text(format_args!("\n{failure}"))?;
+            }
+        }
+    }
+    verdict(runs)?;
+    if is_over(&detail) {
+        if runs.is_empty() {
+            ui::note("nothing is checked; `ao check list` shows what could be");
+        }
+        return Ok(());
+    }
+    Err(CommandError::new(Kind::ChecksPending, "the checks have not begun yet")
+        .hint("`--watch` waits for them"))
+}
+
+/// Looks again and again until all runs are over, and tells on stderr what changes.
+async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, CommandError> {
+    let id = first.pull.id.clone();
+    let mut told = Watched::default();
+    let mut news = News::open(client, None).await?;
+    let mut detail = first;
+    loop {
+        told.tell(&detail.check_runs);
+        if is_over(&detail) {
+            return Ok(detail);
+        }
+        tokio::select! {
+            news = news.next(client, None) => news?,
+            () = sleep(LOOK) => {}
+        }
+        match forge::pull(client, Named::whole(&id)).await {
+            Ok(found) => detail = found.value,
+            // Its stream of events says whether it comes back.
+            Err(err) if follow::is_away(&err) => news.reopen(client, None, err).await?,
+            Err(err) => return Err(err.into()),
+        }
+    }
+}
+
+fn is_over(detail: &PullDetail) -> bool {
+    let runs = &detail.check_runs;
+    !runs.iter().any(|run| is_pending(&run.state)) && !(runs.is_empty() && detail.pull.checks == "pending")
+}

@@ -1,0 +1,80 @@
+//! `ao pr claim` and `ao pr release`: which session answers for a pull request.
+
+use ao_api::Claim;
+use ao_api::client::Client;
+
+use super::Which;
+use crate::calls::forge::{self, Named};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::{complete, show, ui};
+
+/// Let a session answer for a pull request
+///
+/// It is told of failed checks and of reviews from then on, and its end does not come before the merge.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr claim 7 my-app-3
+  ao session claim-pr my-app-3 7   the same")]
+pub(crate) struct ClaimArgs {
+    #[command(flatten)]
+    which: Which,
+    /// The session [default: yours, if you are an agent]
+    #[arg(add = complete::sessions())]
+    session: Option<String>,
+}
+
+/// Let no session answer for a pull request
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  ao pr release 7")]
+pub(crate) struct ReleaseArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> {
+    let own = || std::env::var("AO_SESSION").ok().filter(|session| !session.is_empty());
+    let Some(session) = args.session.clone().or_else(own) else {
+        return Err(CommandError::new(Kind::User, "it was not said which session is to answer for it")
+            .hint("`ao pr claim PR SESSION`; `ao list` shows those that there are"));
+    };
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        give(&client, args.which.named(project.as_deref()), &args.which.name(), Some(&session), cx).await
+    })
+}
+
+pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        give(&client, args.which.named(project.as_deref()), &args.which.name(), None, cx).await
+    })
+}
+
+/// Says who is to answer for a pull request, and tells what came of it.
+pub(crate) async fn give(
+    client: &Client,
+    pull: Named<'_>,
+    typed: &str,
+    session: Option<&str>,
+    cx: &Context,
+) -> Result<(), CommandError> {
+    let claim = Claim { session: session.map(str::to_owned) };
+    let answer = forge::claim(client, pull, &claim).await?;
+    if cx.json() {
+        return Ok(ui::raw(answer.raw())?);
+    }
+    // As the daemon calls it now, which may be more than was typed.
+    let told = |key: &str| answer.value.get(key).and_then(|value| value.as_str()).map(show::plain);
+    let (title, id) = (ui::TITLE, told("id").unwrap_or_else(|| show::plain(typed)));
+    Ok(match session {
+        Some(session) => {
+            let session = told("session").unwrap_or_else(|| show::plain(session));
+            ui::line(format_args!("{session} answers for {title}{id}{title:#} now"))?;
+        }
+        None => ui::line(format_args!("no session answers for {title}{id}{title:#} now"))?,
+    })
+}

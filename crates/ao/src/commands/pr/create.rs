@@ -1,0 +1,146 @@
+//! `ao pr create`: the branch one stands on, proposed.
+
+use ao_api::NewPull;
+use ao_api::client::Client;
+use camino::Utf8PathBuf;
+
+use crate::branch::Proposal;
+use crate::calls::{self, forge};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::repository::Repository;
+use crate::typed::Body;
+use crate::{complete, show, ui};
+
+/// Propose the branch you are on
+///
+/// The title is that of the newest commit, and the text is made of the commits, unless they are given. Run by an agent in its
+/// workspace, the pull request belongs to its session.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr create
+  ao pr create --title \"Remember the user\" --body-file notes.md --label bug
+  ao pr create --draft --base my-other-branch   stands on another pull request
+  ao pr create --dry-run")]
+pub(crate) struct Args {
+    /// What it does, in one line [default: the title of the newest commit]
+    #[arg(long, short)]
+    title: Option<String>,
+    #[command(flatten)]
+    body: Body,
+    /// The branch to propose [default: the one you are on]
+    #[arg(long, value_name = "BRANCH")]
+    head: Option<String>,
+    /// The branch it is for; that of another pull request makes a stack [default: the project's default branch]
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+    /// It is not to be merged yet
+    #[arg(long, short)]
+    draft: bool,
+    /// Labels, with commas between them
+    #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
+    label: Vec<String>,
+    /// The session that answers for it [default: yours, if you are an agent]
+    #[arg(long, short, add = complete::sessions())]
+    session: Option<String>,
+    /// Only show what would be proposed
+    #[arg(long, short = 'n')]
+    dry_run: bool,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let body = args.body.read()?;
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let (new, proposal) = proposed(args, &client, body).await?;
+        if proposal.uncommitted > 0 {
+            let files = ui::count(proposal.uncommitted as u64, "file");
+            ui::note(format_args!("{files} with changes that are not committed, and so not part of it"));
+        }
+        if args.dry_run {
+            return dry(&new, &proposal, cx);
+        }
+        let answer = forge::open_pull(&client, &new).await?;
+        if cx.json() {
+            return Ok(ui::raw(answer.raw())?);
+        }
+        let pull = &answer.value;
+        let (title, id) = (ui::TITLE, show::plain(&pull.id));
+        ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
+        let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
+        ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks"));
+        Ok(())
+    })
+}
+
+/// What would be proposed, as far as it can be known here.
+async fn proposed(
+    args: &Args,
+    client: &Client,
+    body: Option<String>,
+) -> Result<(NewPull, Proposal), CommandError> {
+    let folder = std::env::current_dir().map_err(|err| {
+        CommandError::environment(format!("the folder that this was started in cannot be read: {err}"))
+    })?;
+    let folder = Utf8PathBuf::from_path_buf(folder)
+        .map_err(|folder| CommandError::new(Kind::User, format!("`{}` is not UTF-8", folder.display())))?;
+    // Says what is wrong with a folder that is no checkout.
+    Repository::at(&folder).await?;
+    let project = match &args.project {
+        Some(named) => {
+            let projects = calls::projects(client).await?;
+            projects.into_iter().find(|project| project.id == *named)
+        }
+        None => forge::project_here(client).await,
+    };
+    let default = project.as_ref().map(|project| project.default_branch.as_str());
+    let base = args.base.as_deref().or(default);
+    let proposal = Proposal::at(&folder, args.head.as_deref(), base).await?;
+    let head = &proposal.head;
+    if base == Some(head.as_str()) {
+        let error =
+            format!("`{head}` is the branch that changes are proposed for, so it cannot be proposed itself");
+        return Err(CommandError::new(Kind::User, error)
+            .hint("put the work on a branch of its own: `git switch -c my-change`"));
+    }
+    if proposal.commits.as_ref().is_some_and(Vec::is_empty) {
+        let base = base.unwrap_or_default();
+        let error = format!("there is nothing to propose: `{head}` has no commit that `{base}` has not");
+        let hint = match proposal.uncommitted {
+            0 => "commit something first, or name another base with `--base`",
+            _ => "commit what you have changed: `git commit -a`",
+        };
+        return Err(CommandError::new(Kind::User, error).hint(hint));
+    }
+    let new = NewPull {
+        project_id: args.project.clone().or(project.map(|project| project.id)),
+        head: Some(head.clone()),
+        base: args.base.clone(),
+        title: args.title.clone().or_else(|| proposal.title().map(str::to_owned)),
+        body: body.unwrap_or_else(|| proposal.body()),
+        draft: args.draft,
+        labels: args.label.clone(),
+        session: args.session.clone(),
+    };
+    Ok((new, proposal))
+}
+
+fn dry(new: &NewPull, proposal: &Proposal, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        return Ok(ui::json(new)?);
+    }
+    let title = ui::TITLE;
+    let named = new.title.as_deref().unwrap_or("(the title of the newest commit)");
+    ui::line(format_args!("{title}{}{title:#}", show::plain(named)))?;
+    let base = new.base.as_deref().unwrap_or("the default branch");
+    let commits = proposal.commits.as_ref().map(|commits| ui::count(commits.len() as u64, "commit"));
+    let commits = commits.map_or_else(String::new, |commits| format!(", {commits}"));
+    ui::line(format_args!("{} → {base}{commits}", proposal.head))?;
+    if !new.body.trim().is_empty() {
+        ui::text(format_args!("\n{}\n", show::diff::safe_lines(new.body.trim_end())))?;
+    }
+    Ok(())
+}

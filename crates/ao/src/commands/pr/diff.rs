@@ -1,0 +1,101 @@
+//! `ao pr diff`: what a pull request changes.
+
+use std::io::{IsTerminal, Write};
+
+use ao_api::Thread;
+
+use super::Which;
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::Canvas;
+use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
+use crate::{pager, ui};
+
+/// Show what a pull request changes
+///
+/// On a terminal with numbers of lines and the changed words marked, and through a pager if it is long; control characters
+/// are written out, and so is whatever would turn the order of letters round. Elsewhere it is a plain diff that
+/// `git apply` understands.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr diff 7
+  ao pr diff 7 --comments
+  ao pr diff 7 --stat
+  ao pr diff 7 | git apply")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// As git writes it, on a terminal too
+    #[arg(long, conflicts_with_all = ["stat", "name_only", "comments"])]
+    patch: bool,
+    /// Only how much changed in which file
+    #[arg(long, conflicts_with = "name_only")]
+    stat: bool,
+    /// Only the paths that changed
+    #[arg(long)]
+    name_only: bool,
+    /// With the open threads at their lines
+    #[arg(long)]
+    comments: bool,
+    /// With the resolved threads too
+    #[arg(long, requires = "comments")]
+    all: bool,
+    /// Do not use a pager, however long it is
+    #[arg(long)]
+    no_pager: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let (answer, threads) = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let named = args.which.named(project.as_deref());
+        let answer = forge::diff(&client, named).await?;
+        let threads = match args.comments && !cx.json() {
+            true => forge::pull(&client, named).await?.value.threads,
+            false => vec![],
+        };
+        Ok((answer, threads))
+    })?;
+    if cx.json() {
+        return Ok(ui::raw(answer.raw())?);
+    }
+    let diff = &answer.value;
+    if diff.cut {
+        ui::note("the diff is longer than what is shown");
+    }
+    let for_person = std::io::stdout().is_terminal();
+    if (args.patch || !for_person) && !args.stat && !args.name_only && !args.comments {
+        return plain(&diff.diff, for_person, args);
+    }
+    let files = match parse(&diff.diff, diff.cut) {
+        Ok(files) => files,
+        Err(err) => {
+            ui::note(format_args!("{err}; it is shown as it is"));
+            return plain(&diff.diff, for_person, args);
+        }
+    };
+    let canvas = Canvas::here();
+    if args.name_only {
+        return Ok(ui::text(names(&files))?);
+    }
+    if args.stat {
+        return Ok(ui::text(stat(&files, canvas))?);
+    }
+    if files.is_empty() {
+        ui::note("it changes nothing");
+    }
+    let threads: Vec<Thread> = threads.into_iter().filter(|thread| args.all || !thread.resolved).collect();
+    Ok(pager::show(&draw(&files, Drawn { threads: &threads, canvas }), !args.no_pager)?)
+}
+
+/// The diff itself: byte for byte to a program, and to a person with nothing in it that steers.
+fn plain(diff: &str, for_person: bool, args: &Args) -> Result<(), CommandError> {
+    if for_person {
+        return Ok(pager::show(&safe_lines(diff), !args.no_pager)?);
+    }
+    let mut out = std::io::stdout().lock();
+    out.write_all(diff.as_bytes())?;
+    Ok(out.flush()?)
+}

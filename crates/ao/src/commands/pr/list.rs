@@ -1,0 +1,75 @@
+//! `ao pr list`.
+
+use ao_api::{Pull, Pulls};
+
+use crate::calls::forge::{self, Query};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{complete, ui};
+
+/// List pull requests, the newest first
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr list
+  ao pr list --state all --author anna
+  ao pr list --session my-app-3
+  ao pr list --json | jq -r '.pulls[] | select(.checks == \"failed\") | .id'")]
+pub(crate) struct Args {
+    /// Only those in this state
+    #[arg(long, default_value = "open", value_parser = ["open", "merged", "closed", "all"])]
+    state: String,
+    /// Only those that this session answers for
+    #[arg(long, short, add = complete::sessions())]
+    session: Option<String>,
+    /// Only those of this author
+    #[arg(long)]
+    author: Option<String>,
+    /// Only those with all of these labels
+    #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
+    label: Vec<String>,
+    /// At most so many
+    #[arg(long, default_value_t = 1000)]
+    limit: usize,
+    /// Only those of this project [default: the one of this folder, or all]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let Pulls { mut pulls, total } = cx.wait_for(async {
+        let project = forge::project(&client, args.project.as_deref()).await;
+        let labels = args.label.join(",");
+        let query = Query::new()
+            .maybe("project", project.as_deref())
+            .with("state", &args.state)
+            .maybe("session", args.session.as_deref())
+            .maybe("author", args.author.as_deref())
+            .maybe("label", (!labels.is_empty()).then_some(&labels))
+            .with("limit", &args.limit.to_string());
+        Ok(forge::pulls(&client, query).await?)
+    })?;
+    pulls.retain(|pull| args.wants(pull));
+    pulls.truncate(args.limit);
+    if cx.json() {
+        return Ok(ui::json(&Pulls { pulls, total })?);
+    }
+    match (pulls.len() as u64, total) {
+        (0, _) => ui::note("there is no such pull request; `ao pr create` proposes the branch you are on"),
+        (shown, Some(total)) if total > shown => {
+            ui::note(format_args!("{shown} of {total} are shown; `--limit` shows more"));
+        }
+        _ => {}
+    }
+    Ok(ui::text(show::pulls(&pulls, Canvas::here()))?)
+}
+
+impl Args {
+    /// Sessions are left to the daemon: a beginning of a name, or an id, names one too.
+    fn wants(&self, pull: &Pull) -> bool {
+        (self.state == "all" || self.state == pull.state)
+            && self.author.as_ref().is_none_or(|author| *author == pull.author.login)
+            && self.label.iter().all(|label| pull.labels.contains(label))
+    }
+}

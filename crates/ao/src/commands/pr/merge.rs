@@ -1,0 +1,123 @@
+//! `ao pr merge`: what was proposed becomes part of its base.
+
+use std::time::Duration;
+
+use ao_api::MergeWish;
+use ao_api::client::{Client, ClientError};
+use tokio::time::sleep;
+
+use super::Which;
+use super::review::pinned;
+use crate::calls::forge::{self, Named};
+use crate::commands::check::Watched;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::{show, ui};
+
+/// Between two looks at how far its checks are.
+const LOOK: Duration = Duration::from_secs(2);
+
+/// Merge a pull request
+///
+/// What would land is tested first, which can take as long as its checks do. Only the head that is named is merged, or the
+/// one that it has now: commits that come meanwhile are not merged unseen. Exits with 20 if something stands in the way.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr merge 7
+  ao pr merge 7 --squash --delete-branch
+  ao pr merge 7 --head 4f1c2d3 --rebase
+  ao pr merge 7 --anyway   although a check failed or somebody asked for changes")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// As one commit
+    #[arg(long, group = "strategy")]
+    squash: bool,
+    /// With a commit that joins both
+    #[arg(long, group = "strategy")]
+    merge: bool,
+    /// With its commits put on top of the base
+    #[arg(long, group = "strategy")]
+    rebase: bool,
+    /// Only if this is its head [default: the head as it is now]
+    #[arg(long, value_name = "SHA")]
+    head: Option<String>,
+    /// Delete its branch afterwards
+    #[arg(long, short)]
+    delete_branch: bool,
+    /// Although a required check has not passed, or somebody asked for changes
+    #[arg(long)]
+    anyway: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let wish = MergeWish {
+            strategy: args.strategy().map(str::to_owned),
+            head: Some(pinned(args.head.as_deref(), &pull.head)),
+            delete_branch: args.delete_branch,
+            anyway: args.anyway,
+        };
+        let answer = tokio::select! {
+            done = forge::merge(&client, Named::whole(&pull.id), &wish) => done.map_err(|err| refused(err, &pull.id))?,
+            never = told_meanwhile(&client, &pull.id) => match never {},
+        };
+        if cx.json() {
+            return Ok(ui::raw(answer.raw())?);
+        }
+        let done = &answer.value;
+        let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
+        let commit = done.commit.get(..12).unwrap_or(&done.commit);
+        ui::line(format_args!(
+            "{title}{id}{title:#} is merged: {base} is at {} now, {}",
+            show::plain(commit),
+            show::plain(&pull.title)
+        ))?;
+        if args.delete_branch {
+            ui::note(format_args!("its branch {} is deleted", show::plain(&pull.head_branch)));
+        }
+        Ok(())
+    })
+}
+
+impl Args {
+    fn strategy(&self) -> Option<&'static str> {
+        match (self.squash, self.merge, self.rebase) {
+            (true, ..) => Some("squash"),
+            (_, true, _) => Some("merge"),
+            (.., true) => Some("rebase"),
+            _ => None,
+        }
+    }
+}
+
+/// Tells on stderr how far the checks are, for as long as the merge takes.
+async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
+    let mut told = Watched::default();
+    // A merge that is done at once has nothing to tell.
+    sleep(LOOK).await;
+    ui::note(format_args!("what would land is being tested; Ctrl-C leaves, and the daemon goes on"));
+    loop {
+        // What is wrong with the pull request is told by the merge itself.
+        if let Ok(detail) = forge::pull(client, Named::whole(id)).await {
+            told.tell(&detail.value.check_runs);
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// What stands in the way has an exit code of its own, so that scripts can tell it from a mistake.
+fn refused(err: ClientError, id: &str) -> CommandError {
+    let in_the_way =
+        matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
+    let error = CommandError::from(err);
+    match in_the_way {
+        true => {
+            error.of_kind(Kind::NotMerged).hint(format!("`ao pr show {id}` shows what stands in the way"))
+        }
+        false => error,
+    }
+}

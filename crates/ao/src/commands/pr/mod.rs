@@ -1,0 +1,114 @@
+//! `ao pr`: what is proposed, what is said of it, and what becomes of it.
+
+mod checks;
+pub(super) mod claim;
+mod create;
+mod diff;
+mod list;
+mod merge;
+mod place;
+mod review;
+mod show;
+mod state;
+mod talk;
+
+use ao_api::client::Client;
+
+use crate::calls::forge::{self, Named};
+use crate::complete;
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Propose, read, review and merge changes
+///
+/// Pull requests are kept by the project's forge; without a service, by ao itself. One is named by its number (7 or !7), or
+/// with its project (my-app!7).
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr create
+  ao pr list
+  ao pr show 7
+  ao pr diff 7 --comments
+  ao pr approve 7
+  ao pr merge 7 --squash --delete-branch")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    Create(create::Args),
+    #[command(alias = "ls")]
+    List(list::Args),
+    Show(show::Args),
+    Diff(diff::Args),
+    Checks(checks::Args),
+    Review(review::Args),
+    Approve(review::ApproveArgs),
+    RequestChanges(review::RequestArgs),
+    Comment(talk::CommentArgs),
+    Reply(talk::ReplyArgs),
+    Resolve(talk::ResolveArgs),
+    Ready(state::ReadyArgs),
+    Merge(merge::Args),
+    Close(state::CloseArgs),
+    Reopen(state::ReopenArgs),
+    Edit(state::EditArgs),
+    Claim(claim::ClaimArgs),
+    Release(claim::ReleaseArgs),
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Command::Create(args) => create::run(args, cx),
+        Command::List(args) => list::run(args, cx),
+        Command::Show(args) => show::run(args, cx),
+        Command::Diff(args) => diff::run(args, cx),
+        Command::Checks(args) => checks::run(args, cx),
+        Command::Review(args) => review::run(args, cx),
+        Command::Approve(args) => review::approve(args, cx),
+        Command::RequestChanges(args) => review::request_changes(args, cx),
+        Command::Comment(args) => talk::comment(args, cx),
+        Command::Reply(args) => talk::reply(args, cx),
+        Command::Resolve(args) => talk::resolve(args, cx),
+        Command::Ready(args) => state::ready(args, cx),
+        Command::Merge(args) => merge::run(args, cx),
+        Command::Close(args) => state::close(args, cx),
+        Command::Reopen(args) => state::reopen(args, cx),
+        Command::Edit(args) => state::edit(args, cx),
+        Command::Claim(args) => claim::claim(args, cx),
+        Command::Release(args) => claim::release(args, cx),
+    }
+}
+
+/// Which pull request is meant.
+#[derive(Debug, Clone, clap::Args)]
+pub(super) struct Which {
+    /// The pull request: 7, !7 or my-app!7
+    #[arg(value_name = "PR", add = complete::pulls())]
+    pull: String,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+impl Which {
+    /// The project it is looked for in, if its name does not say that.
+    pub(super) async fn project(&self, client: &Client) -> Option<String> {
+        match &self.project {
+            None if forge::says_project(&self.pull) => None,
+            named => forge::project(client, named.as_deref()).await,
+        }
+    }
+
+    pub(super) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
+        Named { name: &self.pull, project }
+    }
+
+    /// As it was typed, with the sign that tells it from an issue.
+    pub(super) fn name(&self) -> String {
+        let is_number = self.pull.bytes().all(|byte| byte.is_ascii_digit());
+        if is_number { format!("!{}", self.pull) } else { self.pull.clone() }
+    }
+}

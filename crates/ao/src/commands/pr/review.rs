@@ -1,0 +1,174 @@
+//! `ao pr review`, `ao pr approve` and `ao pr request-changes`: a verdict, with findings at their lines.
+//!
+//! A review is of the head that was looked at. If commits have come since, it is refused: nobody approves what nobody saw.
+
+use ao_api::{NewReview, NewReviewComment};
+use camino::Utf8PathBuf;
+
+use super::Which;
+use super::place::Place;
+use crate::calls::forge::{self, Named};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::typed::{self, Body};
+use crate::{show, ui};
+
+/// Review a pull request, with findings at their lines
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr review 7 --comment -b \"Two small things\" --at src/main.rs:12 \"Name it\" --at src/a.rs:3:old \"Why gone?\"
+  ao pr review 7 --approve
+  ao pr review 7 --request-changes --file findings.json   an array of {path, line, side, body}")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// It can be merged
+    #[arg(long, group = "verdict")]
+    approve: bool,
+    /// It cannot be merged so
+    #[arg(long, group = "verdict")]
+    request_changes: bool,
+    /// No verdict, only words
+    #[arg(long, group = "verdict")]
+    comment: bool,
+    #[command(flatten)]
+    body: Body,
+    /// Say something at a line; `:old` behind it means the line before the change
+    #[arg(long, num_args = 2, value_names = ["PATH:LINE", "TEXT"], allow_hyphen_values = true)]
+    at: Vec<String>,
+    /// Findings from a file: a JSON array of {path, line, side, body}; `-` is stdin
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath)]
+    file: Option<Utf8PathBuf>,
+    /// The commit that was read [default: the head as it is now]
+    #[arg(long, value_name = "SHA")]
+    head: Option<String>,
+}
+
+/// Approve a pull request
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr approve 7
+  ao pr approve 7 -b \"Thank you\" --head 4f1c2d3")]
+pub(crate) struct ApproveArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    body: Body,
+    /// The commit that was read [default: the head as it is now]
+    #[arg(long, value_name = "SHA")]
+    head: Option<String>,
+}
+
+/// Say what has to change before a pull request is merged
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr request-changes 7 -b \"The parser needs tests\"
+  ao pr request-changes 7 --body-file review.md")]
+pub(crate) struct RequestArgs {
+    #[command(flatten)]
+    which: Which,
+    #[command(flatten)]
+    body: Body,
+    /// The commit that was read [default: the head as it is now]
+    #[arg(long, value_name = "SHA")]
+    head: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let mut comments = at_places(&args.at)?;
+    if let Some(file) = &args.file {
+        let text = typed::file_or_stdin(file)?;
+        let found: Vec<NewReviewComment> = serde_json::from_str(&text).map_err(|err| {
+            CommandError::new(Kind::User, format!("`{file}` is no list of findings: {err}"))
+                .hint("write it as [{\"path\": \"src/main.rs\", \"line\": 12, \"body\": \"…\"}]")
+        })?;
+        comments.extend(found);
+    }
+    let body = args.body.read()?.unwrap_or_default();
+    let verdict = match (args.approve, args.request_changes) {
+        (true, _) => "approve",
+        (_, true) => "request_changes",
+        _ => "comment",
+    };
+    let review = NewReview { verdict: verdict.into(), body, comments, ..NewReview::default() };
+    give(&args.which, args.head.as_deref(), review, cx)
+}
+
+pub(crate) fn approve(args: &ApproveArgs, cx: &Context) -> Result<(), CommandError> {
+    let body = args.body.read()?.unwrap_or_default();
+    let review = NewReview { verdict: "approve".into(), body, ..NewReview::default() };
+    give(&args.which, args.head.as_deref(), review, cx)
+}
+
+pub(crate) fn request_changes(args: &RequestArgs, cx: &Context) -> Result<(), CommandError> {
+    let body = args.body.read()?.unwrap_or_default();
+    let review = NewReview { verdict: "request_changes".into(), body, ..NewReview::default() };
+    give(&args.which, args.head.as_deref(), review, cx)
+}
+
+fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) -> Result<(), CommandError> {
+    if review.verdict != "approve" && review.body.trim().is_empty() && review.comments.is_empty() {
+        let error = "the review says nothing, so it was not given";
+        return Err(CommandError::new(Kind::User, error)
+            .hint("say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`"));
+    }
+    if review.comments.iter().any(|comment| comment.path.is_empty() || comment.body.trim().is_empty()) {
+        return Err(CommandError::new(Kind::User, "a finding has no path or no text, so nothing was said"));
+    }
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = which.project(&client).await;
+        let pull = forge::pull(&client, which.named(project.as_deref())).await?.value.pull;
+        review.head = Some(pinned(head, &pull.head));
+        let answer = forge::review(&client, Named::whole(&pull.id), &review).await?;
+        if cx.json() {
+            return Ok(ui::raw(answer.raw())?);
+        }
+        let done = match review.verdict.as_str() {
+            "approve" => "approved",
+            "request_changes" => "changes requested of",
+            _ => "commented on",
+        };
+        let (title, id, named) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.title));
+        let found = match review.comments.len() {
+            0 => String::new(),
+            found => format!(", with {}", ui::count(found as u64, "finding")),
+        };
+        let at = pull.head.get(..8).unwrap_or(&pull.head);
+        Ok(ui::line(format_args!("{done} {title}{id}{title:#} at {at}{found}: {named}"))?)
+    })
+}
+
+/// The commit that is meant, in full if a beginning of it was typed.
+pub(super) fn pinned(typed: Option<&str>, head: &str) -> String {
+    match typed {
+        Some(typed) if typed.len() < 4 || !head.starts_with(&typed.to_ascii_lowercase()) => typed.to_owned(),
+        _ => head.to_owned(),
+    }
+}
+
+/// Places and texts, as they alternate on the command line.
+fn at_places(typed: &[String]) -> Result<Vec<NewReviewComment>, CommandError> {
+    let comment = |pair: &[String]| {
+        let Ok(place) = pair[0].parse::<Place>();
+        NewReviewComment { side: place.side(), line: place.line, path: place.path, body: pair[1].clone() }
+    };
+    match typed.len() % 2 {
+        0 => Ok(typed.chunks(2).map(comment).collect()),
+        _ => Err(CommandError::new(Kind::User, "`--at` needs a place and a text")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_review_is_of_the_head_that_was_read() {
+        let head = "4f1c2d3e5a6b7c8d9e0f";
+        assert_eq!(pinned(None, head), head);
+        assert_eq!(pinned(Some("4F1C2D3"), head), head);
+        assert_eq!(pinned(Some("abcdef0"), head), "abcdef0", "the daemon says that it has moved");
+        assert_eq!(pinned(Some(""), head), "");
+    }
+}

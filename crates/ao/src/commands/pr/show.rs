@@ -1,0 +1,41 @@
+//! `ao pr show`.
+
+use super::Which;
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas, Parts};
+use crate::{pager, ui};
+
+/// Show a pull request: how it stands, its commits, checks, reviews and threads
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr show 7
+  ao pr show 7 --comments --all
+  ao pr show 7 --json | jq -r '.blockers[]'")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Only reviews and threads
+    #[arg(long)]
+    comments: bool,
+    /// Resolved threads and the words of stale reviews too
+    #[arg(long)]
+    all: bool,
+    /// Do not use a pager, however long it is
+    #[arg(long)]
+    no_pager: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let detail = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        Ok(forge::pull(&client, args.which.named(project.as_deref())).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::raw(detail.raw())?);
+    }
+    let parts = Parts { all: args.all, only_comments: args.comments };
+    Ok(pager::show(&show::pull(&detail.value, parts, Canvas::here()), !args.no_pager)?)
+}

@@ -1,0 +1,150 @@
+//! `ao pr ready`, `ao pr close`, `ao pr reopen` and `ao pr edit`.
+
+use ao_api::client::Client;
+use ao_api::{NewComment, Pull, PullEdit};
+
+use super::Which;
+use crate::calls::forge::{self, Answered};
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::typed::{self, Body, Form};
+use crate::{show, ui};
+
+/// Say that a draft can be merged
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr ready 7
+  ao pr ready 7 --undo   makes it a draft again")]
+pub(crate) struct ReadyArgs {
+    #[command(flatten)]
+    which: Which,
+    /// It is a draft after all
+    #[arg(long)]
+    undo: bool,
+}
+
+/// Close a pull request without a merge
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr close 7
+  ao pr close 7 --comment \"Superseded by !9\"")]
+pub(crate) struct CloseArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Say this on it first
+    #[arg(long, short, allow_hyphen_values = true, value_name = "TEXT")]
+    comment: Option<String>,
+}
+
+/// Open a closed pull request again
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Example:
+  ao pr reopen 7")]
+pub(crate) struct ReopenArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Change the title, the text, the base or the labels of a pull request
+///
+/// With no option, your editor is opened on its title and text: the title in the first line, then an empty line, then the
+/// text, in Markdown.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao pr edit 7
+  ao pr edit 7 --title \"Remember the user\" --add-label bug
+  ao pr edit 7 --base main")]
+pub(crate) struct EditArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Another title
+    #[arg(long, short)]
+    title: Option<String>,
+    #[command(flatten)]
+    body: Body,
+    /// Another branch that it is for
+    #[arg(long, value_name = "BRANCH")]
+    base: Option<String>,
+    /// Labels to put on
+    #[arg(long, value_delimiter = ',', value_name = "LABEL")]
+    add_label: Vec<String>,
+    /// Labels to take off
+    #[arg(long, value_delimiter = ',', value_name = "LABEL")]
+    remove_label: Vec<String>,
+}
+
+pub(crate) fn ready(args: &ReadyArgs, cx: &Context) -> Result<(), CommandError> {
+    let edit = PullEdit { draft: Some(args.undo), ..PullEdit::default() };
+    let done = if args.undo { "is a draft" } else { "is ready to be merged" };
+    let client = cx.client()?;
+    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, done, cx) })
+}
+
+pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> {
+    let comment = args.comment.as_deref().map(typed::something).transpose()?;
+    let client = cx.client()?;
+    cx.wait_for(async {
+        if let Some(body) = comment {
+            let project = args.which.project(&client).await;
+            let comment = NewComment { body, ..NewComment::default() };
+            forge::comment_on_pull(&client, args.which.named(project.as_deref()), &comment).await?;
+        }
+        let edit = PullEdit { state: Some("closed".into()), ..PullEdit::default() };
+        told(&changed(&client, &args.which, &edit).await?, "is closed", cx)
+    })
+}
+
+pub(crate) fn reopen(args: &ReopenArgs, cx: &Context) -> Result<(), CommandError> {
+    let edit = PullEdit { state: Some("open".into()), ..PullEdit::default() };
+    let client = cx.client()?;
+    cx.wait_for(async { told(&changed(&client, &args.which, &edit).await?, "is open", cx) })
+}
+
+pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
+    if args.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
+        return Err(CommandError::new(Kind::User, "a pull request needs a title, so nothing was changed"));
+    }
+    let mut edit = PullEdit {
+        title: args.title.clone(),
+        body: args.body.read()?,
+        base: args.base.clone(),
+        add_labels: args.add_label.clone(),
+        remove_labels: args.remove_label.clone(),
+        ..PullEdit::default()
+    };
+    let by_hand = edit == PullEdit::default();
+    if by_hand && !typed::somebody_is_here() {
+        return Err(CommandError::new(Kind::User, "it was not said what to change").hint(
+            "name it with an option, such as `--title` or `--base`; on a terminal, an editor is opened",
+        ));
+    }
+    let client = cx.client()?;
+    cx.wait_for(async {
+        if by_hand {
+            let project = args.which.project(&client).await;
+            let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
+            let form = Form { title: detail.pull.title.clone(), body: detail.body.clone() };
+            let Some(form) = form.edited()? else {
+                ui::note("nothing was changed");
+                return Ok(());
+            };
+            edit.title = (form.title != detail.pull.title).then_some(form.title);
+            edit.body = (form.body != detail.body.trim_end()).then_some(form.body);
+        }
+        told(&changed(&client, &args.which, &edit).await?, "is changed", cx)
+    })
+}
+
+async fn changed(client: &Client, which: &Which, edit: &PullEdit) -> Result<Answered<Pull>, CommandError> {
+    let project = which.project(client).await;
+    Ok(forge::edit_pull(client, which.named(project.as_deref()), edit).await?)
+}
+
+/// Tells how a pull request stands after something was done with it.
+fn told(pull: &Answered<Pull>, done: &str, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        return Ok(ui::raw(pull.raw())?);
+    }
+    let (title, id) = (ui::TITLE, show::plain(&pull.value.id));
+    Ok(ui::line(format_args!("{title}{id}{title:#} {done}: {}", show::plain(&pull.value.title)))?)
+}

@@ -1,0 +1,51 @@
+//! `ao review`: an agent that reads a pull request and says what it finds.
+
+use ao_api::ReviewerWish;
+
+use super::pr::Which;
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::{show, ui};
+
+/// Let an agent review a pull request
+///
+/// It works in a checkout that it cannot change, and what it finds becomes threads of the pull request.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao review 7
+  ao review 7 --agent codex
+  ao review 7 --prompt \"Look at the error handling first\"")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// Which agent reads it [default: as configured]
+    #[arg(long, short)]
+    agent: Option<String>,
+    /// What to look for, besides what every reviewer looks for
+    #[arg(long)]
+    prompt: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
+    let answer = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        Ok(forge::reviewer(&client, args.which.named(project.as_deref()), &wish).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::raw(answer.raw())?);
+    }
+    let session = answer.value.get("session").unwrap_or(&answer.value);
+    let name = session.get("name").or(Some(session)).and_then(|name| name.as_str());
+    match name {
+        Some(name) => {
+            let (title, name) = (ui::TITLE, show::plain(name));
+            ui::line(format_args!("{title}{name}{title:#} reviews {}", args.which.name()))?;
+            ui::note(format_args!("`ao attach {name}` looks over its shoulder; its findings become threads"));
+        }
+        None => ui::line(format_args!("a reviewer is set to work on {}", args.which.name()))?,
+    }
+    Ok(())
+}

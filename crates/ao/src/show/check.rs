@@ -1,0 +1,186 @@
+//! Checks and their runs.
+
+use std::fmt::Write;
+
+use anstyle::Style;
+use ao_api::{Check, CheckRun, Checks};
+
+use super::table::{Cell, Column, Table};
+use super::{Canvas, prose, words};
+use crate::ui;
+
+/// Whether a run in this state goes on.
+pub(crate) fn is_pending(state: &str) -> bool {
+    matches!(state, "queued" | "running")
+}
+
+/// Whether a run in this state stands in the way.
+pub(crate) fn is_bad(state: &str) -> bool {
+    matches!(state, "failed" | "broken" | "cancelled")
+}
+
+/// The state of a run, or the sum of several, with its colour.
+pub(super) fn state(state: &str) -> Cell {
+    Cell::styled(state, style(state))
+}
+
+fn style(state: &str) -> Style {
+    match state {
+        "passed" => ui::GOOD,
+        "failed" | "broken" => ui::ERROR,
+        "running" | "queued" | "pending" => ui::BUSY,
+        _ => ui::FAINT,
+    }
+}
+
+/// How long a run took, or has taken so far.
+pub(super) fn duration(run: &CheckRun, canvas: Canvas) -> String {
+    let Some(began) = run.began_at else { return String::new() };
+    let millis = run.ended_at.unwrap_or(canvas.now).as_millisecond() - began.as_millisecond();
+    match u64::try_from(millis).unwrap_or(0) {
+        millis @ 0..10_000 => format!("{}.{}s", millis / 1000, millis % 1000 / 100),
+        millis @ 10_000..60_000 => format!("{}s", millis / 1000),
+        millis @ 60_000..3_600_000 => format!("{}m {}s", millis / 60_000, millis % 60_000 / 1000),
+        millis => words::span(millis / 1000),
+    }
+}
+
+/// Runs, one a line.
+pub fn runs(runs: &[CheckRun], canvas: Canvas) -> String {
+    let mut table = Table::new(&[
+        Column::new("RUN"),
+        Column::new("CHECK"),
+        Column::new("STATE"),
+        Column::optional("PULL"),
+        Column::optional("COMMIT"),
+        Column::new("TOOK"),
+        Column::optional("AGE"),
+        Column::new("WHY"),
+    ]);
+    for run in runs {
+        table.row([
+            Cell::styled(&run.id, ui::TITLE),
+            Cell::new(&run.check),
+            state(&run.state),
+            Cell::new(run.pull.as_deref().unwrap_or_default()),
+            Cell::styled(short(&run.head), ui::FAINT),
+            Cell::new(duration(run, canvas)),
+            Cell::new(words::age(run.queued_at, canvas.now)),
+            Cell::new(why(run)),
+        ]);
+    }
+    table.draw(canvas.width)
+}
+
+/// What there is to say of how a run ended.
+pub(super) fn why(run: &CheckRun) -> String {
+    let mut told: Vec<String> = Vec::new();
+    if let Some(failure) = &run.failure {
+        let first = failure.items.first();
+        let what = first.map(|item| item.name.as_deref().unwrap_or(&item.message).to_owned());
+        let more = u64::from(failure.count).saturating_sub(1);
+        match (what, more) {
+            (Some(what), 0) => told.push(what),
+            (Some(what), more) => told.push(format!("{what} and {more} more")),
+            (None, _) => {
+                told.extend(failure.excerpt.lines().find(|line| !line.trim().is_empty()).map(Into::into))
+            }
+        }
+    }
+    told.extend(run.why.clone());
+    if told.is_empty() {
+        let code = run.exit_code.filter(|code| *code != 0);
+        told.extend(code.map(|code| format!("exit code {code}")));
+    }
+    told.extend(run.same_as.as_ref().map(|run| format!("as in {run}: the same tree and command")));
+    if !run.required {
+        told.push("not required".to_owned());
+    }
+    if run.tries > 1 {
+        told.push(format!("{} tries", run.tries));
+    }
+    told.join("; ")
+}
+
+/// What a failed run says, for whoever has to mend it.
+pub fn failure(run: &CheckRun, canvas: Canvas) -> String {
+    let Some(failure) = &run.failure else { return String::new() };
+    let mut drawn = String::new();
+    let (bad, faint) = (ui::ERROR, ui::FAINT);
+    let _ = writeln!(
+        drawn,
+        "{bad}{}{bad:#}{}",
+        words::plain(&run.check),
+        match &failure.step {
+            Some(step) => format!(" in {}", words::plain(step)),
+            None => String::new(),
+        }
+    );
+    for item in &failure.items {
+        let place = match (&item.path, item.line) {
+            (Some(path), Some(line)) => format!(" {path}:{line}"),
+            (Some(path), None) => format!(" {path}"),
+            _ => String::new(),
+        };
+        let name = item.name.as_deref().unwrap_or(&item.kind);
+        let _ = writeln!(drawn, "  {}{faint}{}{faint:#}", words::plain(name), words::plain_line(&place));
+        drawn += &prose::prose(&item.message, "    ", 4, canvas.width);
+    }
+    if failure.items.is_empty() {
+        drawn += &prose::prose(&failure.excerpt, "  ", 2, canvas.width);
+    }
+    if let Some(log) = &run.log {
+        let _ = writeln!(drawn, "  {faint}all of it: {}{faint:#}", words::plain(log));
+    }
+    drawn
+}
+
+/// What a project has checked; or what it could have, with the lines to paste into its configuration.
+pub fn checks(checks: &Checks, project: &str, canvas: Canvas) -> String {
+    if !checks.checks.is_empty() {
+        return table(&checks.checks).draw(canvas.width);
+    }
+    if checks.proposed.is_empty() {
+        return String::new();
+    }
+    format!("{}\n{}", table(&checks.proposed).draw(canvas.width), snippet(&checks.proposed, project))
+}
+
+fn table(checks: &[Check]) -> Table {
+    let mut table = Table::new(&[
+        Column::new("CHECK"),
+        Column::new("REQUIRED"),
+        Column::optional("LIMIT"),
+        Column::optional("PATHS"),
+        Column::optional("BECAUSE"),
+        Column::new("COMMAND"),
+    ]);
+    for check in checks {
+        table.row([
+            Cell::styled(&check.name, ui::TITLE),
+            Cell::new(if check.required { "yes" } else { "no" }),
+            Cell::new(words::span(check.timeout_seconds)),
+            Cell::new(check.paths.join(" ")),
+            Cell::new(check.because.as_deref().unwrap_or_default()),
+            Cell::new(&check.command),
+        ]);
+    }
+    table
+}
+
+/// The checks as they would stand in the configuration.
+fn snippet(checks: &[Check], project: &str) -> String {
+    // Strings of JSON are strings of YAML, whatever stands in them.
+    let quoted = |text: &str| serde_json::Value::from(words::plain(text)).to_string();
+    let mut text = format!("projects:\n  {}:\n    checks:\n", quoted(project));
+    for check in checks {
+        let (name, command) = (quoted(&check.name), quoted(&check.command));
+        let _ = writeln!(text, "      - name: {name}\n        command: {command}");
+    }
+    text
+}
+
+/// A commit, as much of it as people compare.
+pub(super) fn short(commit: &str) -> &str {
+    commit.get(..8).unwrap_or(commit)
+}

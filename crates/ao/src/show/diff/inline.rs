@@ -1,0 +1,130 @@
+//! Which words of a changed line are new, held against the line that it replaces.
+
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use similar::{Algorithm, DiffTag, capture_diff_slices_deadline, get_diff_ratio};
+
+use super::parse::{Line, LineKind};
+
+/// Longer lines are made by programs, and nobody looks for words in them.
+const LONGEST: usize = 2000;
+/// Two lines with less than this in common are two lines, and not one that was changed.
+const ALIKE: f32 = 0.4;
+/// What one pair may take. What is not found by then is shown as a whole.
+const PATIENCE: Duration = Duration::from_millis(20);
+
+/// For each line of a hunk the parts of its text that differ from its counterpart, in bytes.
+pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
+    let mut changed = vec![vec![]; lines.len()];
+    let mut at = 0;
+    while at < lines.len() {
+        let run = |from: usize, kind| lines[from..].iter().take_while(|line| line.kind == kind).count();
+        let removed = run(at, LineKind::Removed);
+        let added = run(at + removed, LineKind::Added);
+        // With as many lines before as after, each most likely replaces the one in its place.
+        if removed == added {
+            for pair in 0..removed {
+                let (old, new) = (at + pair, at + removed + pair);
+                if let Some((of_old, of_new)) = compare(lines[old].text, lines[new].text) {
+                    (changed[old], changed[new]) = (of_old, of_new);
+                }
+            }
+        }
+        at += (removed + added).max(1);
+    }
+    changed
+}
+
+type Parts = Vec<Range<usize>>;
+
+fn compare(old: &str, new: &str) -> Option<(Parts, Parts)> {
+    // That an end of line changed is shown by itself.
+    let (old, new) = (old.trim_end_matches('\r'), new.trim_end_matches('\r'));
+    if old.len() > LONGEST || new.len() > LONGEST || old == new {
+        return None;
+    }
+    let (old_words, new_words) = (words(old), words(new));
+    let deadline = Some(Instant::now() + PATIENCE);
+    let steps = capture_diff_slices_deadline(Algorithm::Myers, &old_words, &new_words, deadline);
+    if get_diff_ratio(&steps, old_words.len(), new_words.len()) < ALIKE {
+        return None;
+    }
+    let (old_ends, new_ends) = (ends(&old_words), ends(&new_words));
+    let (mut of_old, mut of_new) = (vec![], vec![]);
+    for step in steps.iter().filter(|step| step.tag() != DiffTag::Equal) {
+        let (in_old, in_new) = (step.old_range(), step.new_range());
+        of_old.push(old_ends[in_old.start]..old_ends[in_old.end]);
+        of_new.push(new_ends[in_new.start]..new_ends[in_new.end]);
+    }
+    for parts in [&mut of_old, &mut of_new] {
+        parts.retain(|part| !part.is_empty());
+    }
+    Some((of_old, of_new))
+}
+
+/// Letters and digits that belong together, spaces that do, and every other character for itself.
+fn words(line: &str) -> Vec<&str> {
+    let class = |c: char| match c {
+        c if c.is_alphanumeric() || c == '_' => 1,
+        c if c.is_whitespace() => 2,
+        _ => 0,
+    };
+    let mut words = Vec::new();
+    let mut start = 0;
+    let mut before = None;
+    for (at, c) in line.char_indices() {
+        let class = class(c);
+        if before.is_some_and(|before| before != class || class == 0) {
+            words.push(&line[start..at]);
+            start = at;
+        }
+        before = Some(class);
+    }
+    if start < line.len() {
+        words.push(&line[start..]);
+    }
+    words
+}
+
+/// Where the first so many words end, in bytes.
+fn ends(words: &[&str]) -> Vec<usize> {
+    let mut end = 0;
+    let behind = words.iter().map(|word| {
+        end += word.len();
+        end
+    });
+    std::iter::once(0).chain(behind.collect::<Vec<_>>()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn marked(old: &str, new: &str) -> Option<(String, String)> {
+        let (of_old, of_new) = compare(old, new)?;
+        let mark = |text: &str, parts: Parts| {
+            let mut marked = text.to_owned();
+            for part in parts.into_iter().rev() {
+                marked.insert(part.end, ']');
+                marked.insert(part.start, '[');
+            }
+            marked
+        };
+        Some((mark(old, of_old), mark(new, of_new)))
+    }
+
+    #[test]
+    fn the_words_that_changed_are_found() {
+        let pair = |old: &str, new: &str| Some((old.to_owned(), new.to_owned()));
+        assert_eq!(
+            marked("let a = one(x);", "let b = one(x);"),
+            pair("let [a] = one(x);", "let [b] = one(x);")
+        );
+        assert_eq!(marked("f(a, b)", "f(a, b, c)"), pair("f(a, b)", "f(a, b[, c])"));
+        assert_eq!(marked("größe = 漢字", "größe = 漢"), pair("größe = [漢字]", "größe = [漢]"));
+        assert_eq!(marked("one two three", "entirely other words here"), None);
+        assert_eq!(marked("same\r", "same"), None);
+        assert_eq!(marked("", ""), None);
+    }
+}

@@ -1,0 +1,97 @@
+//! Issues: in a list, and in full.
+
+use std::fmt::Write;
+
+use ao_api::{Imported, Issue};
+
+use super::prose::prose;
+use super::pull::author;
+use super::table::{Cell, Column, Table};
+use super::{Canvas, words};
+use crate::ui;
+
+pub fn issues(issues: &[Issue], canvas: Canvas) -> String {
+    // The project is told only where there is more than one.
+    let one = issues.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+    let mut table = Table::new(&[
+        Column::new("ISSUE"),
+        Column::new("STATE"),
+        Column::optional("PRIORITY"),
+        Column::new("SESSION"),
+        Column::optional("ASSIGNEE"),
+        Column::new("AGE"),
+        Column::optional("LABELS"),
+        Column::optional("BLOCKED BY"),
+        Column::new("TITLE"),
+    ]);
+    for issue in issues {
+        let id = if one { format!("#{}", issue.key) } else { issue.id.clone() };
+        let priority = if issue.priority == 0 { String::new() } else { issue.priority.to_string() };
+        table.row([
+            Cell::styled(id, ui::TITLE),
+            state(issue),
+            Cell::new(priority),
+            Cell::new(issue.session.as_deref().unwrap_or_default()),
+            Cell::new(issue.assignee.as_deref().unwrap_or_default()),
+            Cell::new(words::age(issue.updated_at, canvas.now)),
+            Cell::new(issue.labels.join(" ")),
+            Cell::new(issue.blocked_by.join(" ")),
+            Cell::new(&issue.title),
+        ]);
+    }
+    table.draw(canvas.width)
+}
+
+fn state(issue: &Issue) -> Cell {
+    match issue.state.as_str() {
+        "open" if !issue.blocked_by.is_empty() => Cell::styled("blocked", ui::BUSY),
+        "open" => Cell::styled("open", ui::HINT),
+        other => Cell::styled(other, ui::FAINT),
+    }
+}
+
+pub fn issue(issue: &Issue, canvas: Canvas) -> String {
+    let (title, faint) = (ui::TITLE, ui::FAINT);
+    let mut drawn = format!("{title}{} {}{title:#}\n", words::plain(&issue.id), words::plain(&issue.title));
+    let style = if issue.state == "open" { ui::HINT } else { ui::FAINT };
+    let by = issue.author.as_ref().map_or_else(String::new, |by| format!("by {}, ", author(by)));
+    let age = words::age(issue.created_at, canvas.now);
+    let _ =
+        writeln!(drawn, "  {style}{}{style:#}  {faint}{by}{age} ago{faint:#}", words::plain(&issue.state));
+    let mut fact = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(drawn, "  {faint}{name}{faint:#} {}", words::plain(value));
+        }
+    };
+    fact("session", issue.session.as_deref().unwrap_or_default());
+    fact("assignee", issue.assignee.as_deref().unwrap_or_default());
+    fact("labels", &issue.labels.join(", "));
+    if issue.priority != 0 {
+        fact("priority", &issue.priority.to_string());
+    }
+    fact("blocked by", &issue.blocked_by.join(", "));
+    fact("address", issue.url.as_deref().unwrap_or_default());
+    if !issue.body.trim().is_empty() {
+        let _ = write!(drawn, "\n{}", prose(&issue.body, "  ", 2, canvas.width));
+    }
+    for comment in &issue.comments {
+        let age = words::age(comment.at, canvas.now);
+        let _ = writeln!(drawn, "\n  {title}{}{title:#}{faint}, {age} ago{faint:#}", author(&comment.author));
+        drawn.push_str(&prose(&comment.body, "    ", 4, canvas.width));
+    }
+    drawn
+}
+
+/// What was brought in, or would be.
+pub fn imported(imported: &Imported, canvas: Canvas) -> String {
+    let mut table = Table::new(&[Column::new("RESULT"), Column::new("ISSUE"), Column::new("TITLE")]);
+    for issue in &imported.issues {
+        let style = if issue.result == "known" { ui::FAINT } else { ui::GOOD };
+        table.row([
+            Cell::styled(issue.result.replace('_', " "), style),
+            Cell::or_dash(issue.id.as_deref()),
+            Cell::new(&issue.title),
+        ]);
+    }
+    table.draw(canvas.width)
+}

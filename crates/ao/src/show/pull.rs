@@ -1,0 +1,299 @@
+//! Pull requests: in a list, and with everything that can be read of them.
+
+use std::fmt::Write;
+
+use anstyle::Style;
+use ao_api::{Author, Comment, Pull, PullDetail, Review, Thread, Timestamp};
+
+use super::check::{self, short};
+use super::prose::prose;
+use super::table::{Cell, Column, Table};
+use super::{Canvas, words};
+use crate::ui;
+
+pub fn pulls(pulls: &[Pull], canvas: Canvas) -> String {
+    // The project is told only where there is more than one.
+    let one = pulls.windows(2).all(|pair| pair[0].project_id == pair[1].project_id);
+    let mut table = Table::new(&[
+        Column::new("PR"),
+        Column::new("STATE"),
+        Column::new("CHECKS"),
+        Column::new("REVIEW"),
+        Column::optional("SESSION"),
+        Column::new("AGE"),
+        Column::optional("BRANCH"),
+        Column::new("TITLE"),
+    ]);
+    for pull in pulls {
+        let id = if one { format!("!{}", pull.number) } else { pull.id.clone() };
+        table.row([
+            Cell::styled(id, ui::TITLE),
+            state(pull),
+            check::state(dash(&pull.checks)),
+            review(&pull.review),
+            Cell::or_dash(pull.session.as_deref()),
+            Cell::new(words::age(pull.updated_at, canvas.now)),
+            Cell::new(&pull.head_branch),
+            Cell::new(&pull.title),
+        ]);
+    }
+    table.draw(canvas.width)
+}
+
+fn dash(word: &str) -> &str {
+    if word == "none" { "-" } else { word }
+}
+
+fn state(pull: &Pull) -> Cell {
+    let (word, style) = state_word(pull);
+    Cell::styled(word, style)
+}
+
+fn state_word(pull: &Pull) -> (&str, Style) {
+    match pull.state.as_str() {
+        "open" if pull.draft => ("draft", ui::FAINT),
+        "open" if pull.mergeable == "conflict" => ("conflict", ui::ERROR),
+        "open" => ("open", ui::HINT),
+        "merged" => ("merged", ui::GOOD),
+        other => (other, ui::FAINT),
+    }
+}
+
+fn review(review: &str) -> Cell {
+    let style = match review {
+        "approved" => ui::GOOD,
+        "changes_requested" => ui::ERROR,
+        "commented" => ui::BUSY,
+        _ => ui::FAINT,
+    };
+    Cell::styled(verdict(dash(review)), style)
+}
+
+/// A verdict in words.
+fn verdict(verdict: &str) -> String {
+    verdict.replace('_', " ")
+}
+
+/// Which parts of a pull request are wanted.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Parts {
+    /// Threads that are resolved, and reviews of earlier heads, in full.
+    pub all: bool,
+    /// Only what was said.
+    pub only_comments: bool,
+}
+
+pub fn pull(detail: &PullDetail, parts: Parts, canvas: Canvas) -> String {
+    let mut drawn = head(detail, canvas);
+    if !parts.only_comments {
+        if !detail.body.trim().is_empty() {
+            let _ = write!(drawn, "\n{}", prose(&detail.body, "  ", 2, canvas.width));
+        }
+        stack(&mut drawn, detail);
+        commits(&mut drawn, detail, canvas);
+        checks(&mut drawn, detail, canvas);
+    }
+    reviews(&mut drawn, detail, parts, canvas);
+    threads(&mut drawn, detail, parts, canvas);
+    drawn
+}
+
+fn head(detail: &PullDetail, canvas: Canvas) -> String {
+    let pull = &detail.pull;
+    let (title, faint) = (ui::TITLE, ui::FAINT);
+    let (state, style) = state_word(pull);
+    let mut drawn = format!("{title}{} {}{title:#}\n", words::plain(&pull.id), words::plain(&pull.title));
+    let _ = writeln!(
+        drawn,
+        "  {style}{state}{style:#}  {} → {}  {faint}by {}, {} ago, at {}{faint:#}",
+        words::plain(&pull.head_branch),
+        words::plain(&pull.base_branch),
+        author(&pull.author),
+        words::age(detail.created_at, canvas.now),
+        short(&pull.head)
+    );
+    let mut fact = |name: &str, value: &str| {
+        if !value.is_empty() {
+            let _ = writeln!(drawn, "  {faint}{name}{faint:#} {}", words::plain(value));
+        }
+    };
+    fact("session", pull.session.as_deref().unwrap_or_default());
+    fact("labels", &pull.labels.join(", "));
+    let files = ui::count(detail.files.len() as u64, "file");
+    fact("changes", &format!("{files}, +{} -{}", detail.added, detail.removed));
+    if let Some(commit) = &detail.merged_as {
+        let by = detail.merged_by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
+        fact("merged", &format!("as {}{by}", short(commit)));
+    }
+    if pull.state == "open" {
+        let good = ui::GOOD;
+        match &detail.blockers[..] {
+            [] => {
+                let _ = writeln!(drawn, "  {good}nothing stands in the way of a merge{good:#}");
+            }
+            blockers => {
+                let style = ui::BUSY;
+                for blocker in blockers {
+                    let _ = writeln!(drawn, "  {style}not yet:{style:#} {}", words::plain(blocker));
+                }
+            }
+        }
+    }
+    for path in &detail.conflicts {
+        let style = ui::ERROR;
+        let _ = writeln!(drawn, "  {style}conflict:{style:#} {}", words::plain(path));
+    }
+    drawn
+}
+
+fn heading(drawn: &mut String, heading: &str) {
+    let title = ui::TITLE;
+    let _ = writeln!(drawn, "\n{title}{heading}{title:#}");
+}
+
+fn stack(drawn: &mut String, detail: &PullDetail) {
+    if detail.stacked_on.is_none() && detail.stacked.is_empty() {
+        return;
+    }
+    heading(drawn, "Stack");
+    if let Some(below) = &detail.stacked_on {
+        let _ = writeln!(drawn, "  stands on {}", words::plain(below));
+    }
+    for above in &detail.stacked {
+        let _ = writeln!(drawn, "  {} stands on it", words::plain(above));
+    }
+}
+
+fn commits(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
+    if detail.commits.is_empty() {
+        return;
+    }
+    heading(drawn, "Commits");
+    let columns = [Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
+    let mut table = Table::new(&columns).without_heading().indented(2);
+    for commit in &detail.commits {
+        table.row([
+            Cell::styled(short(&commit.commit), ui::FAINT),
+            Cell::new(words::age(commit.at, canvas.now)),
+            Cell::new(&commit.author),
+            Cell::new(&commit.title),
+        ]);
+    }
+    drawn.push_str(&table.draw(canvas.width));
+}
+
+fn checks(drawn: &mut String, detail: &PullDetail, canvas: Canvas) {
+    if detail.check_runs.is_empty() {
+        return;
+    }
+    heading(drawn, "Checks");
+    let columns = [Column::new(""), Column::new(""), Column::new(""), Column::optional(""), Column::new("")];
+    let mut table = Table::new(&columns).without_heading().indented(2);
+    for run in &detail.check_runs {
+        table.row([
+            check::state(&run.state),
+            Cell::new(&run.check),
+            Cell::new(check::duration(run, canvas)),
+            Cell::styled(&run.id, ui::FAINT),
+            Cell::new(check::why(run)),
+        ]);
+    }
+    drawn.push_str(&table.draw(canvas.width));
+}
+
+fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
+    // A bare comment without words is only what its threads hang on.
+    let says = |review: &&Review| review.verdict != "commented" || !review.body.trim().is_empty();
+    let reviews: Vec<&Review> = detail.reviews.iter().filter(says).collect();
+    if reviews.is_empty() {
+        return;
+    }
+    heading(drawn, "Reviews");
+    for review in reviews {
+        let (style, faint) = match (review.stale, review.verdict.as_str()) {
+            (true, _) => (ui::FAINT, ui::FAINT),
+            (_, "approved") => (ui::GOOD, ui::FAINT),
+            (_, "changes_requested") => (ui::ERROR, ui::FAINT),
+            _ => (ui::BUSY, ui::FAINT),
+        };
+        let stale = match review.stale {
+            true => format!(", stale: given on {}", short(&review.commit)),
+            false => String::new(),
+        };
+        let _ = writeln!(
+            drawn,
+            "  {style}{}{style:#} {}{faint}{}{stale}{faint:#}",
+            words::plain(&verdict(&review.verdict)),
+            author(&review.author),
+            ago(review.at, canvas)
+        );
+        if !review.body.trim().is_empty() && (parts.all || !review.stale) {
+            drawn.push_str(&prose(&review.body, "    ", 4, canvas.width));
+        }
+    }
+}
+
+fn threads(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas) {
+    if detail.threads.is_empty() {
+        return;
+    }
+    heading(drawn, "Threads");
+    let shown = detail.threads.iter().filter(|thread| parts.all || !thread.resolved);
+    for told in shown {
+        drawn.push_str(&thread(told, 2, canvas));
+    }
+    let resolved = detail.threads.iter().filter(|thread| thread.resolved).count();
+    if resolved > 0 && !parts.all {
+        let (faint, count) = (ui::FAINT, ui::count(resolved as u64, "resolved thread"));
+        let _ = writeln!(drawn, "  {faint}{count}; `--all` shows them{faint:#}");
+    }
+}
+
+/// A thread with its comments, so many columns from the left.
+pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
+    let (title, faint) = (ui::TITLE, ui::FAINT);
+    let mut drawn = format!("{:indent$}{title}{}{title:#}", "", words::plain(&thread.id));
+    if let Some(path) = &thread.path {
+        let _ = write!(drawn, " {}", words::plain(path));
+        if let Some(line) = thread.line {
+            let _ = write!(drawn, ":{line}");
+        }
+        if thread.side == "old" {
+            drawn.push_str(" (before)");
+        }
+    }
+    if thread.outdated {
+        let _ = write!(drawn, " {faint}outdated{faint:#}");
+    }
+    if thread.resolved {
+        let good = ui::GOOD;
+        let by = thread.resolved_by.as_deref().map_or_else(String::new, |by| format!(" by {by}"));
+        let _ = write!(drawn, " {good}resolved{good:#}{}", words::plain_line(&by));
+    }
+    drawn.push('\n');
+    if let Some(context) = thread.context.as_deref().filter(|context| !context.trim().is_empty()) {
+        let before = format!("{:indent$}  {faint}│{faint:#} ", "");
+        drawn.push_str(&prose(context, &before, indent + 4, canvas.width));
+    }
+    for comment in &thread.comments {
+        drawn.push_str(&said(comment, indent + 2, canvas));
+    }
+    drawn
+}
+
+fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
+    let faint = ui::FAINT;
+    let who = author(&comment.author);
+    let mut drawn = format!("{:indent$}{who}{faint}{}{faint:#}\n", "", ago(comment.at, canvas));
+    drawn.push_str(&prose(&comment.body, &" ".repeat(indent + 2), indent + 2, canvas.width));
+    drawn
+}
+
+/// Who it was, and what that person is to the project: `anna (member)`.
+pub(super) fn author(author: &Author) -> String {
+    format!("{} ({})", words::plain(&author.login), words::plain(&author.standing))
+}
+
+fn ago(at: Option<Timestamp>, canvas: Canvas) -> String {
+    at.map_or_else(String::new, |at| format!(", {} ago", words::age(at, canvas.now)))
+}

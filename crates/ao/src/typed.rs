@@ -1,0 +1,139 @@
+//! Longer texts that people give: on the command line, in a file, on stdin, or in their editor.
+
+use std::io::{IsTerminal, Read, Write};
+use std::process::Command;
+
+use camino::{Utf8Path, Utf8PathBuf};
+
+use crate::error::{CommandError, Kind};
+use crate::ui;
+
+/// A text beside the title of something.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub(crate) struct Body {
+    /// The text; `-` reads it from stdin
+    #[arg(long, short, value_name = "TEXT", allow_hyphen_values = true)]
+    body: Option<String>,
+    /// Take the text from this file; `-` is stdin
+    #[arg(long, value_name = "FILE", value_hint = clap::ValueHint::FilePath, conflicts_with = "body")]
+    body_file: Option<Utf8PathBuf>,
+}
+
+impl Body {
+    /// What was given, if anything was.
+    pub(crate) fn read(&self) -> Result<Option<String>, CommandError> {
+        match (&self.body, &self.body_file) {
+            (Some(text), _) => text_or_stdin(text).map(Some),
+            (None, Some(file)) => file_or_stdin(file).map(Some),
+            (None, None) => Ok(None),
+        }
+    }
+}
+
+/// A text as it was typed; `-` stands for what comes on stdin.
+pub(crate) fn text_or_stdin(text: &str) -> Result<String, CommandError> {
+    if text == "-" { stdin() } else { Ok(text.to_owned()) }
+}
+
+/// The same, where it makes no sense to say nothing.
+pub(crate) fn something(text: &str) -> Result<String, CommandError> {
+    let text = text_or_stdin(text)?;
+    match text.trim().is_empty() {
+        true => Err(CommandError::new(Kind::User, "the text is empty, so nothing was said")),
+        false => Ok(text),
+    }
+}
+
+pub(crate) fn file_or_stdin(file: &Utf8Path) -> Result<String, CommandError> {
+    if file == "-" {
+        return stdin();
+    }
+    std::fs::read_to_string(file)
+        .map_err(|err| CommandError::new(Kind::User, format!("`{file}` cannot be read: {err}")))
+}
+
+fn stdin() -> Result<String, CommandError> {
+    if std::io::stdin().is_terminal() {
+        ui::note("type the text; Ctrl-D ends it");
+    }
+    let mut text = String::new();
+    std::io::stdin()
+        .read_to_string(&mut text)
+        .map_err(|err| CommandError::new(Kind::User, format!("stdin cannot be read: {err}")))?;
+    Ok(text)
+}
+
+/// A title with a text, as they are edited: the title in the first line, then an empty one, then the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) title: String,
+    pub(crate) body: String,
+}
+
+impl Form {
+    pub(crate) fn to_text(&self) -> String {
+        format!("{}\n\n{}\n", self.title, self.body.trim_end())
+    }
+
+    /// Absent if there is no title.
+    pub(crate) fn parse(text: &str) -> Option<Form> {
+        let (title, body) = text.trim_start().split_once('\n').unwrap_or((text, ""));
+        let title = title.trim();
+        let body = body.trim_start_matches(['\r', '\n']).trim_end();
+        (!title.is_empty()).then(|| Form { title: title.to_owned(), body: body.to_owned() })
+    }
+
+    /// Lets a person change it in their editor. Absent if nothing was changed.
+    pub(crate) fn edited(&self) -> Result<Option<Form>, CommandError> {
+        let text = edit(&self.to_text())?;
+        let form = Form::parse(&text).ok_or_else(|| {
+            CommandError::new(
+                Kind::User,
+                "the first line is empty and was to be the title; nothing was changed",
+            )
+        })?;
+        let same = Form::parse(&self.to_text()).as_ref() == Some(&form);
+        Ok((!same).then_some(form))
+    }
+}
+
+/// Whether there is a person who could be asked to edit something.
+pub(crate) fn somebody_is_here() -> bool {
+    std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
+}
+
+fn edit(text: &str) -> Result<String, CommandError> {
+    let set = |name| std::env::var(name).ok().filter(|value: &String| !value.trim().is_empty());
+    let editor = set("VISUAL").or_else(|| set("EDITOR")).unwrap_or_else(|| "vi".to_owned());
+    let failed = |err: std::io::Error| CommandError::environment(format!("the text cannot be edited: {err}"));
+    // Ends in `.md`, so that editors know what it is. Nobody else can read it.
+    let mut file = tempfile::Builder::new().prefix("ao-").suffix(".md").tempfile().map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    // Through a shell, because the variable may have options in it; the path is not part of what the shell reads.
+    let status = Command::new("sh")
+        .args(["-c", &format!("{editor} \"$1\""), "sh"])
+        .arg(file.path())
+        .status()
+        .map_err(failed)?;
+    if !status.success() {
+        let error = format!("the editor `{editor}` failed ({status}), so nothing was changed");
+        return Err(CommandError::new(Kind::User, error).hint("VISUAL or EDITOR name another one"));
+    }
+    std::fs::read_to_string(file.path()).map_err(failed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_form_is_read_as_it_was_written() {
+        let form = |title: &str, body: &str| Form { title: title.into(), body: body.into() };
+        for form in [form("Fix it", ""), form("Fix it", "one\n\n  two"), form("ü", "# head")] {
+            assert_eq!(Form::parse(&form.to_text()), Some(form));
+        }
+        assert_eq!(Form::parse("\n\n Fix it \r\n\r\nbody\r\n"), Some(form("Fix it", "body")));
+        assert_eq!(Form::parse("only a title"), Some(form("only a title", "")));
+        assert_eq!(Form::parse(" \n\n"), None);
+    }
+}

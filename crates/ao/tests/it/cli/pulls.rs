@@ -1,0 +1,261 @@
+//! `ao pr` and `ao review`, with somebody in the daemon's place.
+
+use std::path::Path;
+use std::process::Command;
+
+use ao::show::{self, Parts};
+use ao_api::{Commented, MergeDone, Problem, Pulls, Reviewed};
+use insta::assert_snapshot;
+use serde_json::{Value, json as value};
+
+use super::standin::{StandIn, json, problem};
+use super::wire::{canvas, plain, pull, session};
+
+#[test]
+fn pull_requests_are_listed_one_a_line() {
+    let mut draft = pull(8).pull;
+    (draft.draft, draft.checks, draft.review, draft.session) = (true, "none".into(), "none".into(), None);
+    let mut conflict = pull(9).pull;
+    (conflict.mergeable, conflict.checks, conflict.review) =
+        ("conflict".into(), "pending".into(), "approved".into());
+    let pulls = [pull(7).pull, draft, conflict];
+    assert_snapshot!(plain(&show::pulls(&pulls, canvas(100))), @"");
+    assert_snapshot!(plain(&show::pulls(&pulls, canvas(56))), @"");
+}
+
+#[test]
+fn a_pull_request_is_shown_with_everything() {
+    assert_snapshot!(plain(&show::pull(&pull(7), Parts::default(), canvas(90))), @"");
+    let parts = Parts { all: true, only_comments: true };
+    assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"");
+}
+
+#[test]
+fn a_pull_request_that_can_be_merged_says_so() {
+    let mut clean = pull(7);
+    clean.blockers.clear();
+    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
+    assert!(shown.contains("nothing stands in the way of a merge"), "{shown}");
+    clean.pull.state = "merged".into();
+    (clean.merged_as, clean.merged_by) = (Some("feedfacecafe".into()), Some("anna".into()));
+    let shown = plain(&show::pull(&clean, Parts::default(), canvas(90)));
+    assert!(shown.contains("merged as feedface by anna") && !shown.contains("stands in the way"), "{shown}");
+}
+
+#[test]
+fn the_list_asks_for_what_is_wanted() {
+    let daemon = StandIn::new();
+    let line = "GET /api/pulls?project=my-app&state=all&session=app-1&author=anna&label=bug&limit=1";
+    daemon.on(line, json(&Pulls { pulls: vec![pull(7).pull], total: Some(4) }));
+    let args = "pr list -p my-app --state all --session app-1 --author anna --label bug --limit 1";
+    let said = daemon.ao(&args.split(' ').collect::<Vec<_>>());
+    assert_snapshot!(said, @"");
+}
+
+/// A checkout with a branch that has one commit more than `main`.
+fn checkout(home: &Path) -> std::path::PathBuf {
+    let folder = home.join("app");
+    std::fs::create_dir(&folder).unwrap();
+    git(&folder, &["init", "-q", "-b", "main"]);
+    git(&folder, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    git(&folder, &["switch", "-q", "-c", "fix; rm -rf $HOME".replace([' ', ';'], "_").as_str()]);
+    folder
+}
+
+fn git(folder: &Path, args: &[&str]) {
+    let status = Command::new("git")
+        .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
+        .args(args)
+        .current_dir(folder)
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .status()
+        .unwrap();
+    assert!(status.success(), "{args:?}");
+}
+
+fn projects(path: &Path) -> Value {
+    value!({"projects": [{
+        "id": "my-app", "path": path.canonicalize().unwrap(), "defaultBranch": "main", "agent": "a",
+        "runtime": "process", "workspace": "worktree", "liveSessions": 0, "repo": null, "config": null,
+        "maxParallelAgents": null,
+    }]})
+}
+
+#[test]
+fn the_branch_one_stands_on_is_proposed() {
+    let daemon = StandIn::new();
+    let folder = checkout(daemon.home.path());
+    daemon.on("GET /api/projects", json(&projects(&folder)));
+    daemon.on("POST /api/pulls", json(&pull(7)));
+    let create = |args: &[&str]| {
+        let output =
+            daemon.home.ao(&[&["pr", "create"], args].concat()).current_dir(&folder).output().unwrap();
+        daemon.home.told(&output)
+    };
+    assert_snapshot!(create(&[]), @"");
+    std::fs::write(folder.join("a file"), "x").unwrap();
+    git(&folder, &["add", "."]);
+    git(&folder, &["commit", "-q", "-m", "login: remember `$(the)` user\n\nBecause it forgot."]);
+    std::fs::write(folder.join("b"), "x").unwrap();
+    assert_snapshot!(create(&["--draft", "--label", "bug"]), @"");
+    assert_eq!(
+        daemon.calls("POST").pop().unwrap().body,
+        value!({"projectId": "my-app", "head": "fix__rm_-rf_$HOME", "base": null,
+            "title": "login: remember `$(the)` user", "body": "Because it forgot.", "draft": true, "labels": ["bug"],
+            "session": null})
+    );
+    let before = daemon.calls("POST").len();
+    assert_snapshot!(create(&["--dry-run", "--base", "main"]), @"");
+    assert_snapshot!(create(&["--head", "main"]), @"");
+    git(&folder, &["checkout", "-q", "--detach"]);
+    assert_snapshot!(create(&[]), @"");
+    assert_eq!(daemon.calls("POST").len(), before, "nothing was proposed by these");
+}
+
+/// Its worktree lies elsewhere, and it speaks for itself alone.
+#[test]
+fn an_agent_proposes_from_its_worktree_with_its_own_token() {
+    let daemon = StandIn::new();
+    let folder = checkout(daemon.home.path());
+    let tree = daemon.home.path().join("trees/one");
+    git(&folder, &["worktree", "add", "-q", "-b", "work", tree.to_str().unwrap()]);
+    git(&tree, &["commit", "-q", "--allow-empty", "-m", "done"]);
+    daemon.on("GET /api/projects", json(&projects(&folder)));
+    daemon.on("POST /api/pulls", json(&pull(7)));
+    let output = daemon
+        .home
+        .ao(&["pr", "create", "--json"])
+        .current_dir(&tree)
+        .envs([("AO_SESSION", "ses_1"), ("AO_ATTEMPT", "2"), ("AO_TOKEN", "secret")])
+        .output()
+        .unwrap();
+    let said = daemon.home.told(&output);
+    assert!(said.contains(r#""id":"my-app!7""#) && said.contains(r#""blockers""#), "as it came: {said}");
+    let call = daemon.calls("POST").pop().unwrap();
+    assert_eq!(call.proof.as_deref(), Some("Bearer ses_1/2/secret"));
+    assert_eq!((&call.body["projectId"], &call.body["head"]), (&value!("my-app"), &value!("work")));
+}
+
+#[test]
+fn a_review_is_pinned_to_the_head_that_was_read() {
+    let daemon = StandIn::new();
+    daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
+    daemon.on("POST /api/pulls/my-app%217/reviews", json(&Reviewed { id: "r3".into() }));
+    assert_snapshot!(daemon.ao(&["pr", "approve", "my-app!7"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body["head"], "4f1c2d3e5a6b7c8d9e0f");
+    std::fs::write(
+        daemon.home.path().join("found.json"),
+        r#"[{"path": "b", "line": 1, "side": "old", "body": "gone"}, {"path": "c", "body": "all of it"}]"#,
+    )
+    .unwrap();
+    let args = [
+        "pr",
+        "review",
+        "my-app!7",
+        "--request-changes",
+        "-b",
+        "See below",
+        "--at",
+        "a.rs:3",
+        "-- name it",
+        "--at",
+        "a.rs:4:old",
+        "why",
+        "--file",
+        "found.json",
+    ];
+    assert_snapshot!(daemon.ao(&args), @"");
+    let body = daemon.calls("POST").pop().unwrap().body;
+    assert_eq!(
+        body["comments"],
+        value!([
+            {"path": "a.rs", "line": 3, "side": "new", "body": "-- name it"},
+            {"path": "a.rs", "line": 4, "side": "old", "body": "why"},
+            {"path": "b", "line": 1, "side": "old", "body": "gone"},
+            {"path": "c", "line": null, "side": null, "body": "all of it"},
+        ])
+    );
+    assert_eq!((&body["verdict"], &body["body"]), (&value!("request_changes"), &value!("See below")));
+    assert_snapshot!(daemon.ao(&["pr", "request-changes", "my-app!7"]), @"");
+}
+
+#[test]
+fn what_is_said_goes_to_its_place() {
+    let daemon = StandIn::new();
+    daemon.on("POST /api/pulls/7/comments?project=p", json(&Commented { thread: "t9".into() }));
+    daemon.on("POST /api/pulls/7/threads/t9/resolve?project=p", json(&value!(null)));
+    let said = |args: &[&str]| daemon.ao(&[&["pr"], args, &["-p", "p"]].concat());
+    assert_snapshot!(said(&["comment", "7", "hm", "--at", "src/a b.rs:3", "--old"]), @"");
+    let body = daemon.calls("POST").pop().unwrap().body;
+    assert_eq!(
+        (&body["path"], &body["line"], &body["side"]),
+        (&value!("src/a b.rs"), &value!(3), &value!("old"))
+    );
+    assert_snapshot!(said(&["reply", "7", "t9", "done", "--resolve"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"resolved": true}));
+    assert_snapshot!(said(&["resolve", "7", "t9", "--undo"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"resolved": false}));
+    assert_snapshot!(said(&["comment", "7", " "]), @"");
+}
+
+#[test]
+fn a_merge_says_what_landed_where() {
+    let daemon = StandIn::new();
+    let mut merged = pull(7);
+    merged.pull.state = "merged".into();
+    daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
+    daemon.on(
+        "POST /api/pulls/my-app%217/merge",
+        json(&MergeDone { pull: merged, commit: "feedfacecafe0123".into() }),
+    );
+    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--squash", "--delete-branch"]), @"");
+    assert_eq!(
+        daemon.calls("POST").pop().unwrap().body,
+        value!({"strategy": "squash", "head": "4f1c2d3e5a6b7c8d9e0f", "deleteBranch": true, "anyway": false})
+    );
+}
+
+#[test]
+fn a_merge_that_is_refused_has_its_own_exit_code() {
+    let daemon = StandIn::new();
+    daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
+    let moved = Problem::new(409, "head-moved", "its head is not abcd any more").hint("look at it again");
+    daemon.on("POST /api/pulls/my-app%217/merge", problem(&moved));
+    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--head", "abcd"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body["head"], "abcd");
+}
+
+#[test]
+fn a_pull_request_is_changed_closed_and_given_away() {
+    let daemon = StandIn::new();
+    daemon.on("PATCH /api/pulls/7?project=p", json(&pull(7)));
+    daemon.on("POST /api/pulls/7/claim?project=p", json(&pull(7)));
+    let said = |args: &[&str]| daemon.ao(&[&["pr"], args, &["-p", "p"]].concat());
+    let sent = |begin: &str| {
+        let mut body = daemon.calls(begin).pop().unwrap().body;
+        body.as_object_mut().unwrap().retain(|_, value| *value != value!([]) && !value.is_null());
+        body
+    };
+    assert_snapshot!(said(&["ready", "7"]), @"");
+    assert_eq!(sent("PATCH"), value!({"draft": false}));
+    said(&["close", "7"]);
+    assert_eq!(sent("PATCH"), value!({"state": "closed"}));
+    said(&["reopen", "7"]);
+    assert_eq!(sent("PATCH"), value!({"state": "open"}));
+    said(&["edit", "7", "--title", "T", "--add-label", "a,b", "--base", "next"]);
+    assert_eq!(sent("PATCH"), value!({"title": "T", "addLabels": ["a", "b"], "base": "next"}));
+    assert_snapshot!(said(&["claim", "7", "app-1"]), @"");
+    assert_eq!(sent("POST"), value!({"session": "app-1"}));
+    assert_snapshot!(said(&["release", "7"]), @"");
+    assert_eq!(sent("POST"), value!({}));
+    assert_snapshot!(said(&["claim", "7"]), @"");
+}
+
+#[test]
+fn a_reviewer_is_set_to_work() {
+    let daemon = StandIn::new();
+    let spawned = ao_api::Spawned { session: session("app-review-7", "queued"), created: true };
+    daemon.on("POST /api/pulls/my-app%217/reviewer", json(&spawned));
+    assert_snapshot!(daemon.ao(&["review", "my-app!7", "--agent", "codex", "--prompt", "errors"]), @"");
+    assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"agent": "codex", "prompt": "errors"}));
+}
