@@ -27,6 +27,8 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao-runtime", "shim"),
     ("ao", "sessions"),
     ("ao", "surface"),
+    ("ao", "forge"),
+    ("ao-scm", "failure"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

@@ -5,6 +5,7 @@
 //!           processes/  tmux/  what the runtimes know of their agents
 //!           agents/            what the agents' adapters remember
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
+//!           checks/            checkouts in which checks run, and what they have put out
 //!           hooks/             what agents report by `ao hook`, and the key of their tokens beside it
 //!           logs/              what set-up and teardown commands have put out, and the daemon's own log
 //!           configs.json       the configuration files in force
@@ -13,16 +14,18 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground};
 use ao_core::ProjectId;
 use ao_engine::{Core, Engine, EngineError, Handle, Slots};
-use ao_ports::{Agent, Clock, EventStore, Notifier, Reporter, Scm, Seq, Workspace};
+use ao_git::Queues;
+use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, Workspace};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
+use ao_scm::checks::{self, Runner};
 use ao_store::Store;
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
@@ -31,6 +34,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use crate::error::{CommandError, Kind};
+use crate::forge::{self, Forges, Wanted};
 use crate::power::Bus;
 use crate::{chores, ui};
 
@@ -48,7 +52,9 @@ pub struct Options {
     /// Agents that whoever embeds the daemon has made.
     pub own_agents: BTreeMap<String, Arc<dyn Agent>>,
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    /// Forges that whoever embeds the daemon has made. They come before what is configured.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    pub max_parallel_checks: usize,
     /// Whom to ask that the machine stays awake while agents work, if that is wanted.
     pub prevent_idle_sleep: Option<Bus>,
 }
@@ -62,6 +68,7 @@ impl Options {
             own_agents: BTreeMap::new(),
             notifiers: BTreeMap::new(),
             scms: BTreeMap::new(),
+            max_parallel_checks: 2,
             prevent_idle_sleep: None,
         }
     }
@@ -73,6 +80,7 @@ struct Plugged {
     /// The agents with what they were made of, so that what has not changed stays the same.
     agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
     notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    own_scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
 }
 
@@ -83,6 +91,7 @@ struct GroundFor {
     runtimes: Arc<Runtimes>,
     clock: Arc<dyn Clock>,
     spool: Arc<Spool>,
+    environment: BTreeMap<String, String>,
 }
 
 /// A running daemon.
@@ -96,6 +105,8 @@ pub struct Daemon {
     pub spool: Arc<Spool>,
     plugged: Mutex<Plugged>,
     ground: GroundFor,
+    /// The forges and trackers of the projects.
+    pub(crate) forges: Arc<Forges>,
     /// The same as in its slot, for whoever makes worktrees of their own: a repository has one queue.
     pub(crate) worktrees: Arc<Worktrees>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
@@ -109,7 +120,16 @@ impl Daemon {
     /// Opens the log and starts. What an earlier daemon has left running is found again.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         raise_open_files();
-        let Options { data_dir, program, agents, own_agents, notifiers, scms, prevent_idle_sleep } = options;
+        let Options {
+            data_dir,
+            program,
+            agents,
+            own_agents,
+            notifiers,
+            scms,
+            max_parallel_checks,
+            prevent_idle_sleep,
+        } = options;
         let store = Store::open(&data_dir, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let held = ao_runtime::Options::new(data_dir.join("processes"), shim);
@@ -123,16 +143,18 @@ impl Daemon {
 
         let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
         let spool = Arc::new(spool);
-        let ground = GroundFor {
+        let agents_ground = GroundFor {
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
             spool: spool.clone(),
+            environment: way_home(&data_dir, &program),
         };
-        let (worktrees, workspaces) = workspaces(&data_dir);
-        let mut plugged = Plugged { notifiers, scms, ..Plugged::default() };
+        let queues = Arc::new(Queues::default());
+        let (worktrees, workspaces) = workspaces(&data_dir, &queues);
+        let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
-        plugged.replace_agents(agents, &ground)?;
+        plugged.replace_agents(agents, &agents_ground)?;
         let slots = slots(&plugged, &runtimes, &workspaces);
 
         let stop = CancellationToken::new();
@@ -152,7 +174,17 @@ impl Daemon {
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(CommandError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(CommandError::environment)?;
+        let records: Arc<dyn Records> = Arc::new(store.clone());
+        let checks = checks::Options {
+            cap: max_parallel_checks,
+            ..checks::Options::new(data_dir.join("checks"), queues.clone())
+        };
+        let runner =
+            Runner::open(checks, records.clone(), clock.clone()).await.map_err(CommandError::environment)?;
+        let ground = forge::Ground { records, runner, queues, clock: clock.clone() };
+        let forges = Arc::new(Forges::new(handle.clone(), ground, workspaces.clone()));
         let mut beside = JoinSet::new();
+        beside.spawn(forges.clone().run());
         beside.spawn(hear_hooks(spool.clone(), reporter));
         beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
         beside.spawn(chores::measure_memory(handle.clone()));
@@ -167,7 +199,8 @@ impl Daemon {
             tmux,
             spool,
             plugged: Mutex::new(plugged),
-            ground,
+            ground: agents_ground,
+            forges,
             worktrees,
             workspaces,
             engine: running,
@@ -183,19 +216,25 @@ impl Daemon {
             ended.map_err(CommandError::environment)??;
         }
         self.beside.shutdown().await;
+        self.forges.stop().await;
         Ok(self.store.close().await?)
     }
 
-    /// Puts other agents and notifiers into the slots. What has not changed stays, and what is under way goes on.
-    pub async fn plug(
+    /// Puts other agents, notifiers and forges into the slots. What has not changed stays, and what is under way goes on.
+    pub(crate) async fn plug(
         &self,
         agents: Vec<ao_agent::Options>,
         notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+        forges: BTreeMap<ProjectId, Wanted>,
     ) -> Result<(), CommandError> {
+        self.forges.configure(forges).await;
         let slots = {
             let mut plugged = self.plugged();
             plugged.replace_agents(agents, &self.ground)?;
             plugged.notifiers = notifiers;
+            plugged.scms = self.forges.scms();
+            let own = plugged.own_scms.clone();
+            plugged.scms.extend(own);
             slots(&plugged, &self.runtimes, &self.workspaces)
         };
         Ok(self.handle.plug(slots).await?)
@@ -279,8 +318,26 @@ impl GroundFor {
             clock: self.clock.clone(),
             state: self.data_dir.join("agents").join(agent).into(),
             hooks: Some(self.spool.clone()),
+            environment: self.environment.clone(),
         }
     }
+}
+
+/// What lets an agent run `ao`, and lets that find this daemon, wherever the two are.
+fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> {
+    let mut environment = BTreeMap::from([("AO_DATA_DIR".to_owned(), data_dir.to_string())]);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    // Behind all others: nothing else that lies beside our program comes before what the user has.
+    if let Some(own) = program.parent().filter(|own| !folders.iter().any(|folder| folder == own)) {
+        folders.push(own.to_owned());
+        if let Ok(path) = std::env::join_paths(folders)
+            && let Ok(path) = path.into_string()
+        {
+            environment.insert("PATH".to_owned(), path);
+        }
+    }
+    environment
 }
 
 fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, Arc<dyn Workspace>>) -> Slots {
@@ -293,9 +350,13 @@ fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, A
     }
 }
 
-fn workspaces(data_dir: &Utf8PathBuf) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
+fn workspaces(
+    data_dir: &Utf8PathBuf,
+    queues: &Arc<Queues>,
+) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
     let options = || ao_workspace::Options {
         provision: Some(provision::Options::new(data_dir.join("logs"))),
+        queues: queues.clone(),
         ..ao_workspace::Options::default()
     };
     let clones = Clones::new(data_dir.join("clones"), options());

@@ -18,6 +18,7 @@ pub mod daemon;
 pub mod desktop;
 pub mod error;
 mod follow;
+mod forge;
 pub mod git_url;
 mod help;
 pub mod host;

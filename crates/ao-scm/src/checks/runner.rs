@@ -127,13 +127,13 @@ impl Runner {
         for id in ids {
             let waiting = self.desk.live.lock().await.runs.get(id).map(|entry| entry.told.subscribe());
             let run = match waiting {
-                Some(mut told) => match told.wait_for(|run| run.state.is_over()).await {
-                    Ok(run) => Some(run.clone()),
-                    Err(_) => self.get(id).await,
-                },
-                None => self.get(id).await,
+                Some(mut told) => told.wait_for(|run| run.state.is_over()).await.ok().map(|run| run.clone()),
+                None => None,
             };
-            over.extend(run);
+            over.extend(match run {
+                Some(run) => Some(run),
+                None => self.get(id).await,
+            });
         }
         over
     }

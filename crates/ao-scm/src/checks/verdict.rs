@@ -10,7 +10,6 @@
 //! | not done in time | failed |
 
 use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 use std::time::Duration;
@@ -18,7 +17,8 @@ use std::time::Duration;
 use ao_ports::{Failure, RunState};
 use camino::Utf8PathBuf;
 use rustix::process::Signal;
-use sha2::{Digest, Sha256};
+
+use crate::failure;
 
 /// What came of a try.
 #[derive(Debug)]
@@ -98,24 +98,20 @@ pub(super) fn too_long(limit: Duration, about: &About) -> Outcome {
     })
 }
 
-/// What the output says went wrong. The one place where a log is read for that: its last lines, which is where a command
-/// says why it gives up.
+/// What the output says went wrong. What cannot be read tells nothing, and that the check failed is told all the same.
 fn failure_of(about: &About, exit_code: Option<i32>) -> Failure {
-    const LINES: usize = 40;
-    const BYTES: u64 = 16 << 10;
-    let mut bytes = Vec::new();
-    if let Ok(mut file) = File::open(&about.log) {
-        let size = file.metadata().map_or(0, |metadata| metadata.len());
-        file.seek(SeekFrom::Start(size.saturating_sub(BYTES))).ok();
-        file.take(BYTES).read_to_end(&mut bytes).ok();
-    }
-    // The checkout has another place each time, and the same failure is to look the same.
-    let text = String::from_utf8_lossy(&bytes).replace(&format!("{}/", about.root), "");
-    let lines: Vec<&str> = text.lines().collect();
-    let excerpt = lines[lines.len().saturating_sub(LINES)..].join("\n");
-    let said = format!("{}\n{}\n{excerpt}", about.command, exit_code.unwrap_or(-1));
-    let signature = super::book::hex(&Sha256::digest(said.as_bytes())[..8]);
-    Failure { signature, excerpt, ..Failure::default() }
+    let options = failure::Options {
+        // The checkout has another place each time, and the same failure is to look the same.
+        roots: vec![about.root.to_string()],
+        exit_code,
+        command: Some(about.command.clone()),
+        ..failure::Options::default()
+    };
+    let read = File::open(&about.log).and_then(|log| failure::extract_reader(log, &options));
+    read.unwrap_or_else(|err| {
+        tracing::warn!(log = %about.log, %err, "the output of a check could not be read");
+        failure::extract(b"", &options)
+    })
 }
 
 #[cfg(test)]

@@ -2,34 +2,12 @@
 
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::TrackerError;
-use ao_ports::{CheckRun, CheckSpec, LogPart, RunFilter};
+use ao_ports::{CheckRun, LogPart, RunFilter};
 use async_trait::async_trait;
-use camino::Utf8PathBuf;
 use tokio::sync::broadcast;
 
-/// Something to be checked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
-    pub project: ProjectId,
-    /// The user's checkout.
-    pub repository: Utf8PathBuf,
-    /// The git directory that all its worktrees share, by which its queue is known.
-    pub common_dir: Utf8PathBuf,
-    pub pull: Option<PullId>,
-    /// The commit that the result speaks of.
-    pub head: Commit,
-    /// What it is merged onto; absent if it is checked as it is.
-    pub base: Option<Commit>,
-    /// The tree to be checked.
-    pub tree: String,
-    /// A commit with that tree. The same order has the same commit.
-    pub commit: Commit,
-    /// The files that the change touches; absent if that is not known, and then every check is for it.
-    pub changed: Option<Vec<String>>,
-    pub checks: Vec<CheckSpec>,
-    /// Also if the same tree has a result already.
-    pub again: bool,
-}
+pub use crate::checks::Job;
+use crate::checks::{Runner, RunnerError};
 
 /// Runs checks and keeps what came of them.
 #[async_trait]
@@ -52,4 +30,47 @@ pub trait Checks: Send + Sync {
 
     /// Every run whenever something about it changes.
     fn subscribe(&self) -> broadcast::Receiver<CheckRun>;
+}
+
+#[async_trait]
+impl Checks for Runner {
+    async fn run(&self, job: Job) -> Result<Vec<CheckRun>, TrackerError> {
+        Ok(Runner::run(self, job).await?)
+    }
+
+    async fn finished(&self, runs: &[String]) -> Result<Vec<CheckRun>, TrackerError> {
+        Ok(Runner::finished(self, runs).await)
+    }
+
+    async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>) {
+        Runner::cancel(self, pull, keep_head).await;
+    }
+
+    async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError> {
+        Ok(Runner::get(self, run).await)
+    }
+
+    async fn runs(&self, project: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
+        Ok(Runner::runs(self, project, filter).await?)
+    }
+
+    async fn log(&self, run: &str, from: u64, limit: u32, wait: bool) -> Result<LogPart, TrackerError> {
+        Ok(Runner::log(self, run, from, limit, wait).await?)
+    }
+
+    fn subscribe(&self) -> broadcast::Receiver<CheckRun> {
+        Runner::subscribe(self)
+    }
+}
+
+impl From<RunnerError> for TrackerError {
+    fn from(err: RunnerError) -> TrackerError {
+        match err {
+            RunnerError::NoRun { id } => TrackerError::not_found(format!("the run `{id}`")),
+            RunnerError::LogGone { .. } | RunnerError::NotAnObject { .. } => {
+                TrackerError::refused(err.to_string())
+            }
+            err => TrackerError::Failed(super::told(&err)),
+        }
+    }
 }

@@ -1,6 +1,5 @@
 //! What this crate promises, by capability.
 
-mod failure;
 mod checks_log;
 mod checks_once;
 mod checks_process;
@@ -9,3 +8,4 @@ mod checks_restart;
 mod checks_support;
 mod checks_tree;
 mod checks_verdict;
+mod failure;

@@ -84,6 +84,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let clock = Arc::new(SystemClock);
     let mut options = daemon::Options::new(data_dir, program);
     options.agents = force::first_agents(&configs);
+    options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
     let daemon = Arc::new(start_when_free(options, clock.clone()).await?);

@@ -14,6 +14,7 @@ use camino::Utf8Path;
 use super::configs::InForce;
 use super::{TheHost, channels};
 use crate::error::CommandError;
+use crate::forge::Wanted;
 
 /// Agents by the names that people use.
 pub(super) type Agents = BTreeMap<String, ao_agent::Options>;
@@ -24,7 +25,10 @@ impl TheHost {
         let (agents, wrong) = agents(&configs, &self.agents());
         configs.not_taken = wrong;
         let channels = channels::open(&configs);
-        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers).await?;
+        let env = ao_config::Env::of_process();
+        let projects = configs.projects();
+        let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
+        self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
         *self.agents() = agents;
         let handle = &self.daemon.handle;
         let mut changes = Vec::new();
@@ -34,8 +38,6 @@ impl TheHost {
             Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
             Err(err) => return Err(err.into()),
         }
-        let env = ao_config::Env::of_process();
-        let projects = configs.projects();
         for (id, known) in &projects {
             let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
             let before = id.clone();

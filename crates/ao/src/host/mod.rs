@@ -4,6 +4,7 @@ mod channels;
 mod cleanup;
 pub(crate) mod configs;
 pub(crate) mod force;
+mod forge;
 mod order;
 mod output;
 mod rules;
@@ -14,14 +15,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, ConfigShown, Daemon as About, NewProject, NewSession, Output,
-    Problem, Project, Reloaded,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon as About, ImportOrder, Imported,
+    NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
+use ao_core::pull::Author;
 use ao_core::session::{AgentAbilities, Session};
 use ao_core::{Attempt, Input, ProjectId, Refusal, SessionId};
 use ao_engine::AskError;
+use ao_ports::{PullDetail, Scm, Tracker};
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -156,11 +159,46 @@ impl Host for TheHost {
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
         let (wish, configs) = (wish.clone(), self.in_force());
         let plugged = PluggedIn { daemon: self.daemon.clone(), agents: self.agents().clone() };
-        let order = on_disk(move || order::whole(&wish, &configs, &plugged)).await??;
+        let outside = self.outside(&wish, &configs).await?;
+        let order = on_disk(move || order::whole(&wish, &configs, &outside, &plugged)).await??;
         self.is_repository(&order.project).await?;
         // Measured before anybody is let in, so that nobody slips in between two looks.
         chores::tell_memory(&self.daemon.handle).await.map_err(stopping)?;
         Ok(order)
+    }
+
+    fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
+        order::project(named, &self.configs()).map(|known| ProjectId::new(&known.name))
+    }
+
+    fn default_branch(&self, project: &ProjectId) -> Option<String> {
+        let projects = self.configs().projects();
+        projects.get(project).map(|known| known.effective().project.default_branch.clone())
+    }
+
+    fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
+        self.daemon.forges.scm(project).map_err(|why| Problem::new(422, "no-scm", why))
+    }
+
+    fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {
+        self.daemon.forges.tracker(project).map_err(|why| Problem::new(422, "no-tracker", why))
+    }
+
+    async fn checks(&self, project: &ProjectId) -> Result<Checks, Problem> {
+        forge::checks(self.in_force(), project).await
+    }
+
+    async fn import(
+        &self,
+        project: &ProjectId,
+        by: &Author,
+        order: &ImportOrder,
+    ) -> Result<Imported, Problem> {
+        forge::import(&*self.tracker(project)?, project, by, order).await
+    }
+
+    async fn reviewer(&self, pull: &PullDetail, wish: &ReviewerWish) -> Result<SpawnRequest, Problem> {
+        self.reviewer_of(pull, wish).await
     }
 
     fn projects(&self) -> Vec<Project> {

@@ -10,6 +10,7 @@ use ao_core::input::SpawnRequest;
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
+use ao_ports::TaskSeen;
 
 use super::configs::{InForce, Known};
 use super::rules::rules;
@@ -27,9 +28,18 @@ pub(super) trait Plugged {
     fn is_installed(&self, program: &str) -> bool;
 }
 
+/// What the forge and the tracker know of what a wish names.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Outside {
+    pub(super) issue: Option<TaskSeen>,
+    /// The branch of the pull request that is to be taken over, if it is in the repository itself.
+    pub(super) pull_branch: Option<String>,
+}
+
 pub(super) fn whole(
     wish: &NewSession,
     configs: &InForce,
+    outside: &Outside,
     plugged: &dyn Plugged,
 ) -> Result<SpawnRequest, Problem> {
     let known = project(wish.project_id.as_deref(), configs)?;
@@ -44,7 +54,8 @@ pub(super) fn whole(
     let issue = wish.issue.as_deref().map(|issue| issue_key(issue, &effective.tracker.plugin)).transpose()?;
     let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
-    let title = match (role, title, &issue, prompt) {
+    let of_issue = outside.issue.as_ref().map(|seen| seen.facts.title.as_str());
+    let title = match (role, title.or(of_issue), &issue, prompt) {
         (_, Some(title), _, _) => title.to_owned(),
         (Role::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
         (_, None, Some(issue), _) => format!("Issue {issue}"),
@@ -57,9 +68,10 @@ pub(super) fn whole(
             }
         },
     };
-    let (branch, origin) = match wish.claim_pr {
-        None => (wish.branch.clone(), Origin::Base),
-        Some(number) => {
+    let (branch, origin) = match (wish.claim_pr, &outside.pull_branch) {
+        (None, _) => (wish.branch.clone(), Origin::Base),
+        (Some(_), Some(branch)) => (Some(branch.clone()), Origin::Branch),
+        (Some(number), None) => {
             let fetch = match effective.scm.plugin.as_str() {
                 "gitlab" => format!("refs/merge-requests/{number}/head"),
                 _ => format!("refs/pull/{number}/head"),
@@ -74,7 +86,7 @@ pub(super) fn whole(
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
     });
     Ok(SpawnRequest {
-        prompt: instructions(&effective, role, &title, issue.as_deref(), prompt, specialist),
+        prompt: instructions(&effective, role, &title, issue.as_deref(), prompt, specialist, outside),
         project: ProjectId::new(&known.name),
         task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
         role,
@@ -85,13 +97,16 @@ pub(super) fn whole(
         agent,
         runtime,
         workspace: workspace.to_owned(),
-        priority: wish.priority.unwrap_or_default(),
+        priority: wish
+            .priority
+            .or(outside.issue.as_ref().map(|seen| seen.facts.priority))
+            .unwrap_or_default(),
         limits: limits(&effective),
     })
 }
 
 /// The project that is meant: the one that is named, or the only one.
-fn project(named: Option<&str>, configs: &InForce) -> Result<Known, Problem> {
+pub(super) fn project(named: Option<&str>, configs: &InForce) -> Result<Known, Problem> {
     let mut projects = configs.projects();
     let names: Vec<String> = projects.keys().map(ToString::to_string).collect();
     match named {
@@ -237,7 +252,7 @@ fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
 }
 
 /// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`.
-fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
+pub(super) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
     let key = written.trim().trim_start_matches('#');
     let key = match tracker {
         "github" | "gitlab" | "gitea" | "local" => {
@@ -266,6 +281,7 @@ fn instructions(
     issue: Option<&str>,
     prompt: Option<&str>,
     specialist: Option<&Specialist>,
+    outside: &Outside,
 ) -> String {
     let mut parts = Vec::new();
     match (role, prompt) {
@@ -282,11 +298,21 @@ fn instructions(
             None => title.to_owned(),
         }),
     }
+    if let Some(text) = outside.issue.as_ref().and_then(|seen| issue_text(&seen.body)) {
+        parts.push(text);
+    }
     if role == Role::Worker && prompt.is_none() {
         parts.push(
             "Commit your work on the branch that is checked out, in small steps, and say when you are done."
                 .into(),
         );
+        if effective.scm.plugin == "local" {
+            parts.push(
+                "When it can be looked at, `git push` and open a pull request with `ao pr create`. You hear of failing \
+                 checks and of what reviewers say; answer them with `ao pr reply`."
+                    .into(),
+            );
+        }
     }
     if let Some(specialist) = specialist {
         if !specialist.config.skills.is_empty() {
@@ -299,6 +325,22 @@ fn instructions(
         effective.project.agent_rules_file.as_deref().and_then(|file| rules(&effective.project.path, file)),
     );
     parts.join("\n\n")
+}
+
+/// How much of an issue's text an agent is given; the rest it can read with `ao issue show`.
+const ISSUE_TEXT: usize = 16 * 1024;
+
+/// What an issue says, marked line by line as what somebody wrote, because it is data and not an order of ours.
+fn issue_text(body: &str) -> Option<String> {
+    let clean = ao_core::text::sanitise(body);
+    let clean = clean.trim();
+    if clean.is_empty() {
+        return None;
+    }
+    let end = (0..=ISSUE_TEXT.min(clean.len())).rev().find(|&at| clean.is_char_boundary(at)).unwrap_or(0);
+    let quoted: Vec<String> = clean[..end].lines().map(|line| format!("> {line}")).collect();
+    let more = if end < clean.len() { "\n(The issue says more; `ao issue show` has all of it.)" } else { "" };
+    Some(format!("What the issue says:\n{}{more}", quoted.join("\n")))
 }
 
 fn limits(effective: &Effective<'_>) -> Limits {

@@ -71,6 +71,14 @@ impl House {
         fs::write(self.config_file(), text).unwrap();
     }
 
+    /// The same, with more lines about the project, and more at the end.
+    pub(crate) fn configure_project(&self, project: &str, more: &str) {
+        let usual = self.usual_config("my-app");
+        let prefix = "    sessionPrefix: app\n";
+        let text = usual.replacen(prefix, &format!("{prefix}{}\n", project.trim_matches('\n')), 1);
+        fs::write(self.config_file(), text + more).unwrap();
+    }
+
     pub(crate) fn usual_config(&self, project: &str) -> String {
         let mut text =
             String::from("defaults: { runtime: process, agent: scripted, tracker: local, notifiers: [] }\n");

@@ -1,0 +1,175 @@
+//! Looks at what is worth asking about, and tells the engine what was seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use ao_core::pull::PullInput;
+use ao_core::session::{Session, SessionInput};
+use ao_core::{Input, ProjectId, PullId, State, TaskId};
+use ao_engine::AskError;
+use ao_ports::{Hint, Hints, RemoveOrder, TrackerError};
+
+use super::Forges;
+
+/// A forge that gives no answer is asked again after this long.
+const AGAIN: Duration = Duration::from_secs(5);
+
+/// Why nothing was seen.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LookError {
+    #[error("{0}")]
+    NoForge(String),
+    #[error(transparent)]
+    Forge(#[from] TrackerError),
+    #[error(transparent)]
+    Engine(#[from] AskError),
+}
+
+impl Forges {
+    /// Looks whenever there is a hint, until it is dropped.
+    pub(crate) async fn run(self: Arc<Forges>) {
+        loop {
+            let hints = self.asked.take().await;
+            let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
+            let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
+            for hint in hints {
+                match hint {
+                    Hint::Pull(pull) => {
+                        pulls.entry(pull.project.clone()).or_default().insert(pull);
+                    }
+                    Hint::Task(task) => {
+                        tasks.insert(task);
+                    }
+                    Hint::Project(project) => {
+                        let found = self.pulls_of(&project).await;
+                        let found = self.asked_again(Hint::Project(project.clone()), found).await;
+                        pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
+                        tasks.extend(self.tasks_of(&project).await.unwrap_or_default());
+                    }
+                }
+            }
+            for (project, pulls) in pulls {
+                let pulls: Vec<PullId> = pulls.into_iter().collect();
+                let seen = self.see(&pulls).await;
+                for pull in pulls {
+                    let outcome = seen.as_ref().map(|()| ()).map_err(ToString::to_string);
+                    self.asked_again(Hint::Pull(pull), outcome).await;
+                }
+                self.see_where_sessions_stand(&project).await;
+            }
+            for task in tasks {
+                let seen = self.see_task(&task).await;
+                self.asked_again(Hint::Task(task), seen).await;
+            }
+        }
+    }
+
+    /// Looks at pull requests of one project, and returns once the engine knows what was seen.
+    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<(), LookError> {
+        let Some(first) = pulls.first() else { return Ok(()) };
+        let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
+        let turn = {
+            let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
+            looking.entry(first.project.clone()).or_default().clone()
+        };
+        let _turn = turn.lock().await;
+        for (pull, facts) in scm.pulls(pulls).await? {
+            self.handle.ask(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) }).await?;
+        }
+        Ok(())
+    }
+
+    /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.
+    async fn see_task(&self, hinted: &TaskId) -> Result<(), LookError> {
+        let changed = hinted.clone();
+        let concerned = self.handle.view(move |state| {
+            let waits = |(id, facts): (&TaskId, &ao_core::task::TaskFacts)| {
+                (*id == changed || facts.blocked_by.contains(&changed)).then(|| id.clone())
+            };
+            state.tasks.iter().filter_map(waits).collect::<Vec<_>>()
+        });
+        let tracker = self.tracker(&hinted.project).map_err(LookError::NoForge)?;
+        for task in concerned.await? {
+            let seen = match tracker.task(&task).await {
+                // It is gone, which says nothing about the work on it.
+                Err(TrackerError::NotFound { .. }) => continue,
+                seen => seen?,
+            };
+            self.handle.ask(Input::Task { task, facts: Box::new(seen.facts) }).await?;
+        }
+        Ok(())
+    }
+
+    /// The pull requests of a project that are open at its forge, or were when we last looked.
+    async fn pulls_of(&self, project: &ProjectId) -> Result<BTreeSet<PullId>, LookError> {
+        let Ok(scm) = self.scm(project) else { return Ok(BTreeSet::new()) };
+        let mut pulls: BTreeSet<PullId> = scm.open_pulls(project).await?.into_iter().collect();
+        let of = project.clone();
+        let known = self.handle.view(move |state: &State| {
+            let open = state.pulls.values().filter(|pull| pull.id.project == of && pull.is_open());
+            open.map(|pull| pull.id.clone()).collect::<Vec<_>>()
+        });
+        pulls.extend(known.await?);
+        Ok(pulls)
+    }
+
+    async fn tasks_of(&self, project: &ProjectId) -> Result<Vec<TaskId>, LookError> {
+        let of = project.clone();
+        let known = self.handle.view(move |state| {
+            state.tasks.keys().filter(|task| task.project == of).cloned().collect::<Vec<_>>()
+        });
+        Ok(known.await?)
+    }
+
+    /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
+    async fn see_where_sessions_stand(&self, project: &ProjectId) {
+        let of = project.clone();
+        let orders = self.handle.view(move |state| {
+            let nobodys = state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none());
+            let sessions = state.live_in(&of).filter(|_| nobodys);
+            sessions.filter_map(|session| order_for(state, session)).collect::<Vec<_>>()
+        });
+        for (kind, order) in orders.await.unwrap_or_default() {
+            let Some(workspace) = self.workspaces.get(&kind) else { continue };
+            if let Some(stand) = workspace.whereabouts(&order).await.stand {
+                let input = SessionInput::Stands { stand };
+                // It may have ended meanwhile.
+                self.handle.ask(Input::Session { session: order.session, input }).await.ok();
+            }
+        }
+    }
+
+    /// What came of a look; one that failed is repeated later.
+    async fn asked_again<T, E: std::fmt::Display>(&self, hint: Hint, outcome: Result<T, E>) -> Option<T> {
+        match outcome {
+            Ok(done) => Some(done),
+            Err(err) => {
+                tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
+                let asked = self.asked.clone();
+                self.watching().spawn(async move {
+                    tokio::time::sleep(AGAIN).await;
+                    asked.hint(hint);
+                });
+                None
+            }
+        }
+    }
+}
+
+/// What it takes to ask where a session's workspace stands, with the kind that it is.
+pub(crate) fn order_for(state: &State, session: &Session) -> Option<(String, RemoveOrder)> {
+    let project = state.projects.get(&session.spec.project)?;
+    session.workspace.tree.as_ref()?;
+    let order = RemoveOrder {
+        session: session.id,
+        project: session.spec.project.clone(),
+        repository: project.path.clone(),
+        tree: session.workspace.tree.clone(),
+        branch: session.spec.branch.clone(),
+        teardown: vec![],
+        environment: Default::default(),
+        timeout: Duration::ZERO,
+    };
+    Some((session.spec.workspace.clone(), order))
+}

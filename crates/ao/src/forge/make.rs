@@ -1,0 +1,111 @@
+//! Which forge and which tracker a project has, made from its configuration.
+
+use std::sync::Arc;
+
+use ao_config::shape::{CheckConfig, MergeStrategy};
+use ao_config::{Effective, Env};
+use ao_core::ProjectId;
+use ao_core::incident::IncidentKind;
+use ao_ports::{CheckSpec, Scm, Strategy, Tracker};
+use ao_scm::local::{self, LocalScm};
+use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
+use camino::Utf8PathBuf;
+
+use super::Ground;
+use crate::host::configs::Known;
+
+/// What a project's configuration wants of its forge and its tracker.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Wanted {
+    scm: String,
+    tracker: String,
+    /// Whether issues are files of the repository.
+    files: bool,
+    repository: Utf8PathBuf,
+    pub(crate) default_branch: String,
+    pub(crate) checks: Vec<CheckSpec>,
+    pub(crate) strategy: Strategy,
+    pub(crate) delete_branch: bool,
+}
+
+impl Wanted {
+    pub(crate) fn of(known: &Known, env: &Env) -> Wanted {
+        let effective: Effective<'_> = known.effective();
+        let reactions = known.loaded.config.reactions_of(effective.name);
+        let landing = reactions.0.get(&IncidentKind::ApprovedAndGreen);
+        let keep = effective.tracker.options.get("keep").and_then(|keep| keep.as_str());
+        Wanted {
+            scm: effective.scm.plugin.clone(),
+            tracker: effective.tracker.plugin.clone(),
+            files: keep == Some("files"),
+            repository: effective.project.path.clone(),
+            default_branch: effective.project.default_branch.clone(),
+            checks: effective.project.checks.iter().map(|check| spec(check, env)).collect(),
+            strategy: match landing.and_then(|landing| landing.strategy) {
+                None | Some(MergeStrategy::Squash) => Strategy::Squash,
+                Some(MergeStrategy::Merge) => Strategy::Merge,
+                Some(MergeStrategy::Rebase) => Strategy::Rebase,
+            },
+            delete_branch: landing.and_then(|landing| landing.delete_after).unwrap_or(false),
+        }
+    }
+}
+
+fn spec(check: &CheckConfig, env: &Env) -> CheckSpec {
+    CheckSpec {
+        name: check.name(),
+        command: check.command.clone(),
+        timeout: check.timeout.0,
+        paths: check.paths.clone(),
+        required: check.required,
+        environment: check.env.core(env),
+        retries: check.retries,
+    }
+}
+
+pub(super) async fn scm(
+    project: &ProjectId,
+    wanted: &Wanted,
+    ground: &Ground,
+) -> Result<Arc<dyn Scm>, String> {
+    if wanted.scm != "local" {
+        return Err(not_there(project, "scm", "forge", &wanted.scm));
+    }
+    let options = local::Options {
+        project: project.clone(),
+        repository: wanted.repository.clone(),
+        default_branch: wanted.default_branch.clone(),
+        checks: wanted.checks.clone(),
+        strategy: wanted.strategy,
+        queues: ground.queues.clone(),
+        settings: ao_git::Settings::default(),
+    };
+    let runner = Arc::new(ground.runner.clone());
+    let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
+        .await
+        .map_err(|err| err.to_string())?;
+    Ok(Arc::new(scm))
+}
+
+pub(super) fn tracker(
+    project: &ProjectId,
+    wanted: &Wanted,
+    ground: &Ground,
+) -> Result<Arc<dyn Tracker>, String> {
+    if wanted.tracker != "local" {
+        return Err(not_there(project, "tracker", "tracker", &wanted.tracker));
+    }
+    let keep = match wanted.files {
+        true => Keep::Files { root: wanted.repository.clone() },
+        false => Keep::Store,
+    };
+    let options = TrackerOptions { project: project.clone(), keep };
+    Ok(Arc::new(LocalTracker::new(options, ground.records.clone(), ground.clock.clone())))
+}
+
+fn not_there(project: &ProjectId, slot: &str, what: &str, name: &str) -> String {
+    format!(
+        "the project `{project}` has the {what} `{name}`, which `ao` does not speak to yet; with `{slot}: local` it has one \
+         in the repository itself"
+    )
+}

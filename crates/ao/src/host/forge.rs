@@ -1,0 +1,193 @@
+//! What the API needs of forges and trackers beside themselves: the checks that are configured, issues from elsewhere, a
+//! reviewer, and what an issue or a pull request says that a session is wished for.
+
+use ao_api::{Check, Checks, ImportOrder, Imported, ImportedIssue, NewSession, Problem, ReviewerWish};
+use ao_core::input::SpawnRequest;
+use ao_core::pull::{Author, PullState};
+use ao_core::session::Role;
+use ao_core::setup::Origin;
+use ao_core::{Input, ProjectId, PullId, TaskId};
+use ao_ports::{PullDetail, Tracker, TrackerError};
+use ao_tracker::import;
+
+use super::configs::InForce;
+use super::order::{self, Outside};
+use super::{TheHost, on_disk};
+
+/// How long a check may take that nobody has configured.
+const PROPOSED_TIMEOUT: u64 = 30 * 60;
+
+/// The checks of a project, and if there are none what its files suggest.
+pub(super) async fn checks(configs: InForce, project: &ProjectId) -> Result<Checks, Problem> {
+    let projects = configs.projects();
+    let Some(known) = projects.get(project) else {
+        return Err(Problem::new(404, "unknown-project", format!("there is no project `{project}`")));
+    };
+    let configured: Vec<Check> = known
+        .effective()
+        .project
+        .checks
+        .iter()
+        .map(|check| Check {
+            name: check.name(),
+            command: check.command.clone(),
+            required: check.required,
+            timeout_seconds: check.timeout.0.as_secs(),
+            paths: check.paths.clone(),
+            because: None,
+        })
+        .collect();
+    if !configured.is_empty() {
+        return Ok(Checks { checks: configured, proposed: vec![] });
+    }
+    let root = known.effective().project.path.clone();
+    let found = on_disk(move || ao_scm::checks::propose(&root)).await?;
+    let proposed = found.into_iter().map(|proposed| Check {
+        name: proposed.name,
+        command: proposed.command,
+        required: true,
+        timeout_seconds: PROPOSED_TIMEOUT,
+        paths: vec![],
+        because: Some(proposed.because),
+    });
+    Ok(Checks { checks: vec![], proposed: proposed.collect() })
+}
+
+/// Brings issues in from a text, each once.
+pub(super) async fn import(
+    tracker: &dyn Tracker,
+    project: &ProjectId,
+    by: &Author,
+    order: &ImportOrder,
+) -> Result<Imported, Problem> {
+    let drafts = match order.format.as_str() {
+        "markdown" => import::markdown(&order.text),
+        "github" => import::github(&order.text),
+        other => {
+            let what = format!("`{other}` is no format that issues come in");
+            return Err(Problem::new(400, "bad-format", what).hint("there are `markdown` and `github`"));
+        }
+    };
+    let drafts = drafts.map_err(|err| Problem::new(422, "bad-import", err.to_string()))?;
+    let made = import::bring_in(tracker, project, by, &drafts, order.dry_run).await.map_err(refused)?;
+    let issues = made.into_iter().map(|made| ImportedIssue {
+        id: made.task.map(|task| task.to_string()),
+        title: made.title,
+        result: match made.outcome {
+            import::Outcome::Made => "made",
+            import::Outcome::Known => "known",
+            import::Outcome::WouldBeMade => "would_be_made",
+        }
+        .to_owned(),
+    });
+    Ok(Imported { issues: issues.collect() })
+}
+
+impl TheHost {
+    /// What the tracker and the forge say of what a wish names. The engine hears of the issue, so that it can judge whether
+    /// work on it may begin.
+    pub(super) async fn outside(&self, wish: &NewSession, configs: &InForce) -> Result<Outside, Problem> {
+        let mut outside = Outside::default();
+        if wish.issue.is_none() && wish.claim_pr.is_none() {
+            return Ok(outside);
+        }
+        let known = order::project(wish.project_id.as_deref(), configs)?;
+        let (project, effective) = (ProjectId::new(&known.name), known.effective());
+        if let Some(issue) = &wish.issue
+            && let Ok(tracker) = self.daemon.forges.tracker(&project)
+        {
+            let key = order::issue_key(issue, &effective.tracker.plugin)?;
+            let task = TaskId { project: project.clone(), key };
+            match tracker.task(&task).await {
+                Ok(seen) => {
+                    let facts = Box::new(seen.facts.clone());
+                    self.daemon.handle.ask(Input::Task { task, facts }).await.map_err(super::stopping)?;
+                    outside.issue = Some(seen);
+                }
+                // The number alone may mean something to whoever wishes for it.
+                Err(TrackerError::NotFound { .. }) => {}
+                Err(err) => return Err(refused(err)),
+            }
+        }
+        if let Some(number) = wish.claim_pr
+            && let Ok(scm) = self.daemon.forges.scm(&project)
+        {
+            let pull = PullId { project, number };
+            let detail = scm.show(&pull).await.map_err(refused)?;
+            if detail.facts.state != PullState::Open {
+                return Err(Problem::new(409, "pull-over", format!("{pull} is not open any more")));
+            }
+            outside.pull_branch = Some(detail.facts.head_branch);
+        }
+        Ok(outside)
+    }
+
+    /// The order for somebody who reads a pull request as it is now, and says what is wrong with it.
+    pub(super) async fn reviewer_of(
+        &self,
+        pull: &PullDetail,
+        wish: &ReviewerWish,
+    ) -> Result<SpawnRequest, Problem> {
+        let (id, facts) = (&pull.pull, &pull.facts);
+        if facts.state != PullState::Open {
+            return Err(Problem::new(409, "pull-over", format!("{id} is not open any more")));
+        }
+        let short: String = facts.head.as_str().chars().take(8).collect();
+        let prefix = {
+            let projects = self.configs().projects();
+            projects.get(&id.project).map(|known| known.effective().session_prefix.to_owned())
+        };
+        let name =
+            format!("{}-review-{}-{short}", prefix.unwrap_or_else(|| id.project.to_string()), id.number);
+        let new = NewSession {
+            project_id: Some(id.project.to_string()),
+            role: Some("reviewer".into()),
+            agent: wish.agent.clone(),
+            title: Some(format!("Review {id}: {}", facts.title)),
+            prompt: Some(review_prompt(pull, wish.prompt.as_deref())),
+            name: Some(name.clone()),
+            branch: Some(format!("review/{name}")),
+            workspace: Some("worktree".into()),
+            ..NewSession::default()
+        };
+        let mut order = ao_server::Host::order(self, &new).await?;
+        debug_assert_eq!(order.role, Role::Reviewer);
+        order.origin = Origin::Read { commit: facts.head.to_string() };
+        Ok(order)
+    }
+}
+
+/// What a reviewer is told. The change itself it reads in its checkout.
+fn review_prompt(pull: &PullDetail, wish: Option<&str>) -> String {
+    let (number, facts) = (pull.pull.number, &pull.facts);
+    let base = &facts.base;
+    let mut text = format!(
+        "You review pull request {id}. The files in this folder are its head, {head}, and only to be read; the change is what \
+         `git diff {base}...HEAD` shows, or `ao pr diff {number}`. `ao pr show {number}` has its description and what others have \
+         said.\n\nLook for what is wrong: bugs, missing cases, security, tests that prove nothing. Say nothing about what is \
+         fine, and nothing that somebody has said already. Then give one review with all your findings, each at its line:\n\n\
+         ao pr review {number} --request-changes -b 'the whole in a sentence or two' --at 'path/to/file:12' 'what is wrong there, and \
+         what would be right'\n\nWith `--comment` instead of `--request-changes` if nothing has to be changed before it merges. \
+         You cannot approve; a person does.",
+        id = pull.pull,
+        head = facts.head,
+    );
+    if let Some(wish) = wish.map(str::trim).filter(|wish| !wish.is_empty()) {
+        text += "\n\n";
+        text += wish;
+    }
+    text
+}
+
+/// A tracker's or a forge's refusal, as the API tells it.
+pub(super) fn refused(err: TrackerError) -> Problem {
+    let (status, word) = match &err {
+        TrackerError::NotFound { .. } => (404, "not-found"),
+        TrackerError::Refused { .. } => (422, "refused"),
+        TrackerError::Unsupported { .. } => (501, "unsupported"),
+        TrackerError::Denied { .. } => (403, "denied"),
+        TrackerError::Limited { .. } => (429, "limited"),
+        TrackerError::BadWebhook { .. } | TrackerError::Failed(_) => (502, "forge-failed"),
+    };
+    Problem::new(status, word, err.to_string())
+}
