@@ -9,6 +9,8 @@ mod document;
 mod folder;
 mod front;
 mod known;
+#[cfg(test)]
+mod properties;
 mod shelf;
 mod watch;
 
