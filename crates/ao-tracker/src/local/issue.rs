@@ -80,7 +80,7 @@ pub(crate) fn body(what: &str, text: &str) -> Result<String, TrackerError> {
 
 /// The text as it is compared and kept, wherever it comes from.
 pub(crate) fn plain_text(text: &str) -> String {
-    let text = text.replace("\r\n", "\n");
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
     let mut rest = text.as_str();
     while let Some((line, behind)) = rest.split_once('\n')
         && line.trim().is_empty()

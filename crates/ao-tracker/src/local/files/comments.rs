@@ -38,18 +38,16 @@ pub(super) fn begin(text: &str) -> usize {
 /// Reads what is behind [`begin`].
 pub(super) fn read(section: &str) -> Vec<Comment> {
     let mut comments: Vec<Comment> = Vec::new();
-    for (_, line) in lines(section).skip(1) {
-        match (heading(line), comments.last_mut()) {
+    for line in section.split_inclusive('\n').skip(1) {
+        match (heading(line.trim_end()), comments.last_mut()) {
             (Some(comment), _) => comments.push(comment),
-            (None, Some(comment)) => {
-                comment.body.push_str(line);
-                comment.body.push('\n');
-            }
+            // With the spaces at its end, which mean a line break.
+            (None, Some(comment)) => comment.body.push_str(line),
             (None, None) => {}
         }
     }
     for comment in &mut comments {
-        comment.body = plain_text(&unescaped(&comment.body));
+        comment.body = unescaped(&plain_text(&comment.body));
     }
     comments
 }

@@ -161,7 +161,7 @@ fn entries(yaml: &str, base: usize) -> Result<Vec<Entry>, Mistake> {
     for event in Parser::new_from_str_with_options(yaml, options) {
         let (event, span) = event.map_err(|err| {
             let what = err.to_string();
-            let what = what.split(" at line ").next().unwrap_or_default().split(" at byte ").next();
+            let what = what.split(" at char ").next().and_then(|what| what.split(" at line ").next());
             Mistake {
                 line: err.marker().line() + 1,
                 what: format!("this is not YAML: {}", what.unwrap_or_default()),

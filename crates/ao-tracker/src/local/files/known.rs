@@ -132,7 +132,7 @@ impl Known {
                     for blocker in issue.blocked_by.iter().filter(|blocker| !self.files.contains_key(blocker))
                     {
                         odd(format!(
-                            "it waits for #{blocker}, and there is no such issue; nobody waits for that"
+                            "it waits for #{blocker}, and there is no such issue; take it out, or it is passed over"
                         ));
                     }
                     if !issue.closed && self.waits_for_itself(*number) {
