@@ -154,7 +154,7 @@ impl Agent {
             project: session.spec.project.clone(),
             role: session.spec.role,
             task: session.spec.task.clone(),
-            branch: session.spec.branch.clone(),
+            branch: session.branch().to_owned(),
             live: session.is_live(),
         }
     }

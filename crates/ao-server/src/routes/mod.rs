@@ -7,6 +7,7 @@ mod events;
 mod issues;
 mod merge;
 mod messages;
+mod open_pull;
 mod output;
 mod projects;
 mod pulls;
@@ -72,7 +73,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(issues::import))
         .routes(routes!(issues::show, issues::edit))
         .routes(routes!(issues::comment))
-        .routes(routes!(pulls::list, pulls::open))
+        .routes(routes!(pulls::list, open_pull::open))
         .routes(routes!(pulls::show, pulls::edit))
         .routes(routes!(pulls::diff))
         .routes(routes!(reviews::comment))

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use ao_api::Pulls;
 use ao_core::pull::{Author, CheckState, PullFacts, PullState, ReviewFacts, ReviewVerdict, Standing};
-use ao_core::session::Role;
+use ao_core::session::{Role, SessionInput, Stand};
 use ao_core::{Commit, Input, PullId};
 use ao_ports::TrackerError;
 use serde_json::{Value, json};
@@ -143,6 +143,26 @@ async fn an_agent_opens_one_for_its_branch_and_answers_for_it_at_once() {
         (json!({"session": "my-app-two", "head": "agent/my-app-one"}), "409 pull-owned"),
     ] {
         assert_eq!(post("/api/pulls", wish.clone()).owner().to(&app).await.told(), expected, "{wish}");
+    }
+    house.end().await;
+}
+
+/// The branch is the one that the workspace is on, whatever it was made with. acceptance: F8
+#[tokio::test]
+async fn an_agent_that_has_renamed_its_branch_opens_one_for_the_new_name() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let one = house.agent("one", "my-app", Role::Worker).await;
+    house.agent("two", "my-app", Role::Worker).await;
+    let stand = Stand { branch: Some("better/name".into()), head: None };
+    house.tell(one, SessionInput::Stands { stand }).await;
+    let opened = post("/api/pulls", json!({})).token("one").to(&app).await;
+    assert_eq!((opened.told().as_str(), &opened.json["headBranch"]), ("201", &json!("better/name")));
+    assert_eq!(opened.json["session"], "my-app-one");
+    // Neither by its new name nor by its old one is it another's to propose.
+    for head in ["better/name", "agent/my-app-one"] {
+        let told = post("/api/pulls", json!({"head": head})).token("two").to(&app).await.told();
+        assert_eq!(told, "403 forbidden", "{head}");
     }
     house.end().await;
 }
