@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             }
         }
         None => {
-            ui::note("which project is meant is not known, so only runs are shown; `--project` names one")
+            ui::note("which project is meant is not known, so only runs are shown; `--project` names one");
         }
     }
     if !runs.is_empty() {

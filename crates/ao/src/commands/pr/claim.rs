@@ -70,11 +70,12 @@ pub(crate) async fn give(
     // As the daemon calls it now, which may be more than was typed.
     let told = |key: &str| answer.value.get(key).and_then(|value| value.as_str()).map(show::plain);
     let (title, id) = (ui::TITLE, told("id").unwrap_or_else(|| show::plain(typed)));
-    Ok(match session {
+    let line = match session {
         Some(session) => {
             let session = told("session").unwrap_or_else(|| show::plain(session));
-            ui::line(format_args!("{session} answers for {title}{id}{title:#} now"))?;
+            format!("{session} answers for {title}{id}{title:#} now")
         }
-        None => ui::line(format_args!("no session answers for {title}{id}{title:#} now"))?,
-    })
+        None => format!("no session answers for {title}{id}{title:#} now"),
+    };
+    Ok(ui::line(line)?)
 }
