@@ -108,7 +108,7 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
     };
     let proposed = vec![check(Some("Cargo.toml"))];
     daemon.on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![], proposed }));
-    daemon.on("GET /api/checks?project=my-app&limit=20", json(&CheckRuns { runs: vec![] }));
+    daemon.on("GET /api/checks?limit=20&project=my-app", json(&CheckRuns { runs: vec![] }));
     assert_snapshot!(daemon.ao(&["check", "list", "-p", "my-app"]), @r#"
     exit 0
     -- stdout --
@@ -128,7 +128,7 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
     daemon
         .on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![check(None)], proposed: vec![] }));
     let runs = vec![check_run("run_1", "test", "failed")];
-    daemon.on("GET /api/checks?project=my-app&pull=my-app%217&limit=20", json(&CheckRuns { runs }));
+    daemon.on("GET /api/checks?limit=20&project=my-app&pull=my-app%217", json(&CheckRuns { runs }));
     assert_snapshot!(without_ages(&daemon.ao(&["check", "list", "--pull", "my-app!7"])), @r#"
     exit 0
     -- stdout --
@@ -201,6 +201,9 @@ fn logs_are_found_by_run_and_by_check() {
     same.same_as = Some("run_1".into());
     daemon.on("GET /api/checks/test", problem(&Problem::new(404, "unknown-run", "there is no run `test`")));
     daemon.on("GET /api/checks/nope", problem(&Problem::new(404, "unknown-run", "there is no run `nope`")));
+    let of = |check: &str| format!("GET /api/checks?check={check}&limit=1&project=my-app&pull=7");
+    daemon.on(&of("test"), json(&CheckRuns { runs: vec![same.clone()] }));
+    daemon.on(&of("nope"), json(&CheckRuns { runs: vec![] }));
     daemon.on("GET /api/checks?project=my-app&pull=7", json(&CheckRuns { runs: vec![same] }));
     daemon.on(&log_line("run_1", 0, false), log("raw \x1b[1m bytes\n", 16, true));
     daemon.on(&log_line("run_1", 16, false), log("", 16, true));

@@ -130,9 +130,11 @@ fn how_much_changed_where_is_told_in_short() {
     ");
 }
 
+const LINE: &str = "GET /api/pulls/my-app%217/diff?limit=16777216";
+
 fn daemon(diff: &str) -> StandIn {
     let daemon = StandIn::new();
-    daemon.on("GET /api/pulls/my-app%217/diff", json(&Diff { diff: diff.into(), cut: false }));
+    daemon.on(LINE, json(&Diff { diff: diff.into(), cut: false }));
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon
 }
@@ -155,6 +157,17 @@ fn a_program_gets_the_diff_as_git_wrote_it() {
     let said = daemon.ao(&["pr", "diff", "my-app!7", "--comments"]);
     assert!(said.contains("What if there is none?") && !said.contains("Typo"), "{said}");
     assert!(daemon.ao(&["pr", "diff", "my-app!7", "--comments", "--all"]).contains("Typo"));
+}
+
+/// Half of a change that is applied would be a change that nobody proposed.
+#[test]
+fn a_program_hears_if_the_diff_is_not_all_there() {
+    let daemon = StandIn::new();
+    daemon.on(LINE, json(&Diff { diff: DIFF[..200].into(), cut: true }));
+    let output = daemon.home.ao(&["pr", "diff", "my-app!7"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), DIFF[..200]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("only its beginning was printed"));
 }
 
 fn window(daemon: &StandIn, args: &[&str], pager: &str) -> Window {

@@ -373,7 +373,6 @@ fn a_merge_that_is_refused_has_its_own_exit_code() {
     -- stderr --
     error: its head is not abcd any more
     hint: look at it again
-    hint: `ao pr show my-app!7` shows what stands in the way
     ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body["head"], "abcd");
 }
