@@ -8,6 +8,7 @@ use std::process::ExitCode;
 
 use ao_api::Problem;
 use ao_api::client::ClientError;
+use ao_core::text::sanitise;
 use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
@@ -244,13 +245,14 @@ impl From<Problem> for CommandError {
             (_, 500..) => Kind::Environment,
             _ => Kind::User,
         };
-        let hints = problem.hints.clone();
-        let mut text = problem.title;
+        let hints: Vec<String> = problem.hints.iter().map(|hint| sanitise(hint)).collect();
+        // Titles of strangers and the output of checks may stand in it.
+        let mut text = sanitise(&problem.title);
         if !problem.candidates.is_empty() {
-            text += &format!("; did you mean {}?", list(&problem.candidates));
+            text += &sanitise(&format!("; did you mean {}?", list(&problem.candidates)));
         }
         if let Some(detail) = problem.detail {
-            text += &format!("\n  because: {detail}");
+            text += &format!("\n  because: {}", sanitise(&detail));
         }
         let error = CommandError::new(kind, text);
         hints.into_iter().fold(error, CommandError::hint)

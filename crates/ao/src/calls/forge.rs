@@ -9,7 +9,7 @@ use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, Commented, Diff, ImportOrder, Imported, Issue,
     IssueEdit, Issues, MergeDone, MergeWish, NewComment, NewIssue, NewIssueComment, NewPull, NewReview,
-    Project, Pull, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, segment,
+    Project, Pull, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -161,7 +161,10 @@ pub(crate) async fn edit_pull(client: &Client, pull: Named<'_>, edit: &PullEdit)
 }
 
 pub(crate) async fn diff(client: &Client, pull: Named<'_>) -> Called<Answered<Diff>> {
-    get(client, &pull.path(PULLS, "/diff")).await
+    // As much of it as the daemon gives.
+    let path = pull.path(PULLS, "/diff");
+    let mark = if path.contains('?') { '&' } else { '?' };
+    get(client, &format!("{path}{mark}limit={}", 16 * 1024 * 1024)).await
 }
 
 pub(crate) async fn comment_on_pull(
@@ -184,11 +187,7 @@ pub(crate) async fn merge(client: &Client, pull: Named<'_>, wish: &MergeWish) ->
     post(client, &pull.path(PULLS, "/merge"), wish).await
 }
 
-pub(crate) async fn claim(
-    client: &Client,
-    pull: Named<'_>,
-    claim: &Claim,
-) -> Called<Answered<serde_json::Value>> {
+pub(crate) async fn claim(client: &Client, pull: Named<'_>, claim: &Claim) -> Called<Answered<Pull>> {
     post(client, &pull.path(PULLS, "/claim"), claim).await
 }
 
@@ -196,7 +195,7 @@ pub(crate) async fn reviewer(
     client: &Client,
     pull: Named<'_>,
     wish: &ReviewerWish,
-) -> Called<Answered<serde_json::Value>> {
+) -> Called<Answered<Spawned>> {
     post(client, &pull.path(PULLS, "/reviewer"), wish).await
 }
 

@@ -37,15 +37,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::raw(answer.raw())?);
     }
-    let session = answer.value.get("session").unwrap_or(&answer.value);
-    let name = session.get("name").or(Some(session)).and_then(|name| name.as_str());
-    match name {
-        Some(name) => {
-            let (title, name) = (ui::TITLE, show::plain(name));
-            ui::line(format_args!("{title}{name}{title:#} reviews {}", args.which.name()))?;
-            ui::note(format_args!("`ao attach {name}` looks over its shoulder; its findings become threads"));
-        }
-        None => ui::line(format_args!("a reviewer is set to work on {}", args.which.name()))?,
-    }
+    let (title, name) = (ui::TITLE, show::plain(&answer.value.session.name));
+    let does = if answer.value.created { "reviews" } else { "reviews already" };
+    ui::line(format_args!("{title}{name}{title:#} {does} {}", args.which.name()))?;
+    ui::note(format_args!("`ao attach {name}` looks over its shoulder; its findings become threads"));
     Ok(())
 }

@@ -83,7 +83,7 @@ pub(super) fn why(run: &CheckRun) -> String {
             (Some(what), 0) => told.push(what),
             (Some(what), more) => told.push(format!("{what} and {more} more")),
             (None, _) => {
-                told.extend(failure.excerpt.lines().find(|line| !line.trim().is_empty()).map(Into::into))
+                told.extend(failure.excerpt.lines().find(|line| !line.trim().is_empty()).map(Into::into));
             }
         }
     }

@@ -180,7 +180,9 @@ impl Table {
             let Cell { text, style } = &cells[*column];
             let last = at + 1 == shown.len();
             let text = if last { shorten(text, widths[*column]) } else { text.clone() };
-            let _ = write!(drawn, "{style}{text}{style:#}");
+            if !text.is_empty() {
+                let _ = write!(drawn, "{style}{text}{style:#}");
+            }
             if !last {
                 let gap = widths[*column].saturating_sub(text.width()) + GAP;
                 let _ = write!(drawn, "{:gap$}", "");

@@ -39,13 +39,19 @@ fn help_says_what_it_is_and_gives_examples() {
       attach          Look into the terminal of a session, and take it over
       wait            Wait until a session is in a state
 
+    Changes:
+      issue           Write down, read, change and bring in issues
+      pr              Propose, read, review and merge changes
+      check           Run checks, list them and read what they say
+      review          Let an agent review a pull request
+      review-check    Show pull requests with open reviews, and whether their agents were told
+
     Look:
       explain         Explain the state of a session: what was seen, which rule won, what to do
       why             Say in one line why a session is in its state
       logs            Show what the agent of a session has put out
       events          Follow what happens, or look after the event log: export, check, back up, prune
       open            Open a session in the dashboard
-      review-check    Show pull requests with open reviews, and whether their agents were told
 
     Projects and configuration:
       add-project     Add a repository to those that are looked after
@@ -262,7 +268,7 @@ fn a_wrong_word_is_answered_with_the_right_one() {
     -- stderr --
     error: unrecognized subcommand 'event'
 
-      tip: a similar subcommand exists: 'events'
+      tip: some similar subcommands exist: 'review', 'events'
 
     Usage: ao [OPTIONS] <COMMAND>
 

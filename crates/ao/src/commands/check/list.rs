@@ -4,7 +4,7 @@ use ao_api::client::Client;
 use ao_api::{Check, CheckRun, CheckRuns, Checks};
 use serde::Serialize;
 
-use crate::calls::{self, forge};
+use crate::calls::{self, forge, forge::Query};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
@@ -63,7 +63,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             }
         }
         None => {
-            ui::note("which project is meant is not known, so only runs are shown; `--project` names one")
+            ui::note("which project is meant is not known, so only runs are shown; `--project` names one");
         }
     }
     if !runs.is_empty() {
@@ -82,8 +82,13 @@ async fn look(args: &Args, client: &Client) -> Result<(Option<String>, Listed), 
         Some(project) => forge::checks(client, project).await?,
         None => Checks { checks: vec![], proposed: vec![] },
     };
-    let CheckRuns { mut runs } =
-        super::runs(client, project.as_deref(), args.pull.as_deref(), Some(args.limit)).await?;
+    let CheckRuns { mut runs } = super::runs(
+        client,
+        project.as_deref(),
+        args.pull.as_deref(),
+        Query::new().with("limit", &args.limit.to_string()),
+    )
+    .await?;
     runs.truncate(args.limit);
     Ok((project, Listed { checks, proposed, runs }))
 }

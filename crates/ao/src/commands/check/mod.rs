@@ -11,9 +11,9 @@ use ao_api::{CheckRun, CheckRuns};
 
 pub(super) use self::follow::{Watched, verdict};
 use crate::calls::forge::{self, Query};
-use crate::complete;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::{complete, show};
 
 /// Run checks, list them and read what they say
 ///
@@ -70,12 +70,15 @@ impl Which {
             Err(ClientError::Refused(problem)) if problem.status == 404 => {}
             Err(err) => return Err(err.into()),
         }
-        let runs = runs(client, self.project.as_deref(), self.pull.as_deref(), None).await?.runs;
-        let mut names: Vec<String> = runs.iter().map(|run| format!("`{}`", run.check)).collect();
+        let of = async |query| runs(client, self.project.as_deref(), self.pull.as_deref(), query).await;
         // The newest come first.
-        if let Some(run) = runs.into_iter().find(|run| run.check == self.run) {
+        let named = of(Query::new().with("check", &self.run).with("limit", "1")).await?.runs;
+        if let Some(run) = named.into_iter().find(|run| run.check == self.run) {
             return Ok(run);
         }
+        let others = of(Query::new()).await?.runs;
+        let mut names: Vec<String> =
+            others.iter().map(|run| format!("`{}`", show::plain(&run.check))).collect();
         names.sort();
         names.dedup();
         let error = format!("there is no run `{}`, and no check of that name has run here", self.run);
@@ -92,13 +95,10 @@ async fn runs(
     client: &Client,
     project: Option<&str>,
     pull: Option<&str>,
-    limit: Option<usize>,
+    query: Query,
 ) -> Result<CheckRuns, CommandError> {
     let whole = pull.is_some_and(forge::says_project);
     let project = if whole && project.is_none() { None } else { forge::project(client, project).await };
-    let query = Query::new()
-        .maybe("project", project.as_deref())
-        .maybe("pull", pull)
-        .maybe("limit", limit.map(|limit| limit.to_string()).as_deref());
+    let query = query.maybe("project", project.as_deref()).maybe("pull", pull);
     Ok(forge::check_runs(client, query).await?)
 }

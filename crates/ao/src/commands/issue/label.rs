@@ -11,6 +11,7 @@ use crate::error::{CommandError, Kind};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao issue label 42 +bug -later
+  ao issue label 42 --project my-app +bug   options stand before the labels
   ao issue label 42 --add bug,auth --remove later")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -50,12 +51,18 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 fn changes(typed: &[String], edit: &mut IssueEdit) -> Result<(), CommandError> {
     for change in typed {
+        // clap takes whatever follows a label for one too.
+        if change.starts_with("--") || change == "-p" || change == "-h" {
+            let error = format!("`{change}` stands behind a label, where it would be taken for one");
+            return Err(CommandError::new(Kind::Config, error)
+                .hint("put options before the labels; `--remove` takes off labels with any name"));
+        }
         let (labels, label) = match (change.strip_prefix('+'), change.strip_prefix('-')) {
             (Some(label), _) => (&mut edit.add_labels, label),
             (_, Some(label)) => (&mut edit.remove_labels, label),
             _ => (&mut edit.add_labels, change.as_str()),
         };
-        if label.is_empty() || label.starts_with('-') {
+        if label.is_empty() {
             let error = format!("`{change}` is no label");
             return Err(CommandError::new(Kind::User, error).hint("write `+bug` or `-bug`"));
         }
@@ -78,6 +85,7 @@ mod tests {
         let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
         assert_eq!(read(&["+a", "-b", "c"]), Some((words(&["a", "c"]), words(&["b"]))));
         assert_eq!(read(&["+"]), None);
-        assert_eq!(read(&["--flag"]), None);
+        assert_eq!(read(&["+a", "--json"]), None);
+        assert_eq!(read(&["+a", "-p", "my-app"]), None);
     }
 }

@@ -8,6 +8,9 @@ use crate::error::CommandError;
 use crate::show::{self, Canvas};
 use crate::{complete, ui};
 
+/// More than any list has.
+const ALL: usize = 10_000;
+
 /// List issues, with the sessions that work on them
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
@@ -46,7 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             .maybe("label", (!labels.is_empty()).then_some(&labels))
             .maybe("assignee", args.assignee.as_deref())
             // Which of them are free is seen only here, and so all of them are needed for it.
-            .maybe("limit", (!args.free).then(|| args.limit.to_string()).as_deref());
+            .with("limit", &if args.free { ALL } else { args.limit }.to_string());
         Ok(forge::issues(&client, query).await?)
     })?;
     issues.retain(|issue| args.wants(issue));

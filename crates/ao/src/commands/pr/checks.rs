@@ -94,5 +94,6 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
 
 fn is_over(detail: &PullDetail) -> bool {
     let runs = &detail.check_runs;
-    !runs.iter().any(|run| is_pending(&run.state)) && !(runs.is_empty() && detail.pull.checks == "pending")
+    let has_begun = !runs.is_empty() || detail.pull.checks != "pending";
+    has_begun && !runs.iter().any(|run| is_pending(&run.state))
 }

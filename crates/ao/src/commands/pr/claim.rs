@@ -42,7 +42,7 @@ pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> 
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await;
-        give(&client, args.which.named(project.as_deref()), &args.which.name(), Some(&session), cx).await
+        give(&client, args.which.named(project.as_deref()), Some(&session), cx).await
     })
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
     let client = cx.client()?;
     cx.wait_for(async {
         let project = args.which.project(&client).await;
-        give(&client, args.which.named(project.as_deref()), &args.which.name(), None, cx).await
+        give(&client, args.which.named(project.as_deref()), None, cx).await
     })
 }
 
@@ -58,7 +58,6 @@ pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandErr
 pub(crate) async fn give(
     client: &Client,
     pull: Named<'_>,
-    typed: &str,
     session: Option<&str>,
     cx: &Context,
 ) -> Result<(), CommandError> {
@@ -67,14 +66,11 @@ pub(crate) async fn give(
     if cx.json() {
         return Ok(ui::raw(answer.raw())?);
     }
+    let (title, id) = (ui::TITLE, show::plain(&answer.value.id));
     // As the daemon calls it now, which may be more than was typed.
-    let told = |key: &str| answer.value.get(key).and_then(|value| value.as_str()).map(show::plain);
-    let (title, id) = (ui::TITLE, told("id").unwrap_or_else(|| show::plain(typed)));
-    Ok(match session {
-        Some(session) => {
-            let session = told("session").unwrap_or_else(|| show::plain(session));
-            ui::line(format_args!("{session} answers for {title}{id}{title:#} now"))?;
-        }
-        None => ui::line(format_args!("no session answers for {title}{id}{title:#} now"))?,
-    })
+    Ok(ui::line(match (&answer.value.session, session) {
+        (Some(session), Some(_)) => format!("{} answers for {title}{id}{title:#} now", show::plain(session)),
+        (None, Some(typed)) => format!("{} answers for {title}{id}{title:#} now", show::plain(typed)),
+        (_, None) => format!("no session answers for {title}{id}{title:#} now"),
+    })?)
 }

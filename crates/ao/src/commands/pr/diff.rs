@@ -2,12 +2,12 @@
 
 use std::io::{IsTerminal, Write};
 
-use ao_api::Thread;
+use ao_api::{Diff, Thread};
 
 use super::Which;
 use crate::calls::forge;
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 use crate::show::Canvas;
 use crate::show::diff::{Drawn, draw, names, parse, safe_lines, stat};
 use crate::{pager, ui};
@@ -62,18 +62,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(ui::raw(answer.raw())?);
     }
     let diff = &answer.value;
-    if diff.cut {
+    let for_person = std::io::stdout().is_terminal();
+    let as_patch = (args.patch || !for_person) && !args.stat && !args.name_only && !args.comments;
+    if diff.cut && (for_person || !as_patch) {
         ui::note("the diff is longer than what is shown");
     }
-    let for_person = std::io::stdout().is_terminal();
-    if (args.patch || !for_person) && !args.stat && !args.name_only && !args.comments {
-        return plain(&diff.diff, for_person, args);
+    if as_patch {
+        return plain(diff, for_person, args);
     }
     let files = match parse(&diff.diff, diff.cut) {
         Ok(files) => files,
         Err(err) => {
             ui::note(format_args!("{err}; it is shown as it is"));
-            return plain(&diff.diff, for_person, args);
+            return plain(diff, for_person, args);
         }
     };
     let canvas = Canvas::here();
@@ -91,11 +92,19 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 /// The diff itself: byte for byte to a program, and to a person with nothing in it that steers.
-fn plain(diff: &str, for_person: bool, args: &Args) -> Result<(), CommandError> {
+fn plain(diff: &Diff, for_person: bool, args: &Args) -> Result<(), CommandError> {
     if for_person {
-        return Ok(pager::show(&safe_lines(diff), !args.no_pager)?);
+        return Ok(pager::show(&safe_lines(&diff.diff), !args.no_pager)?);
     }
     let mut out = std::io::stdout().lock();
-    out.write_all(diff.as_bytes())?;
-    Ok(out.flush()?)
+    out.write_all(diff.diff.as_bytes())?;
+    out.flush()?;
+    // Whoever applies half of a change must not take it for all of it.
+    match diff.cut {
+        true => {
+            Err(CommandError::new(Kind::User, "the diff is too long, and only its beginning was printed")
+                .hint("`git diff BASE...HEAD` has all of it; `ao pr show` names both"))
+        }
+        false => Ok(()),
+    }
 }

@@ -115,9 +115,10 @@ fn refused(err: ClientError, id: &str) -> CommandError {
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
     let error = CommandError::from(err);
     match in_the_way {
-        true => {
+        true if error.hints().is_empty() => {
             error.of_kind(Kind::NotMerged).hint(format!("`ao pr show {id}` shows what stands in the way"))
         }
+        true => error.of_kind(Kind::NotMerged),
         false => error,
     }
 }

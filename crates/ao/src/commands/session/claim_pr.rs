@@ -44,7 +44,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let name = pull.to_string();
         let named = Named { name: &name, project: project.as_deref() };
         if let Some(session) = session {
-            return claim::give(&client, named, &format!("!{pull}"), Some(session), cx).await;
+            return claim::give(&client, named, Some(session), cx).await;
         }
         // Its title is what its forge calls it. Without a forge that knows it, its commits are still there to be fetched.
         let known = forge::pull(&client, named).await.ok();

@@ -142,8 +142,11 @@ impl<'a> Page<'a> {
     fn hunk(&mut self, file: &FileDiff<'_>, hunk: &Hunk<'_>, set: &Set, shown: &mut Vec<String>) {
         let faint = ui::FAINT;
         let ((old, olds), (new, news)) = (hunk.old, hunk.new);
-        let section = safe(hunk.section);
-        let _ = writeln!(self.text, "{faint}@@ -{old},{olds} +{new},{news} @@ {section}{faint:#}");
+        let section = match safe(hunk.section) {
+            section if section.is_empty() => section,
+            section => format!(" {section}"),
+        };
+        let _ = writeln!(self.text, "{faint}@@ -{old},{olds} +{new},{news} @@{section}{faint:#}");
         let changed = changed_words(&hunk.lines);
         let threads = self.of(file);
         for (line, changed) in hunk.lines.iter().zip(&changed) {
@@ -192,7 +195,10 @@ impl<'a> Page<'a> {
             out.push_str(piece);
             column += width;
         });
-        let _ = write!(out, "{now:#}{faint}{end}{faint:#}");
+        let _ = write!(out, "{now:#}");
+        if !end.is_empty() {
+            let _ = write!(out, "{faint}{end}{faint:#}");
+        }
         if line.no_newline {
             let _ = write!(out, " {faint}(no line end){faint:#}");
         }

@@ -11,6 +11,7 @@ use super::parse::{Line, LineKind};
 const LONGEST: usize = 2000;
 /// Two lines with less than this in common are two lines, and not one that was changed.
 const ALIKE: f32 = 0.4;
+const VERY_ALIKE: f32 = 0.7;
 /// What one pair may take. What is not found by then is shown as a whole.
 const PATIENCE: Duration = Duration::from_millis(20);
 
@@ -22,13 +23,13 @@ pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
         let run = |from: usize, kind| lines[from..].iter().take_while(|line| line.kind == kind).count();
         let removed = run(at, LineKind::Removed);
         let added = run(at + removed, LineKind::Added);
-        // With as many lines before as after, each most likely replaces the one in its place.
-        if removed == added {
-            for pair in 0..removed {
-                let (old, new) = (at + pair, at + removed + pair);
-                if let Some((of_old, of_new)) = compare(lines[old].text, lines[new].text) {
-                    (changed[old], changed[new]) = (of_old, of_new);
-                }
+        // With as many lines before as after, each most likely replaces the one in its place. Otherwise only what is plain to
+        // see counts.
+        let alike = if removed == added { ALIKE } else { VERY_ALIKE };
+        for pair in 0..removed.min(added) {
+            let (old, new) = (at + pair, at + removed + pair);
+            if let Some((of_old, of_new)) = compare(lines[old].text, lines[new].text, alike) {
+                (changed[old], changed[new]) = (of_old, of_new);
             }
         }
         at += (removed + added).max(1);
@@ -38,7 +39,7 @@ pub(super) fn changed_words(lines: &[Line<'_>]) -> Vec<Vec<Range<usize>>> {
 
 type Parts = Vec<Range<usize>>;
 
-fn compare(old: &str, new: &str) -> Option<(Parts, Parts)> {
+fn compare(old: &str, new: &str, alike: f32) -> Option<(Parts, Parts)> {
     // That an end of line changed is shown by itself.
     let (old, new) = (old.trim_end_matches('\r'), new.trim_end_matches('\r'));
     if old.len() > LONGEST || new.len() > LONGEST || old == new {
@@ -47,7 +48,7 @@ fn compare(old: &str, new: &str) -> Option<(Parts, Parts)> {
     let (old_words, new_words) = (words(old), words(new));
     let deadline = Some(Instant::now() + PATIENCE);
     let steps = capture_diff_slices_deadline(Algorithm::Myers, &old_words, &new_words, deadline);
-    if get_diff_ratio(&steps, old_words.len(), new_words.len()) < ALIKE {
+    if get_diff_ratio(&steps, old_words.len(), new_words.len()) < alike {
         return None;
     }
     let (old_ends, new_ends) = (ends(&old_words), ends(&new_words));
@@ -102,7 +103,7 @@ mod tests {
     use super::*;
 
     fn marked(old: &str, new: &str) -> Option<(String, String)> {
-        let (of_old, of_new) = compare(old, new)?;
+        let (of_old, of_new) = compare(old, new, ALIKE)?;
         let mark = |text: &str, parts: Parts| {
             let mut marked = text.to_owned();
             for part in parts.into_iter().rev() {

@@ -166,11 +166,7 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
                     lines.next();
                 }
             }
-        } else if !["index ", "similarity index ", "dissimilarity index "]
-            .iter()
-            .any(|known| line.starts_with(known))
-            && !(cut && lines.peek().is_none())
-        {
+        } else if !says_nothing(line) && (!cut || lines.peek().is_some()) {
             return Err(lines.wrong("it belongs to no part of a file"));
         }
     }
@@ -180,6 +176,11 @@ fn file<'a>(names: &'a str, lines: &mut Lines<'a>, cut: bool) -> Result<FileDiff
         (None, None) => both(names).ok_or(lines.wrong("the file that ends here has no name"))?,
     };
     Ok(file)
+}
+
+/// A line of a file's beginning that is of no use to a reader.
+fn says_nothing(line: &str) -> bool {
+    ["index ", "similarity index ", "dissimilarity index "].iter().any(|known| line.starts_with(known))
 }
 
 /// A path without the letter of its side; nothing for a file that is not there.

@@ -96,7 +96,13 @@ fn without_a_forge_reviews_are_not_said_to_be_done() {
     let daemon = StandIn::new();
     daemon.on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "working")], seq: 1 }));
     daemon.on("GET /api/pulls?state=open", problem(&Problem::new(422, "no-scm", "there is no forge")));
-    assert_snapshot!(daemon.ao(&["review-check"]), @"");
+    assert_snapshot!(daemon.ao(&["review-check"]), @"
+    exit 0
+    -- stdout --
+    nothing is open in the reviews of 0 open pull requests and 1 session
+    -- stderr --
+    note: pull requests cannot be listed, so only what sessions were told is known: there is no forge
+    ");
     assert!(daemon.ao(&["review-check", "--json"]).contains("there is no forge"));
 }
 
@@ -135,9 +141,19 @@ fn whoever_claims_a_pull_request_hears_if_nothing_is_known_of_it() {
     let daemon = StandIn::new();
     let spawned = ao_api::Spawned { session: session("app-1", "queued"), created: true };
     daemon.on("POST /api/sessions", json(&spawned));
-    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"");
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"
+    exit 0
+    -- stdout --
+    app-1: queued, on branch ao/app-1
+    -- stderr --
+    note: the project's forge does not know pull request 7: only its commits are there, from its remote
+    ");
     daemon.on("GET /api/pulls/7?project=my-app", json(&pull(7)));
-    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"");
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "7", "--project", "my-app"]), @"
+    exit 0
+    -- stdout --
+    app-1: queued, on branch ao/app-1
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body["title"], "Remember the user");
 }
 
@@ -147,7 +163,11 @@ fn a_session_that_is_there_can_claim_a_pull_request() {
     let mut detail = pull(7);
     detail.pull.session = Some("app-1".into());
     daemon.on("POST /api/pulls/7/claim?project=my-app", json(&detail));
-    assert_snapshot!(daemon.ao(&["session", "claim-pr", "app-1", "7", "--project", "my-app"]), @"");
+    assert_snapshot!(daemon.ao(&["session", "claim-pr", "app-1", "7", "--project", "my-app"]), @"
+    exit 0
+    -- stdout --
+    app-1 answers for my-app!7 now
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"session": "app-1"}));
 }
 

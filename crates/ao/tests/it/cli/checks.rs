@@ -39,7 +39,16 @@ fn the_output_of_one_run_is_followed_to_its_end() {
     daemon.on(&log_line("run_1", 13, true), log("", 13, true));
     daemon.on("GET /api/checks/run_1", json(&check_run("run_1", "test", "running")));
     daemon.on("GET /api/checks/run_1", json(&check_run("run_1", "test", "passed")));
-    assert_snapshot!(without_ages(&daemon.ao(&["check", "run", "my-app!7", "--only", "test", "--again"])), @"");
+    assert_snapshot!(without_ages(&daemon.ao(&["check", "run", "my-app!7", "--only", "test", "--again"])), @"
+    exit 0
+    -- stdout --
+    one
+    two
+    three
+
+    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE
+    run_1  test   passed  my-app!7  4f1c2d3e  42s   [age]
+    ");
     assert_eq!(
         daemon.calls("POST").pop().unwrap().body,
         value!({"projectId": null, "pull": "my-app!7", "revision": null, "checks": ["test"], "again": true})
@@ -78,7 +87,12 @@ fn whoever_does_not_wait_is_told_what_was_begun() {
     assert!(said.starts_with("exit 0") && said.contains("queued"), "{said}");
     let daemon = StandIn::new();
     begin(&daemon, vec![]);
-    assert_snapshot!(daemon.ao(&["check", "run", "my-app!7"]), @"");
+    assert_snapshot!(daemon.ao(&["check", "run", "my-app!7"]), @"
+    exit 1
+    -- stderr --
+    error: there is nothing to run: the project has no such checks
+    hint: `ao check list` shows what is configured, and what could be
+    ");
 }
 
 #[test]
@@ -94,15 +108,36 @@ fn checks_that_could_be_are_proposed_with_the_lines_to_paste() {
     };
     let proposed = vec![check(Some("Cargo.toml"))];
     daemon.on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![], proposed }));
-    daemon.on("GET /api/checks?project=my-app&limit=20", json(&CheckRuns { runs: vec![] }));
-    assert_snapshot!(daemon.ao(&["check", "list", "-p", "my-app"]), @"");
+    daemon.on("GET /api/checks?limit=20&project=my-app", json(&CheckRuns { runs: vec![] }));
+    assert_snapshot!(daemon.ao(&["check", "list", "-p", "my-app"]), @r#"
+    exit 0
+    -- stdout --
+    CHECK  REQUIRED  LIMIT  BECAUSE     COMMAND
+    test   yes       30m    Cargo.toml  cargo test --workspace # "all"
+
+    projects:
+      "my-app":
+        checks:
+          - name: "test"
+            command: "cargo test --workspace # \"all\""
+    -- stderr --
+    note: no checks are configured for `my-app`; these could be, with the lines above. They are never run unasked
+    "#);
     assert!(daemon.calls("POST").is_empty(), "nothing is run unasked");
     let daemon = StandIn::new();
     daemon
         .on("GET /api/projects/my-app/checks", json(&Checks { checks: vec![check(None)], proposed: vec![] }));
     let runs = vec![check_run("run_1", "test", "failed")];
-    daemon.on("GET /api/checks?project=my-app&pull=my-app%217&limit=20", json(&CheckRuns { runs }));
-    assert_snapshot!(without_ages(&daemon.ao(&["check", "list", "--pull", "my-app!7"])), @"");
+    daemon.on("GET /api/checks?limit=20&project=my-app&pull=my-app%217", json(&CheckRuns { runs }));
+    assert_snapshot!(without_ages(&daemon.ao(&["check", "list", "--pull", "my-app!7"])), @r#"
+    exit 0
+    -- stdout --
+    CHECK  REQUIRED  LIMIT  COMMAND
+    test   yes       30m    cargo test --workspace # "all"
+
+    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE   WHY
+    run_1  test   failed  my-app!7  4f1c2d3e  42s   [age]  login::remembers and 2 more
+    "#);
 }
 
 #[test]
@@ -125,7 +160,21 @@ fn the_checks_of_a_pull_request_say_how_they_stand() {
     assert_eq!(ends_with(&["passed", "running"]), "exit 19");
     assert_eq!(ends_with(&[]), "exit 0");
     daemon.on("GET /api/pulls/my-app%217", with(&["passed", "failed"]));
-    assert_snapshot!(without_ages(&daemon.ao(&["pr", "checks", "my-app!7"])), @"");
+    assert_snapshot!(without_ages(&daemon.ao(&["pr", "checks", "my-app!7"])), @"
+    exit 18
+    -- stdout --
+    RUN    CHECK  STATE   PULL      COMMIT    TOOK  AGE   WHY
+    run_0  test   passed  my-app!7  4f1c2d3e  42s   [age]
+    run_1  test   failed  my-app!7  4f1c2d3e  42s   [age]  login::remembers and 2 more
+
+    test in unit tests
+      login::remembers src/login.rs:12
+        left: 1
+        right: ^[[31m2
+    -- stderr --
+    error: 1 of 2 checks failed: `test`
+    hint: `ao check logs run_1` shows all that it said
+    ");
 }
 
 #[test]
@@ -152,12 +201,20 @@ fn logs_are_found_by_run_and_by_check() {
     same.same_as = Some("run_1".into());
     daemon.on("GET /api/checks/test", problem(&Problem::new(404, "unknown-run", "there is no run `test`")));
     daemon.on("GET /api/checks/nope", problem(&Problem::new(404, "unknown-run", "there is no run `nope`")));
+    let of = |check: &str| format!("GET /api/checks?check={check}&limit=1&project=my-app&pull=7");
+    daemon.on(&of("test"), json(&CheckRuns { runs: vec![same.clone()] }));
+    daemon.on(&of("nope"), json(&CheckRuns { runs: vec![] }));
     daemon.on("GET /api/checks?project=my-app&pull=7", json(&CheckRuns { runs: vec![same] }));
     daemon.on(&log_line("run_1", 0, false), log("raw \x1b[1m bytes\n", 16, true));
     daemon.on(&log_line("run_1", 16, false), log("", 16, true));
     let said = daemon.ao(&["check", "logs", "test", "--pull", "7", "-p", "my-app"]);
     assert_eq!(said, "exit 0\n-- stdout --\nraw \x1b[1m bytes", "a file gets all that there is");
-    assert_snapshot!(daemon.ao(&["check", "logs", "nope", "--pull", "7", "-p", "my-app"]), @"");
+    assert_snapshot!(daemon.ao(&["check", "logs", "nope", "--pull", "7", "-p", "my-app"]), @"
+    exit 5
+    -- stderr --
+    error: there is no run `nope`, and no check of that name has run here
+    hint: these have run: `test`
+    ");
 }
 
 #[test]

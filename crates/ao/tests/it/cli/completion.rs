@@ -3,17 +3,19 @@
 use std::path::Path;
 use std::process::Command;
 
-use ao_api::Sessions;
+use ao_api::{Pulls, Sessions};
 use portable_pty::CommandBuilder;
 use serde_json::json as value;
 
 use super::standin::{StandIn, json};
 use super::window::Window;
-use super::wire::session;
+use super::wire::{pull, session};
 use crate::support::Home;
 
 fn daemon() -> StandIn {
     let daemon = StandIn::new();
+    let pulls = vec![pull(42).pull, pull(7).pull];
+    daemon.on("GET /api/pulls?state=open&limit=100", json(&Pulls { pulls, total: None }));
     let sessions =
         vec![session("my-app-login", "working"), session("my-app-export", "idle"), session("docs-1", "idle")];
     daemon.on("GET /api/sessions", json(&Sessions { sessions, seq: 1 })).on(
@@ -58,6 +60,8 @@ fn completes_in(mut window: Window, load: &str) {
     // Several fit: they are shown.
     window.press("\x15ao explain my-app-\t\t");
     window.until(|screen| screen.contains("my-app-login") && screen.contains("my-app-export"));
+    window.press("\x15ao pr show 4\t");
+    window.until(|screen| screen.contains("ao pr show 42"));
     window.press("\x15ao batch\t");
     window.until(|screen| screen.contains("ao batch-spawn"));
 }

@@ -54,7 +54,33 @@ index 1111111..0000000
 fn a_diff_is_shown_with_numbers_words_and_nothing_that_steers() {
     let files = parse(DIFF, false).unwrap();
     let drawn = draw(&files, Drawn { threads: &[], canvas: canvas(60) });
-    assert_snapshot!(plain(&drawn), @"");
+    assert_snapshot!(plain(&drawn), @"
+    src/login.rs  +2 -1
+    @@ -2,5 +2,6 @@ fn login() {
+      2   2 │  fn login() {
+      3     │ -    let user = load(file);
+          3 │ +    let user = load(cache);
+          4 │ +    remember(user);
+      4   5 │      done()
+      5   6 │  }
+      6   7 │  // a long line that goes on and on and on and on 
+            │  and on and on and on, longer than the window
+
+    old name.txt → new name.txt  +1 -1  renamed
+    @@ -1,1 +1,1 @@
+      1     │ -one␍
+          1 │ +one (no line end)
+
+    run.sh  made executable
+
+    logo.png  new, binary
+
+    höstile^[[2J  +0 -2  deleted
+    @@ -1,2 +0,0 @@ ^[]0;section^G
+      1     │ -^[[31mred<U+202E> <U+009B>2J^H
+      2     │ -漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字
+            │  漢字漢字漢字
+    ");
     // The words that changed are marked, and those alone.
     assert!(drawn.contains("\u{1b}[1m\u{1b}[7m\u{1b}[32mcache"), "{drawn:?}");
     let stripped = plain(&drawn);
@@ -66,18 +92,49 @@ fn threads_stand_at_their_lines() {
     let threads = pull(7).threads;
     let files = parse(DIFF, false).unwrap();
     let drawn = plain(&draw(&files[..1], Drawn { threads: &threads, canvas: canvas(70) }));
-    assert_snapshot!(drawn, @"");
+    assert_snapshot!(drawn, @"
+    src/login.rs  +2 -1
+    @@ -2,5 +2,6 @@ fn login() {
+      2   2 │  fn login() {
+      3     │ -    let user = load(file);
+          3 │ +    let user = load(cache);
+          4 │ +    remember(user);
+            t1 src/login.rs:4
+              │     let user = load();
+              anna (member), 20m ago
+                What if there is none?
+              app-1 (agent), 20m ago
+                Then it is new.
+      4   5 │      done()
+      5   6 │  }
+      6   7 │  // a long line that goes on and on and on and on and on and
+            │   on and on, longer than the window
+    Elsewhere in this file
+      t2 src/login.rs outdated resolved by anna
+        │     let user = load();
+        anna (member), 20m ago
+          Typo
+    ");
 }
 
 #[test]
 fn how_much_changed_where_is_told_in_short() {
     let files = parse(DIFF, false).unwrap();
-    assert_snapshot!(plain(&stat(&files, canvas(80))), @"");
+    assert_snapshot!(plain(&stat(&files, canvas(80))), @"
+    src/login.rs                 3       ++  -
+    old name.txt → new name.txt  2       +   -
+    run.sh                       0
+    logo.png                     binary
+    höstile^[[2J                 2           --
+    5 files, +3 -4
+    ");
 }
+
+const LINE: &str = "GET /api/pulls/my-app%217/diff?limit=16777216";
 
 fn daemon(diff: &str) -> StandIn {
     let daemon = StandIn::new();
-    daemon.on("GET /api/pulls/my-app%217/diff", json(&Diff { diff: diff.into(), cut: false }));
+    daemon.on(LINE, json(&Diff { diff: diff.into(), cut: false }));
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon
 }
@@ -88,10 +145,29 @@ fn a_program_gets_the_diff_as_git_wrote_it() {
     let output = daemon.home.ao(&["pr", "diff", "my-app!7"]).output().unwrap();
     assert_eq!(String::from_utf8(output.stdout).unwrap(), DIFF);
     let said = daemon.ao(&["pr", "diff", "my-app!7", "--name-only"]);
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    exit 0
+    -- stdout --
+    src/login.rs
+    new name.txt
+    run.sh
+    logo.png
+    höstile^[[2J
+    ");
     let said = daemon.ao(&["pr", "diff", "my-app!7", "--comments"]);
     assert!(said.contains("What if there is none?") && !said.contains("Typo"), "{said}");
     assert!(daemon.ao(&["pr", "diff", "my-app!7", "--comments", "--all"]).contains("Typo"));
+}
+
+/// Half of a change that is applied would be a change that nobody proposed.
+#[test]
+fn a_program_hears_if_the_diff_is_not_all_there() {
+    let daemon = StandIn::new();
+    daemon.on(LINE, json(&Diff { diff: DIFF[..200].into(), cut: true }));
+    let output = daemon.home.ao(&["pr", "diff", "my-app!7"]).output().unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), DIFF[..200]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("only its beginning was printed"));
 }
 
 fn window(daemon: &StandIn, args: &[&str], pager: &str) -> Window {
@@ -111,15 +187,15 @@ fn window(daemon: &StandIn, args: &[&str], pager: &str) -> Window {
 fn what_is_longer_than_the_screen_goes_through_the_pager() {
     let long: String = (1..=60).map(|line| format!("+line {line}\n")).collect();
     let long = format!("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1,60 @@\n{long}");
-    let paged = "echo paged $(grep -c line)";
-    let mut shown = window(&daemon(&long), &["pr", "diff", "my-app!7"], paged);
+    let (long, paged) = (daemon(&long), "echo paged $(grep -c line)");
+    let mut shown = window(&long, &["pr", "diff", "my-app!7"], paged);
     shown.until(|screen| screen.contains("paged 60"));
     assert_eq!(shown.code(), 0);
-    let mut shown = window(&daemon(&long), &["pr", "diff", "my-app!7", "--no-pager"], paged);
+    let mut shown = window(&long, &["pr", "diff", "my-app!7", "--no-pager"], paged);
     shown.until(|screen| screen.contains("+line 60") && !screen.contains("paged"));
     assert_eq!(shown.code(), 0);
-    let short = "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+one\n";
-    window(&daemon(short), &["pr", "diff", "my-app!7"], paged).until(|screen| screen.contains("+one"));
+    let short = daemon("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+one\n");
+    window(&short, &["pr", "diff", "my-app!7"], paged).until(|screen| screen.contains("+one"));
 }
 
 /// Even if it is nothing that git would write.

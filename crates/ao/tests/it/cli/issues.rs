@@ -19,13 +19,36 @@ fn issues_are_listed_with_who_works_on_them() {
     blocked.title =
         "漢字 \x1b[31mred\u{202e} and a title that is too long for most windows, and goes on".into();
     let issues = [issue("42", "open"), blocked, issue("9", "closed")];
-    assert_snapshot!(plain(&show::issues(&issues, canvas(110))), @"");
-    assert_snapshot!(plain(&show::issues(&issues, canvas(60))), @"");
+    assert_snapshot!(plain(&show::issues(&issues, canvas(110))), @"
+    ISSUE  STATE    PRIORITY  SESSION  ASSIGNEE  AGE  LABELS    BLOCKED BY  TITLE
+    #42    open     2         app-1    anna      10m  bug auth              Login forgets the user
+    #43    blocked                     anna      10m  bug auth  my-app#42   漢字 [31mred and a title that is too…
+    #9     closed   2         app-1    anna      10m  bug auth              Login forgets the user
+    ");
+    assert_snapshot!(plain(&show::issues(&issues, canvas(60))), @"
+    ISSUE  STATE    SESSION  AGE  TITLE
+    #42    open     app-1    10m  Login forgets the user
+    #43    blocked           10m  漢字 [31mred and a title that…
+    #9     closed   app-1    10m  Login forgets the user
+    ");
 }
 
 #[test]
 fn an_issue_is_shown_with_what_was_said() {
-    assert_snapshot!(plain(&show::issue(&issue("42", "open"), canvas(80))), @"");
+    assert_snapshot!(plain(&show::issue(&issue("42", "open"), canvas(80))), @"
+    my-app#42 Login forgets the user
+      open  by ben (owner), 2h ago
+      session app-1
+      assignee anna
+      labels bug, auth
+      priority 2
+
+      After a restart.
+
+      anna (member), 1m ago
+        Seen again
+        today
+    ");
 }
 
 #[test]
@@ -60,13 +83,21 @@ fn an_issue_is_written_down_with_all_that_was_said() {
         "-p",
         "my-app",
     ];
-    assert_snapshot!(daemon.ao(&args), @"");
+    assert_snapshot!(daemon.ao(&args), @"
+    exit 0
+    -- stdout --
+    my-app#42 is written down: Login forgets the user
+    ");
     assert_eq!(
         daemon.calls("POST").pop().unwrap().body,
         value!({"projectId": "my-app", "title": "Login forgets", "body": "- body", "labels": ["a", "b"], "priority": -1,
             "blockedBy": ["9", "#12"], "assignee": "x", "key": null, "closed": false})
     );
-    assert_snapshot!(daemon.ao(&["issue", "add", " "]), @"");
+    assert_snapshot!(daemon.ao(&["issue", "add", " "]), @"
+    exit 1
+    -- stderr --
+    error: an issue needs a title, so nothing was made
+    ");
 }
 
 #[test]
@@ -75,7 +106,7 @@ fn an_issue_is_changed_closed_and_labelled() {
     daemon.on("PATCH /api/issues/%2342?project=my-app", json(&issue("42", "open")));
     daemon.on("POST /api/issues/%2342/comments?project=my-app", json(&value!({})));
     let body = |args: &[&str]| {
-        let said = daemon.ao(&[&["issue"], args, &["-p", "my-app"]].concat());
+        let said = daemon.ao(&[&["issue"], &args[..2], &["-p", "my-app"], &args[2..]].concat());
         assert!(said.starts_with("exit 0"), "{said}");
         let mut body = daemon.calls("PATCH").pop().unwrap().body;
         let object = body.as_object_mut().unwrap();
@@ -91,7 +122,12 @@ fn an_issue_is_changed_closed_and_labelled() {
     assert_eq!(body(&["close", "#42", "--comment", "done"]), value!({"state": "closed"}));
     assert_eq!(daemon.calls("POST").pop().unwrap().body["body"], "done");
     assert_eq!(body(&["reopen", "#42"]), value!({"state": "open"}));
-    assert_snapshot!(daemon.ao(&["issue", "edit", "42"]), @"");
+    assert_snapshot!(daemon.ao(&["issue", "edit", "42"]), @"
+    exit 1
+    -- stderr --
+    error: it was not said what to change
+    hint: name it with an option, such as `--title` or `--priority`; on a terminal, an editor is opened
+    ");
 }
 
 /// Whoever edits by hand sees a title and a text, and only what differs is sent.
@@ -125,7 +161,15 @@ fn issues_are_brought_in_from_a_file() {
     };
     let issues = vec![issue(None, "would_be_made"), issue(Some("my-app#4"), "known")];
     daemon.on("POST /api/issues/import", json(&Imported { issues }));
-    assert_snapshot!(daemon.ao(&["issue", "import", "TODO.md", "--dry-run"]), @"");
+    assert_snapshot!(daemon.ao(&["issue", "import", "TODO.md", "--dry-run"]), @"
+    exit 0
+    -- stdout --
+    RESULT         ISSUE     TITLE
+    would be made  -         one
+    known          my-app#4  one
+    -- stderr --
+    note: 1 issue would be made, 1 known already
+    ");
     let body = daemon.calls("POST").pop().unwrap().body;
     assert_eq!((&body["format"], &body["dryRun"]), (&value!("markdown"), &value!(true)));
     assert!(daemon.ao(&["issue", "import", "nowhere.md"]).contains("`nowhere.md` cannot be read"));
@@ -136,5 +180,9 @@ fn an_issue_that_is_not_there_has_its_own_exit_code() {
     let daemon = StandIn::new();
     let missing = Problem::new(404, "unknown-issue", "there is no issue `99`");
     daemon.on("GET /api/issues/99", problem(&missing));
-    assert_snapshot!(daemon.ao(&["issue", "show", "99"]), @"");
+    assert_snapshot!(daemon.ao(&["issue", "show", "99"]), @"
+    exit 5
+    -- stderr --
+    error: there is no issue `99`
+    ");
 }

@@ -19,15 +19,89 @@ fn pull_requests_are_listed_one_a_line() {
     (conflict.mergeable, conflict.checks, conflict.review) =
         ("conflict".into(), "pending".into(), "approved".into());
     let pulls = [pull(7).pull, draft, conflict];
-    assert_snapshot!(plain(&show::pulls(&pulls, canvas(100))), @"");
-    assert_snapshot!(plain(&show::pulls(&pulls, canvas(56))), @"");
+    assert_snapshot!(plain(&show::pulls(&pulls, canvas(100))), @"
+    PR  STATE     CHECKS   REVIEW             SESSION  AGE  BRANCH    TITLE
+    !7  open      failed   changes requested  app-1    10m  ao/app-1  Remember the user
+    !8  draft     -        -                  -        10m  ao/app-1  Remember the user
+    !9  conflict  pending  approved           app-1    10m  ao/app-1  Remember the user
+    ");
+    assert_snapshot!(plain(&show::pulls(&pulls, canvas(56))), @"
+    PR  STATE     CHECKS   REVIEW             AGE  TITLE
+    !7  open      failed   changes requested  10m  Remember…
+    !8  draft     -        -                  10m  Remember…
+    !9  conflict  pending  approved           10m  Remember…
+    ");
 }
 
 #[test]
 fn a_pull_request_is_shown_with_everything() {
-    assert_snapshot!(plain(&show::pull(&pull(7), Parts::default(), canvas(90))), @"");
+    assert_snapshot!(plain(&show::pull(&pull(7), Parts::default(), canvas(90))), @"
+    my-app!7 Remember the user
+      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
+      session app-1
+      labels bug
+      changes 1 file, +3 -1
+      not yet: the check test has failed
+      not yet: anna asked for changes
+
+      Keeps the user over a restart.
+
+      - with a test
+      ^[[2Jand more
+
+    Stack
+      stands on my-app!5
+      my-app!8 stands on it
+
+    Commits
+      4f1c2d3e  50m  app-1  login: remember the user
+
+    Checks
+      failed  test  42s  run_1  login::remembers and 2 more
+      passed  lint  42s  run_2
+
+    Reviews
+      approved anna (member), 20m ago, stale: given on 11111111
+      changes requested anna (member), 20m ago
+        Please add a test for an empty file.
+
+    Threads
+      t1 src/login.rs:4
+        │     let user = load();
+        anna (member), 20m ago
+          What if there is none?
+        app-1 (agent), 20m ago
+          Then it is new.
+      1 resolved thread; `--all` shows them
+    ");
     let parts = Parts { all: true, only_comments: true };
-    assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"");
+    assert_snapshot!(plain(&show::pull(&pull(7), parts, canvas(60))), @"
+    my-app!7 Remember the user
+      open  ao/app-1 → main  by app-1 (agent), 2h ago, at 4f1c2d3e
+      session app-1
+      labels bug
+      changes 1 file, +3 -1
+      not yet: the check test has failed
+      not yet: anna asked for changes
+
+    Reviews
+      approved anna (member), 20m ago, stale: given on 11111111
+        Fine
+      changes requested anna (member), 20m ago
+        Please add a test for an empty file.
+
+    Threads
+      t1 src/login.rs:4
+        │     let user = load();
+        anna (member), 20m ago
+          What if there is none?
+        app-1 (agent), 20m ago
+          Then it is new.
+      t2 src/login.rs outdated resolved by anna
+        │     let user = load();
+        anna (member), 20m ago
+          Typo
+    ");
 }
 
 #[test]
@@ -45,11 +119,18 @@ fn a_pull_request_that_can_be_merged_says_so() {
 #[test]
 fn the_list_asks_for_what_is_wanted() {
     let daemon = StandIn::new();
-    let line = "GET /api/pulls?project=my-app&state=all&session=app-1&author=anna&label=bug&limit=1";
+    let line = "GET /api/pulls?project=my-app&state=all&session=app-1&author=app-1&label=bug&limit=1";
     daemon.on(line, json(&Pulls { pulls: vec![pull(7).pull], total: Some(4) }));
-    let args = "pr list -p my-app --state all --session app-1 --author anna --label bug --limit 1";
+    let args = "pr list -p my-app --state all --session app-1 --author app-1 --label bug --limit 1";
     let said = daemon.ao(&args.split(' ').collect::<Vec<_>>());
-    assert_snapshot!(said, @"");
+    assert_snapshot!(said, @"
+    exit 0
+    -- stdout --
+    PR  STATE  CHECKS  REVIEW             SESSION  AGE   BRANCH    TITLE
+    !7  open   failed  changes requested  app-1    259d  ao/app-1  Remember the user
+    -- stderr --
+    note: 1 of 4 are shown; `--limit` shows more
+    ");
 }
 
 /// A checkout with a branch that has one commit more than `main`.
@@ -92,12 +173,24 @@ fn the_branch_one_stands_on_is_proposed() {
             daemon.home.ao(&[&["pr", "create"], args].concat()).current_dir(&folder).output().unwrap();
         daemon.home.told(&output)
     };
-    assert_snapshot!(create(&[]), @"");
+    assert_snapshot!(create(&[]), @"
+    exit 1
+    -- stderr --
+    error: there is nothing to propose: `fix__rm_-rf_$HOME` has no commit that `main` has not
+    hint: commit something first, or name another base with `--base`
+    ");
     std::fs::write(folder.join("a file"), "x").unwrap();
     git(&folder, &["add", "."]);
     git(&folder, &["commit", "-q", "-m", "login: remember `$(the)` user\n\nBecause it forgot."]);
     std::fs::write(folder.join("b"), "x").unwrap();
-    assert_snapshot!(create(&["--draft", "--label", "bug"]), @"");
+    assert_snapshot!(create(&["--draft", "--label", "bug"]), @"
+    exit 0
+    -- stdout --
+    my-app!7: Remember the user
+    -- stderr --
+    note: 1 file with changes that are not committed, and so not part of it
+    note: ao/app-1 → main; `ao pr checks my-app!7 --watch` waits for its checks
+    ");
     assert_eq!(
         daemon.calls("POST").pop().unwrap().body,
         value!({"projectId": "my-app", "head": "fix__rm_-rf_$HOME", "base": null,
@@ -105,10 +198,29 @@ fn the_branch_one_stands_on_is_proposed() {
             "session": null})
     );
     let before = daemon.calls("POST").len();
-    assert_snapshot!(create(&["--dry-run", "--base", "main"]), @"");
-    assert_snapshot!(create(&["--head", "main"]), @"");
+    assert_snapshot!(create(&["--dry-run", "--base", "main"]), @"
+    exit 0
+    -- stdout --
+    login: remember `$(the)` user
+    fix__rm_-rf_$HOME → main, 1 commit
+
+    Because it forgot.
+    -- stderr --
+    note: 1 file with changes that are not committed, and so not part of it
+    ");
+    assert_snapshot!(create(&["--head", "main"]), @"
+    exit 1
+    -- stderr --
+    error: `main` is the branch that changes are proposed for, so it cannot be proposed itself
+    hint: put the work on a branch of its own: `git switch -c my-change`
+    ");
     git(&folder, &["checkout", "-q", "--detach"]);
-    assert_snapshot!(create(&[]), @"");
+    assert_snapshot!(create(&[]), @"
+    exit 1
+    -- stderr --
+    error: `[home]/app` is at a commit and on no branch, so there is none to propose
+    hint: make one of it: `git switch -c my-change`; or name one with `--head`
+    ");
     assert_eq!(daemon.calls("POST").len(), before, "nothing was proposed by these");
 }
 
@@ -141,7 +253,11 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
     let daemon = StandIn::new();
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon.on("POST /api/pulls/my-app%217/reviews", json(&Reviewed { id: "r3".into() }));
-    assert_snapshot!(daemon.ao(&["pr", "approve", "my-app!7"]), @"");
+    assert_snapshot!(daemon.ao(&["pr", "approve", "my-app!7"]), @"
+    exit 0
+    -- stdout --
+    approved my-app!7 at 4f1c2d3e: Remember the user
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body["head"], "4f1c2d3e5a6b7c8d9e0f");
     std::fs::write(
         daemon.home.path().join("found.json"),
@@ -164,7 +280,11 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
         "--file",
         "found.json",
     ];
-    assert_snapshot!(daemon.ao(&args), @"");
+    assert_snapshot!(daemon.ao(&args), @"
+    exit 0
+    -- stdout --
+    changes requested of my-app!7 at 4f1c2d3e, with 4 findings: Remember the user
+    ");
     let body = daemon.calls("POST").pop().unwrap().body;
     assert_eq!(
         body["comments"],
@@ -176,7 +296,12 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
         ])
     );
     assert_eq!((&body["verdict"], &body["body"]), (&value!("request_changes"), &value!("See below")));
-    assert_snapshot!(daemon.ao(&["pr", "request-changes", "my-app!7"]), @"");
+    assert_snapshot!(daemon.ao(&["pr", "request-changes", "my-app!7"]), @"
+    exit 1
+    -- stderr --
+    error: the review says nothing, so it was not given
+    hint: say what is to change with `-b`, or in `ao pr review` at lines with `--at` or `--file`
+    ");
 }
 
 #[test]
@@ -185,17 +310,33 @@ fn what_is_said_goes_to_its_place() {
     daemon.on("POST /api/pulls/7/comments?project=p", json(&Commented { thread: "t9".into() }));
     daemon.on("POST /api/pulls/7/threads/t9/resolve?project=p", json(&value!(null)));
     let said = |args: &[&str]| daemon.ao(&[&["pr"], args, &["-p", "p"]].concat());
-    assert_snapshot!(said(&["comment", "7", "hm", "--at", "src/a b.rs:3", "--old"]), @"");
+    assert_snapshot!(said(&["comment", "7", "hm", "--at", "src/a b.rs:3", "--old"]), @"
+    exit 0
+    -- stdout --
+    said on !7 as t9
+    ");
     let body = daemon.calls("POST").pop().unwrap().body;
     assert_eq!(
         (&body["path"], &body["line"], &body["side"]),
         (&value!("src/a b.rs"), &value!(3), &value!("old"))
     );
-    assert_snapshot!(said(&["reply", "7", "t9", "done", "--resolve"]), @"");
+    assert_snapshot!(said(&["reply", "7", "t9", "done", "--resolve"]), @"
+    exit 0
+    -- stdout --
+    answered and resolved: t9 on !7
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"resolved": true}));
-    assert_snapshot!(said(&["resolve", "7", "t9", "--undo"]), @"");
+    assert_snapshot!(said(&["resolve", "7", "t9", "--undo"]), @"
+    exit 0
+    -- stdout --
+    t9: open again
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"resolved": false}));
-    assert_snapshot!(said(&["comment", "7", " "]), @"");
+    assert_snapshot!(said(&["comment", "7", " "]), @"
+    exit 1
+    -- stderr --
+    error: the text is empty, so nothing was said
+    ");
 }
 
 #[test]
@@ -208,7 +349,13 @@ fn a_merge_says_what_landed_where() {
         "POST /api/pulls/my-app%217/merge",
         json(&MergeDone { pull: merged, commit: "feedfacecafe0123".into() }),
     );
-    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--squash", "--delete-branch"]), @"");
+    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--squash", "--delete-branch"]), @"
+    exit 0
+    -- stdout --
+    my-app!7 is merged: main is at feedfacecafe now, Remember the user
+    -- stderr --
+    note: its branch ao/app-1 is deleted
+    ");
     assert_eq!(
         daemon.calls("POST").pop().unwrap().body,
         value!({"strategy": "squash", "head": "4f1c2d3e5a6b7c8d9e0f", "deleteBranch": true, "anyway": false})
@@ -221,7 +368,12 @@ fn a_merge_that_is_refused_has_its_own_exit_code() {
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     let moved = Problem::new(409, "head-moved", "its head is not abcd any more").hint("look at it again");
     daemon.on("POST /api/pulls/my-app%217/merge", problem(&moved));
-    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--head", "abcd"]), @"");
+    assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--head", "abcd"]), @"
+    exit 20
+    -- stderr --
+    error: its head is not abcd any more
+    hint: look at it again
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body["head"], "abcd");
 }
 
@@ -236,7 +388,11 @@ fn a_pull_request_is_changed_closed_and_given_away() {
         body.as_object_mut().unwrap().retain(|_, value| *value != value!([]) && !value.is_null());
         body
     };
-    assert_snapshot!(said(&["ready", "7"]), @"");
+    assert_snapshot!(said(&["ready", "7"]), @"
+    exit 0
+    -- stdout --
+    my-app!7 is ready to be merged: Remember the user
+    ");
     assert_eq!(sent("PATCH"), value!({"draft": false}));
     said(&["close", "7"]);
     assert_eq!(sent("PATCH"), value!({"state": "closed"}));
@@ -244,11 +400,24 @@ fn a_pull_request_is_changed_closed_and_given_away() {
     assert_eq!(sent("PATCH"), value!({"state": "open"}));
     said(&["edit", "7", "--title", "T", "--add-label", "a,b", "--base", "next"]);
     assert_eq!(sent("PATCH"), value!({"title": "T", "addLabels": ["a", "b"], "base": "next"}));
-    assert_snapshot!(said(&["claim", "7", "app-1"]), @"");
+    assert_snapshot!(said(&["claim", "7", "app-1"]), @"
+    exit 0
+    -- stdout --
+    app-1 answers for my-app!7 now
+    ");
     assert_eq!(sent("POST"), value!({"session": "app-1"}));
-    assert_snapshot!(said(&["release", "7"]), @"");
+    assert_snapshot!(said(&["release", "7"]), @"
+    exit 0
+    -- stdout --
+    no session answers for my-app!7 now
+    ");
     assert_eq!(sent("POST"), value!({}));
-    assert_snapshot!(said(&["claim", "7"]), @"");
+    assert_snapshot!(said(&["claim", "7"]), @"
+    exit 1
+    -- stderr --
+    error: it was not said which session is to answer for it
+    hint: `ao pr claim PR SESSION`; `ao list` shows those that there are
+    ");
 }
 
 #[test]
@@ -256,6 +425,12 @@ fn a_reviewer_is_set_to_work() {
     let daemon = StandIn::new();
     let spawned = ao_api::Spawned { session: session("app-review-7", "queued"), created: true };
     daemon.on("POST /api/pulls/my-app%217/reviewer", json(&spawned));
-    assert_snapshot!(daemon.ao(&["review", "my-app!7", "--agent", "codex", "--prompt", "errors"]), @"");
+    assert_snapshot!(daemon.ao(&["review", "my-app!7", "--agent", "codex", "--prompt", "errors"]), @"
+    exit 0
+    -- stdout --
+    app-review-7 reviews my-app!7
+    -- stderr --
+    note: `ao attach app-review-7` looks over its shoulder; its findings become threads
+    ");
     assert_eq!(daemon.calls("POST").pop().unwrap().body, value!({"agent": "codex", "prompt": "errors"}));
 }
