@@ -2,7 +2,7 @@
 //!
 //! Shared by the benches of this crate, none of which needs all of it.
 
-#![expect(dead_code, reason = "each bench uses its own part")]
+#![allow(dead_code, reason = "each bench uses its own part")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_core::ProjectId;
 use ao_engine::Handle;
 use ao_git::Queues;
-use ao_ports::{Clock, Hint, Hints, Records, Scm, Tracker, Workspace};
+use ao_ports::{Clock, Hint, Hints, Records, Scm, Strategy, Tracker, Workspace};
 use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -119,6 +119,11 @@ impl Forges {
             Some(known) => known.tracker.clone(),
             None => Err(format!("there is no project `{project}`")),
         }
+    }
+
+    /// How the changes of a project land, if nobody says otherwise.
+    pub(crate) fn strategy(&self, project: &ProjectId) -> Strategy {
+        self.projects().get(project).map(|known| known.wanted.strategy).unwrap_or_default()
     }
 
     /// Those that the engine can merge at.

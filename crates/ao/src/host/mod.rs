@@ -24,7 +24,7 @@ use ao_core::pull::Author;
 use ao_core::session::{AgentAbilities, Session};
 use ao_core::{Attempt, Input, ProjectId, Refusal, SessionId};
 use ao_engine::AskError;
-use ao_ports::{PullDetail, Scm, Tracker};
+use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -174,6 +174,10 @@ impl Host for TheHost {
     fn default_branch(&self, project: &ProjectId) -> Option<String> {
         let projects = self.configs().projects();
         projects.get(project).map(|known| known.effective().project.default_branch.clone())
+    }
+
+    fn strategy(&self, project: &ProjectId) -> Strategy {
+        self.daemon.forges.strategy(project)
     }
 
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
