@@ -9,3 +9,14 @@ mod checks_support;
 mod checks_tree;
 mod checks_verdict;
 mod failure;
+//! Pull requests, checks and failures, each on the real thing.
+mod local_hostile;
+mod local_life;
+mod local_merge;
+mod local_recover;
+mod local_renames;
+mod local_reviews;
+mod local_stacks;
+mod local_support;
+mod local_threads;
+mod local_watch;

@@ -1,0 +1,277 @@
+//! The life of a pull request, from the first commit to the merge.
+
+use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
+use ao_ports::{
+    CheckOrder, CheckWhat, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy, TestOrder,
+    TestOutcome,
+};
+
+use crate::local_support::{
+    Desk, at_line, facts, merge, merged, new_pull, open, person, project, pull, review, why,
+};
+
+fn filter(state: PullFilterState) -> PullFilter {
+    PullFilter {
+        state,
+        head_branch: None,
+        base_branch: None,
+        author: None,
+        labels: Default::default(),
+        limit: 30,
+    }
+}
+
+/// The failed check reaches whoever asks with its lines, its signature, its log and the commit. acceptance: F1
+#[tokio::test]
+async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
+    let desk = Desk::new().with_checks(&[("test", true), ("lint", false)]);
+    desk.checks.let_be("test", RunState::Failed);
+    let scm = desk.open().await;
+    let first = desk.push("agent/fix", "a.txt", "one\n");
+    let id = open(&scm, "agent/fix", "main").await;
+    assert_eq!(id, pull(1));
+
+    let seen = facts(&scm, &id).await;
+    assert_eq!((&seen.head, &seen.base), (&first, &desk.tip("main")));
+    assert_eq!(seen.head_author.as_deref(), Some("ann@example.invalid"));
+    assert_eq!((&seen.base_remote, &seen.head_repo), (&None, &None));
+    assert_eq!((&seen.size.files[..], seen.size.added), (&["a.txt".to_owned()][..], 1));
+    assert_eq!(seen.mergeable, Mergeable::Clean);
+    assert_eq!(seen.url, "ao://my-app/pulls/1");
+    let CheckState::Failed { signature, excerpt, url, log } = &seen.checks[0].state else {
+        panic!("{seen:?}")
+    };
+    assert_eq!((signature.as_str(), excerpt.as_str()), ("test_login", "assertion failed: login"));
+    assert_eq!((url.as_str(), log.as_deref()), ("ao://my-app/checks/run_1", Some("/logs/run.log")));
+    assert_eq!((&seen.checks[0].commit, seen.checks[0].required), (&first, true));
+    assert_eq!(seen.checks[1].state, CheckState::Passed);
+
+    desk.checks.let_be("test", RunState::Passed);
+    let second = desk.push("agent/fix", "a.txt", "two\n");
+    let seen = facts(&scm, &id).await;
+    assert_eq!(seen.head, second);
+    assert!(seen.checks.iter().all(|check| check.state == CheckState::Passed && check.commit == second));
+
+    scm.comment(&at_line(&id, "a.txt", 1, "why two?")).await.unwrap();
+    scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
+    let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+    assert_eq!(desk.tip("main"), commit);
+    assert_eq!(desk.read("a.txt"), "two\n", "the user's checkout follows");
+
+    let shown = scm.show(&id).await.unwrap();
+    assert_eq!(shown.facts.state, PullState::Merged { commit });
+    assert_eq!(shown.merged_by.as_deref(), Some("ann"));
+    assert_eq!(shown.commits.len(), 2);
+    assert_eq!(shown.threads["t1"].context.as_deref(), Some("two"));
+    assert!(scm.diff(&id, 10_000).await.unwrap().contains("+two"), "what was merged can still be read");
+    assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn the_same_branch_has_one_open_pull_request_for_a_base() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "x");
+    let first = open(&scm, "x", "main").await;
+    assert_eq!(open(&scm, "x", "main").await, first);
+    assert_eq!(open(&scm, "refs/heads/x", "main").await, first);
+    scm.edit(&first, &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    assert_eq!(open(&scm, "x", "main").await, pull(2));
+}
+
+#[tokio::test]
+async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.git(&["branch", "empty"]);
+    desk.push("agent/login", "x", "x");
+    let tree = desk.git(&["write-tree"]);
+    let root = desk.git(&["commit-tree", "-m", "another beginning", &tree]);
+    desk.git(&["branch", "foreign", &root]);
+    for (head, base, told) in [
+        ("main", "main", "merged into itself"),
+        ("main", "agent/login", "default branch"),
+        ("empty", "main", "has no commit that `main` does not have"),
+        ("foreign", "main", "no commit in common"),
+        ("agent/logn", "main", "there is `agent/login`"),
+        ("agent/login", "nowhere", "there is no branch `nowhere`"),
+        ("a b", "main", "is not the name of a branch"),
+    ] {
+        let why = why(scm.open(&new_pull(head, base)).await);
+        assert!(why.contains(told), "{head}: {why}");
+    }
+    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
+    assert!(why(scm.open(&untitled).await).contains("title"));
+    let long = ao_ports::NewPull { body: "x".repeat(70_000), ..new_pull("agent/login", "main") };
+    assert!(why(scm.open(&long).await).contains("70000 bytes"));
+    assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn lists_have_the_newest_first_and_open_ones_do_not_read_what_is_done() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    for name in ["a", "b", "c", "d"] {
+        desk.push(name, name, name);
+        open(&scm, name, "main").await;
+    }
+    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    scm.edit(&pull(3), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    let numbers = async |state| -> Vec<u64> {
+        let rows = scm.list(&project(), &filter(state)).await.unwrap();
+        rows.iter().map(|row| row.pull.number).collect()
+    };
+    desk.records.listed.lock().unwrap().clear();
+    assert_eq!(numbers(PullFilterState::Open).await, [4, 2]);
+    assert!(desk.records.listed.lock().unwrap().is_empty());
+    assert_eq!(numbers(PullFilterState::Merged).await, [1]);
+    assert_eq!(numbers(PullFilterState::Closed).await, [3]);
+    assert_eq!(numbers(PullFilterState::All).await, [4, 3, 2, 1]);
+    let one = PullFilter { limit: 1, ..filter(PullFilterState::All) };
+    assert_eq!(scm.list(&project(), &one).await.unwrap()[0].pull, pull(4));
+    let by = PullFilter { author: Some("nobody".into()), ..filter(PullFilterState::All) };
+    assert!(scm.list(&project(), &by).await.unwrap().is_empty());
+    drop(scm);
+    let again = desk.open().await;
+    assert_eq!(again.open_pulls(&project()).await.unwrap(), [pull(2), pull(4)]);
+    desk.push("e", "e", "e");
+    assert_eq!(open(&again, "e", "main").await, pull(5), "numbers go on after a restart");
+}
+
+#[tokio::test]
+async fn what_is_edited_closed_and_opened_again_is_so() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    desk.push("x", "x", "x");
+    let id = open(&scm, "x", "main").await;
+    let edit = PullEdit {
+        title: Some("Better\nwords".into()),
+        draft: Some(true),
+        add_labels: ["ui".to_owned(), "old".to_owned()].into(),
+        ..PullEdit::default()
+    };
+    scm.edit(&id, &edit).await.unwrap();
+    let remove = PullEdit { remove_labels: ["old".to_owned()].into(), ..PullEdit::default() };
+    scm.edit(&id, &remove).await.unwrap();
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.title.as_str(), seen.draft), ("Better words", true));
+    assert_eq!(seen.labels, ["ui".to_owned()].into());
+
+    scm.edit(&id, &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    assert_eq!(facts(&scm, &id).await.state, PullState::Closed);
+    assert!(desk.checks.states().iter().all(|(_, state)| *state == RunState::Cancelled));
+    let reopen = PullEdit { closed: Some(false), ..PullEdit::default() };
+    scm.edit(&id, &reopen).await.unwrap();
+    assert_eq!(facts(&scm, &id).await.state, PullState::Open);
+
+    scm.edit(&id, &PullEdit { closed: Some(true), draft: Some(false), ..PullEdit::default() }).await.unwrap();
+    desk.git(&["branch", "-D", "x"]);
+    let told = why(scm.edit(&id, &reopen).await);
+    assert!(told.contains("git branch x"), "{told}");
+}
+
+#[tokio::test]
+async fn a_conflict_appears_with_its_files_and_goes_again() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
+    let id = open(&scm, "x", "main").await;
+    desk.push("main", "README.md", "one\nM\nthree\nfour\nfive\n");
+    let seen = facts(&scm, &id).await;
+    assert_eq!(seen.mergeable, Mergeable::Conflict { files: vec!["README.md".into()] });
+    assert_eq!(desk.checks.heads().len(), 1, "a move of the base alone runs nothing");
+    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base };
+    assert_eq!(scm.test(&order).await.unwrap(), TestOutcome::Conflict { files: vec!["README.md".into()] });
+    let check =
+        CheckOrder { project: project(), what: CheckWhat::Pull(id.clone()), checks: vec![], again: true };
+    assert!(why(scm.check(&check).await).contains("README.md"));
+
+    desk.git(&["reset", "--quiet", "--hard", "HEAD~1"]);
+    assert_eq!(facts(&scm, &id).await.mergeable, Mergeable::Clean);
+}
+
+#[tokio::test]
+async fn a_head_that_moves_ends_the_checks_of_the_old_one() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    let first = desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let second = desk.push("x", "x", "2");
+    assert_eq!(facts(&scm, &id).await.checks[0].state, CheckState::Pending);
+    let states = desk.checks.states();
+    assert_eq!(states, [(first, RunState::Cancelled), (second.clone(), RunState::Running)]);
+    let job = desk.checks.jobs.lock().unwrap().last().unwrap().clone();
+    let parents = desk.git(&["log", "-1", "--format=%P", job.commit.as_str()]);
+    assert_eq!(parents, format!("{} {second}", desk.tip("main")), "what is checked is the head on its base");
+    assert_eq!(job.changed, Some(vec!["x".to_owned()]));
+}
+
+#[tokio::test]
+async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
+    let desk = Desk::new().with_checks(&[("test", true), ("lint", false)]);
+    desk.checks.let_be("lint", RunState::Failed);
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let seen = facts(&scm, &id).await;
+    let order = TestOrder { pull: id.clone(), head: seen.head.clone(), base: seen.base.clone() };
+    assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Green { .. }));
+    desk.checks.let_be("test", RunState::Failed);
+    let TestOutcome::Red { output } = scm.test(&order).await.unwrap() else { panic!("not red") };
+    assert_eq!(output, "test:\nassertion failed: login");
+    desk.checks.let_be("test", RunState::Broken);
+    assert!(scm.test(&order).await.unwrap_err().to_string().contains("`test` said nothing"));
+    let broken = facts(&scm, &id).await;
+    assert!(matches!(&broken.checks[0].state, CheckState::Failed { signature, .. } if signature == "broken"));
+
+    desk.checks.let_be("test", RunState::Passed);
+    scm.rerun(&id, &seen.head, "test").await.unwrap();
+    assert_eq!(facts(&scm, &id).await.checks[0].state, CheckState::Passed);
+    assert!(why(scm.rerun(&id, &seen.head, "nope").await).contains("there are test, lint"));
+    assert!(why(scm.rerun(&id, &seen.base, "test").await).contains("now"));
+}
+
+#[tokio::test]
+async fn a_revision_is_checked_as_it_is_and_an_unknown_one_is_refused() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let order = |revision: &str| CheckOrder {
+        project: project(),
+        what: CheckWhat::Revision(revision.to_owned()),
+        checks: vec![],
+        again: false,
+    };
+    let runs = scm.check(&order("main")).await.unwrap();
+    assert_eq!((&runs[0].head, &runs[0].base, &runs[0].pull), (&desk.tip("main"), &None, &None));
+    assert_eq!(runs[0].tree, desk.git(&["rev-parse", "main^{tree}"]));
+    assert!(why(scm.check(&order("--all")).await).contains("no branch or commit"));
+}
+
+#[tokio::test]
+async fn checks_that_are_added_later_are_run_after_a_start() {
+    let mut desk = Desk::new();
+    let scm = desk.open().await;
+    let head = desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    assert!(facts(&scm, &id).await.checks.is_empty());
+    drop(scm);
+    desk = desk.with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    assert_eq!(desk.checks.heads(), [head]);
+    assert_eq!(facts(&scm, &id).await.checks[0].state, CheckState::Passed);
+    drop(scm);
+    desk.open().await;
+    assert_eq!(desk.checks.heads().len(), 1, "what has run is not run again");
+}
+
+#[tokio::test]
+async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    assert!(scm.pulls(&[pull(7)]).await.unwrap().is_empty());
+    assert!(scm.show(&pull(7)).await.unwrap_err().to_string().contains("my-app!7"));
+    let other = ao_ports::NewPull { project: ao_core::ProjectId::new("other"), ..new_pull("x", "main") };
+    assert!(scm.open(&other).await.is_err());
+}

@@ -1,0 +1,77 @@
+//! Reviews: who may give which, on what, and that they are for one head only.
+
+use ao_core::pull::{Author, ReviewVerdict, Standing};
+use ao_ports::{NewReview, PullEdit, ReviewComment, Scm, Side};
+
+use crate::local_support::{Desk, agent, facts, new_pull, open, person, review, why};
+
+#[tokio::test]
+async fn an_approval_is_for_the_head_it_was_given_on() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let first = desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let mut approval = review(&id, person("bob"), ReviewVerdict::Approved, "");
+    approval.head = Some(first.clone());
+    assert_eq!(scm.review(&approval).await.unwrap(), "r1");
+    let second = desk.push("x", "x", "2");
+    let seen = facts(&scm, &id).await;
+    assert_eq!((&seen.reviews[0].commit, &seen.head), (&first, &second), "it is stale");
+    let told = why(scm.review(&approval).await);
+    assert!(told.contains("read it again") && told.contains(second.as_str()), "{told}");
+    assert_eq!(facts(&scm, &id).await.reviews.len(), 1);
+    assert_eq!(desk.tip(&format!("refs/ao/pulls/1/at/{first}")), first, "what was approved is kept");
+}
+
+#[tokio::test]
+async fn nobody_approves_their_own_and_no_agent_approves_at_all() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = scm.open(&ao_ports::NewPull { by: person("Ann"), ..new_pull("x", "main") }).await.unwrap();
+    let approve = |by| review(&id, by, ReviewVerdict::Approved, "fine");
+    assert!(why(scm.review(&approve(person("ann"))).await).contains("cannot approve"));
+    assert!(why(scm.review(&approve(agent())).await).contains("agent cannot approve"));
+    for verdict in [ReviewVerdict::Commented, ReviewVerdict::ChangesRequested] {
+        assert!(why(scm.review(&review(&id, agent(), verdict, " ")).await).contains("needs a text"));
+        scm.review(&review(&id, agent(), verdict, "the reviewer found this")).await.unwrap();
+    }
+    let bot = Author { login: "lint".into(), standing: Standing::Bot };
+    scm.review(&review(&id, bot, ReviewVerdict::Commented, "hm")).await.unwrap();
+    assert_eq!(facts(&scm, &id).await.reviews.len(), 3);
+}
+
+/// A review with a body only counts too, and its remarks are threads. acceptance: F5
+#[tokio::test]
+async fn remarks_become_threads_and_a_wrong_one_leaves_nothing_behind() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "a", "1\n2\n3\n");
+    let id = open(&scm, "x", "main").await;
+    let remark = |line, body: &str| ReviewComment {
+        path: "a".into(),
+        line: Some(line),
+        side: Side::New,
+        body: body.to_owned(),
+    };
+    let mut asked = review(&id, person("bob"), ReviewVerdict::ChangesRequested, "see below");
+    asked.comments = vec![remark(1, "this"), remark(9, "and this")];
+    assert!(why(scm.review(&asked).await).contains("no line 9"));
+    let seen = facts(&scm, &id).await;
+    assert!(seen.reviews.is_empty() && seen.threads.is_empty());
+
+    asked.comments = vec![remark(1, "this"), remark(3, "and this")];
+    let asked = NewReview { key: Some("k".into()), ..asked };
+    assert_eq!(scm.review(&asked).await.unwrap(), "r1");
+    assert_eq!(scm.review(&asked).await.unwrap(), "r1");
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.reviews.len(), seen.threads.len()), (1, 2));
+    assert_eq!((seen.reviews[0].body.as_str(), seen.threads[1].line), ("see below", Some(3)));
+    let shown = scm.show(&id).await.unwrap();
+    assert!(shown.reviewed_at.contains_key("r1") && shown.threads["t2"].at.contains_key("c2"));
+
+    scm.edit(&id, &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    assert!(
+        why(scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await).contains("not open")
+    );
+}

@@ -1,0 +1,108 @@
+//! Pull requests that stand on one another.
+
+use ao_core::pull::Mergeable;
+use ao_ports::{MergeOrder, PullEdit, Scm, Strategy};
+
+use crate::local_support::{Desk, facts, merge, merged, open, order, pull, why};
+
+/// A stack of two, the upper one changing the very line that the lower one changes.
+async fn stack(desk: &Desk, scm: &ao_scm::local::LocalScm) {
+    desk.push("lower", "README.md", "one\nLOWER\nthree\nfour\nfive\n");
+    desk.push_from("lower", "upper", "README.md", "one\nUPPER\nthree\nfour\nfive\n");
+    open(scm, "lower", "main").await;
+    open(scm, "upper", "lower").await;
+}
+
+/// A stacked one is known to stand on the other. acceptance: F8
+#[tokio::test]
+async fn each_shows_only_its_own_change_and_knows_the_others() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    let (lower, upper) = (scm.show(&pull(1)).await.unwrap(), scm.show(&pull(2)).await.unwrap());
+    assert_eq!((upper.stacked_on, lower.stacked), (Some(pull(1)), vec![pull(2)]));
+    assert_eq!((lower.stacked_on, upper.stacked), (None, vec![]));
+    assert_eq!(upper.commits.len(), 1);
+    let diff = scm.diff(&pull(2), 10_000).await.unwrap();
+    assert!(diff.contains("-LOWER") && diff.contains("+UPPER"), "{diff}");
+}
+
+#[tokio::test]
+async fn after_a_squash_below_the_upper_one_still_has_only_its_own_change_and_lands() {
+    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+        let desk = Desk::new();
+        let scm = desk.open().await;
+        stack(&desk, &scm).await;
+        let below = MergeOrder { delete_branch: true, ..order(&scm, &pull(1), Strategy::Squash).await };
+        merged(scm.merge(&below).await.unwrap());
+        desk.push("main", "m", "others go on\n");
+
+        let seen = facts(&scm, &pull(2)).await;
+        assert_eq!((seen.base_branch.as_str(), &seen.base), ("main", &desk.tip("main")));
+        assert_eq!(seen.mergeable, Mergeable::Clean, "{strategy:?}");
+        assert_eq!((seen.size.added, seen.size.removed), (1, 1));
+        let diff = scm.diff(&pull(2), 10_000).await.unwrap();
+        assert!(diff.contains("-LOWER") && diff.contains("+UPPER"), "{diff}");
+        assert_eq!(scm.show(&pull(2)).await.unwrap().commits.len(), 1);
+
+        merged(merge(&scm, &pull(2), strategy).await);
+        assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
+        assert_eq!(desk.read("m"), "others go on\n");
+    }
+}
+
+#[tokio::test]
+async fn an_upper_one_that_was_brought_onto_the_new_base_is_compared_with_that() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    let lower = desk.tip("lower");
+    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    desk.push("main", "m", "m");
+    desk.git(&["checkout", "--quiet", "upper"]);
+    desk.git(&["rebase", "--quiet", "--onto", "main", lower.as_str()]);
+    desk.git(&["checkout", "--quiet", "main"]);
+    let seen = facts(&scm, &pull(2)).await;
+    assert_eq!(seen.size.files, ["README.md"]);
+    assert_eq!(scm.show(&pull(2)).await.unwrap().commits.len(), 1);
+    merged(merge(&scm, &pull(2), Strategy::Rebase).await);
+    assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
+}
+
+#[tokio::test]
+async fn an_upper_one_goes_on_with_the_base_of_one_that_is_closed() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    scm.edit(&pull(1), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    let upper = scm.show(&pull(2)).await.unwrap();
+    assert_eq!((upper.facts.base_branch.as_str(), upper.stacked_on), ("main", None));
+    assert_eq!(upper.commits.len(), 2, "what it stands on would land with it");
+}
+
+#[tokio::test]
+async fn an_upper_one_can_land_in_the_branch_below_it() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    let commit = merged(merge(&scm, &pull(2), Strategy::Squash).await);
+    assert_eq!(facts(&scm, &pull(1)).await.head, commit, "which has moved by it");
+    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    assert!(desk.read("README.md").contains("UPPER"));
+}
+
+#[tokio::test]
+async fn a_base_can_be_chosen_anew_but_not_any() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    let base = |name: &str| PullEdit { base_branch: Some(name.to_owned()), ..PullEdit::default() };
+    scm.edit(&pull(2), &base("main")).await.unwrap();
+    assert_eq!(scm.show(&pull(2)).await.unwrap().commits.len(), 2);
+    assert!(why(scm.edit(&pull(2), &base("upper")).await).contains("own branch"));
+    assert!(why(scm.edit(&pull(2), &base("nope")).await).contains("no branch"));
+    assert!(why(scm.edit(&pull(1), &base("upper")).await).contains("has no commit"));
+    assert_eq!(facts(&scm, &pull(1)).await.base_branch, "main");
+    scm.edit(&pull(2), &base("lower")).await.unwrap();
+    assert_eq!(scm.show(&pull(2)).await.unwrap().stacked_on, Some(pull(1)));
+}
