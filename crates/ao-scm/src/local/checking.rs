@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use ao_core::pull::Mergeable;
 use ao_core::{Commit, PullId};
-use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, TrackerError};
+use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunFilter, RunState, TrackerError};
 use tracing::warn;
 
 use super::book::{Entry, Writing};
@@ -44,10 +44,27 @@ impl LocalScm {
     /// After a start: the checks that were added meanwhile, and those that were not started before the end.
     pub(super) async fn start_missing_checks(&self) {
         let mut writing = self.book.writing().await;
-        let entries = self.book.open().iter().map(|entry| Entry::clone(entry)).collect();
+        let mut entries: Vec<Entry> = self.book.open().iter().map(|entry| Entry::clone(entry)).collect();
+        for entry in entries.iter_mut().filter(|_| !self.options.checks.is_empty()) {
+            self.forget_cut_off(&mut entry.pull).await;
+        }
         if let Err(err) = self.start_checks(&mut writing, entries).await {
             warn!(%err, "what checks were started could not be written down");
         }
+    }
+
+    /// A run that the end of the daemon has cut off says nothing about the head, so it counts as not started.
+    async fn forget_cut_off(&self, pull: &mut PullRecord) {
+        let Some(checked) = &mut pull.checked else { return };
+        let filter = RunFilter { pull: Some(self.id(pull.number)), ..RunFilter::default() };
+        let runs = match self.checks.runs(&self.options.project, &filter).await {
+            Ok(runs) => runs,
+            Err(err) => return warn!(pull = pull.number, %err, "it is not known which checks were cut off"),
+        };
+        checked.checks.retain(|check| {
+            let newest = runs.iter().find(|run| run.check == *check && run.head == checked.head);
+            newest.is_some_and(|run| run.state != RunState::Cancelled)
+        });
     }
 
     fn missing_checks(&self, pull: &PullRecord) -> Vec<CheckSpec> {

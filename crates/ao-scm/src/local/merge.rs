@@ -30,7 +30,7 @@ impl LocalScm {
             Merged::Conflict(files) => return Ok(TestOutcome::Conflict { files }),
         };
         let checks = self.deciding();
-        if checks.is_empty() {
+        if checks.is_empty() || !order.checks {
             return Ok(TestOutcome::Green { tree });
         }
         let job = self.job(&entry.pull, &order.head, &order.base, tree.clone(), checks, false).await?;

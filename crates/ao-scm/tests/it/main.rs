@@ -1,4 +1,4 @@
-//! What this crate promises, by capability.
+//! Pull requests, checks and failures, each on the real thing.
 
 mod checks_log;
 mod checks_once;
@@ -9,7 +9,6 @@ mod checks_support;
 mod checks_tree;
 mod checks_verdict;
 mod failure;
-//! Pull requests, checks and failures, each on the real thing.
 mod local_hostile;
 mod local_life;
 mod local_merge;
