@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -31,17 +32,17 @@ const CHECK: &str = r#"
 fn from_an_issue_to_the_merge() {
     let house = house();
     house.start();
-    let story = Story::new(&house, 1);
-    story.told();
+    let story = Story::new(&house);
+    story.told(1);
     story.leaves_nothing_behind();
 }
 
-/// Ten stories at once, and a hundred deaths of the daemon at random moments of them.
+/// Three stories at once, and then three more, until the daemon has died a hundred times at random moments of them.
 #[test]
 fn a_daemon_that_is_killed_a_hundred_times_loses_nothing_and_doubles_nothing() {
     let house = house();
     house.start();
-    let story = Story::new(&house, 4);
+    let story = Story::new(&house);
     let (over, deaths) = (AtomicBool::new(false), AtomicUsize::new(0));
     std::thread::scope(|scope| {
         let killer = scope.spawn(|| {
@@ -55,7 +56,9 @@ fn a_daemon_that_is_killed_a_hundred_times_loses_nothing_and_doubles_nothing() {
         });
         // However it ends, nobody goes on killing.
         let told = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            story.told_until(|| deaths.load(Ordering::Relaxed) >= 100)
+            while deaths.load(Ordering::Relaxed) < 100 {
+                story.told(3);
+            }
         }));
         over.store(true, Ordering::Relaxed);
         killer.join().unwrap();
@@ -86,40 +89,44 @@ fn pid_of(house: &House) -> Result<Pid, ()> {
 /// Some stories that are told side by side.
 struct Story<'a> {
     house: &'a House,
-    issues: Vec<String>,
+    /// The issues of all stories so far.
+    issues: Mutex<Vec<String>>,
     until: Instant,
 }
 
 impl Story<'_> {
-    fn new(house: &House, tales: usize) -> Story<'_> {
-        let issues = (1..=tales).map(|n| {
-            let added =
-                house.ao(&["issue", "add", &format!("Feature {n}"), "-b", "It should say good.", "--json"]);
-            added.succeeds().json()["key"].as_str().unwrap().to_owned()
-        });
-        Story { house, issues: issues.collect(), until: Instant::now() + PATIENCE }
+    fn new(house: &House) -> Story<'_> {
+        Story { house, issues: Mutex::default(), until: Instant::now() + PATIENCE }
     }
 
-    fn told(&self) {
-        self.told_until(|| true);
-    }
-
-    /// Tells the stories to their end, and one after another anew until enough has happened meanwhile.
-    fn told_until(&self, enough: impl Fn() -> bool) {
-        for issue in &self.issues {
+    /// Tells so many more stories, side by side, to their ends.
+    fn told(&self, tales: usize) {
+        let issues: Vec<String> = (0..tales).map(|_| self.issue()).collect();
+        for issue in &issues {
             self.begun(issue);
         }
-        let mut steps: BTreeMap<&str, u32> = self.issues.iter().map(|issue| (issue.as_str(), 0)).collect();
+        let mut steps: BTreeMap<&str, u32> = issues.iter().map(|issue| (issue.as_str(), 0)).collect();
         while steps.values().any(|step| *step < 4) {
             for (issue, step) in &mut steps {
-                // The last ones wait with their merge until enough has happened.
-                if self.goes_on(issue, *step, &enough) {
+                if self.goes_on(issue, *step) {
                     *step += 1;
                 }
             }
             self.in_time("the stories to end", &format!("{steps:?}"));
-            std::thread::sleep(Duration::from_millis(100));
+            std::thread::sleep(Duration::from_millis(50));
         }
+    }
+
+    /// Another issue. It comes from a list, which makes one however often it is brought in.
+    fn issue(&self) -> String {
+        let number = self.issues.lock().unwrap().len() + 1;
+        let list = self.house.path("list.md");
+        fs::write(&list, format!("- [ ] Feature number {number}\n  It should say good.\n")).unwrap();
+        let brought = self.persist(&["issue", "import", &list.display().to_string(), "--json"]).json();
+        let id = brought["issues"][0]["id"].as_str().unwrap();
+        let key = id.split_once('#').unwrap().1.to_owned();
+        self.issues.lock().unwrap().push(key.clone());
+        key
     }
 
     /// A session for the issue, whose agent writes something bad and proposes it.
@@ -139,7 +146,7 @@ impl Story<'_> {
     }
 
     /// Does what is to be done next, if it can be.
-    fn goes_on(&self, issue: &str, step: u32, enough: &impl Fn() -> bool) -> bool {
+    fn goes_on(&self, issue: &str, step: u32) -> bool {
         let Some(pull) = self.pull(issue) else { return false };
         let number = pull["number"].to_string();
         let green = pull["checks"] == "passed";
@@ -147,12 +154,8 @@ impl Story<'_> {
         match step {
             0 => green && text == "good\n" && self.reviewed(&number, issue),
             1 => green && text == "good\nplease\n" && self.ao(&["pr", "approve", &number]),
-            2 => {
-                pull["review"] == "approved" && enough() && {
-                    self.ao(&["pr", "merge", &number, "--squash"]);
-                    self.pull(issue).is_some_and(|pull| pull["state"] == "merged")
-                }
-            }
+            2 if pull["state"] == "merged" => true,
+            2 => pull["review"] == "approved" && self.ao(&["pr", "merge", &number, "--squash"]),
             3 => self.session(issue).is_none_or(|session| session["status"]["state"] == "merged"),
             _ => false,
         }
@@ -191,15 +194,17 @@ impl Story<'_> {
             "the user's checkout follows"
         );
         let subjects = git(&repository, &["log", "--format=%s", "main"]);
-        for issue in &self.issues {
+        let issues = self.issues.lock().unwrap().clone();
+        for issue in &issues {
             let text = fs::read_to_string(repository.join(format!("feature-{issue}.txt"))).unwrap();
             assert_eq!(text, "good\nplease\n");
             let landed =
                 subjects.lines().filter(|line| line.starts_with(&format!("Feature {issue} "))).count();
             assert_eq!(landed, 1, "{subjects}");
         }
-        let pulls = self.house.ao(&["pr", "list", "--state", "all", "--json"]).succeeds().json();
-        assert_eq!(pulls["pulls"].as_array().unwrap().len(), self.issues.len(), "{pulls}");
+        let pulls =
+            self.house.ao(&["pr", "list", "--state", "all", "--limit", "1000", "--json"]).succeeds().json();
+        assert_eq!(pulls["pulls"].as_array().unwrap().len(), self.issues.lock().unwrap().len(), "{pulls}");
         for pull in pulls["pulls"].as_array().unwrap() {
             assert_eq!(pull["state"], "merged");
             let shown =
@@ -241,7 +246,7 @@ impl Story<'_> {
         let names = transcripts.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned());
         let home = ao_testkit::scripted::Home::new(&home);
         let turns: Vec<_> = names.map(|name| home.turns(&name)).filter(|turns| !turns.is_empty()).collect();
-        assert_eq!(turns.len(), self.issues.len());
+        assert_eq!(turns.len(), self.issues.lock().unwrap().len());
         turns
     }
 
