@@ -109,13 +109,14 @@ impl State {
     fn stylish_file(&mut self, view: &View<'_>) -> Option<String> {
         for line in view.before().take(200) {
             if line.trim().is_empty() {
-                return None;
+                self.file = None;
+                break;
             }
             if !line.starts_with(' ') {
                 self.file = Some(line.trim().to_string());
                 break;
             }
-            if STYLISH.is_match(&line) && self.file.is_some() {
+            if STYLISH.is_match(&line) {
                 break;
             }
         }
@@ -125,9 +126,7 @@ impl State {
 
 /// The code that a compiler shows below its message.
 fn code_below(view: &View<'_>) -> Vec<String> {
-    let (lines, _) =
-        view.until(view.next, 3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']));
-    lines
+    view.below(3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']))
 }
 
 /// An exception that nobody caught is likely why, and not more: it may also have been logged.
@@ -136,7 +135,7 @@ fn thrown(view: &View<'_>, line: &str, found: &mut Found) -> Option<Entry> {
         Some(parts) => (parts, &*JAVA_FRAME),
         None => (THROWN.captures(line)?, &*NODE_FRAME),
     };
-    let (below, _) = view.until(view.next, 20, |line| line.trim().is_empty());
+    let below = view.below(20, |line| line.trim().is_empty());
     let place = below.iter().find_map(|line| {
         let parts = frames.captures(line)?;
         let place = Place::new(&parts[1], &parts[2]);

@@ -9,6 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use ao_ports::{Failure, FailureItem, FailureKind};
 
+use super::window::Seen;
 use super::{Options, excerpt, signature, text};
 
 /// So many finds are kept with their lines; of the others only what the signature and the count need.
@@ -247,17 +248,16 @@ impl Pile {
 }
 
 /// A line that may matter if nothing better is found, with what was around it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Hint {
-    pub before: Vec<String>,
     pub line: String,
-    pub after: Vec<String>,
+    pub around: Vec<Seen>,
     /// It says outright that it is an error.
     pub outright: bool,
 }
 
 /// The end of the log: readable lines, the last one last.
-pub(super) type Tail = Vec<String>;
+pub(super) type Tail = Vec<Seen>;
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -355,19 +355,32 @@ impl Found {
 
     /// Puts what was said of tests to those that failed.
     fn settle(&mut self) {
+        let mut named: HashMap<(Family, String), Vec<usize>> = HashMap::new();
+        for (at, entry) in self.certain.entries.iter().enumerate() {
+            if let Some(entry) = entry {
+                named.entry((entry.family, plain_name(entry))).or_default().push(at);
+            }
+        }
+        let families: Vec<Family> = self.certain.kept().map(|entry| entry.family).collect();
         let details = std::mem::take(&mut self.details);
         for detail in details.into_iter().chain(std::mem::take(&mut self.summaries)) {
-            let known = |entry: &&mut Entry| entry.family == detail.family && same_name(entry, &detail);
-            let mut named: Vec<&mut Entry> =
-                self.certain.entries.iter_mut().flatten().filter(known).collect();
-            let best = named.iter().position(|entry| entry.lines.is_empty() && fits(entry, &detail));
-            let best = best.or_else(|| named.iter().position(|entry| entry.lines.is_empty()));
-            match best {
-                Some(at) => named[at].learn(detail),
-                None if !named.is_empty() => {}
-                None if self.certain.kept().any(|entry| entry.family == detail.family) => {}
-                None if detail.kind == FailureKind::Test => self.certain.add(detail),
-                None => self.likely.add(detail),
+            let Some(places) = named.get(&(detail.family, plain_name(&detail))) else {
+                // Where it is known which tests failed, those that nobody names have passed.
+                match detail.kind {
+                    _ if families.contains(&detail.family) => {}
+                    FailureKind::Test => self.certain.add(detail),
+                    FailureKind::Error => self.likely.add(detail),
+                }
+                continue;
+            };
+            let entries = &self.certain.entries;
+            let silent = |at: &&usize| entries[**at].as_ref().is_some_and(|entry| entry.lines.is_empty());
+            let fitting = |at: &&usize| entries[**at].as_ref().is_some_and(|entry| fits(entry, &detail));
+            let best = places.iter().filter(silent).find(fitting).or_else(|| places.iter().find(silent));
+            if let Some(&at) = best
+                && let Some(entry) = &mut self.certain.entries[at]
+            {
+                entry.learn(detail);
             }
         }
         self.drop_parents();
@@ -394,9 +407,9 @@ impl Found {
     }
 }
 
-fn same_name(entry: &Entry, detail: &Entry) -> bool {
-    let plain = |entry: &Entry| entry.name.as_deref().unwrap_or_default().replace("::", ".");
-    plain(entry) == plain(detail)
+/// Reports and summaries of the same tool join the parts of a name in two ways.
+fn plain_name(entry: &Entry) -> String {
+    entry.name.as_deref().unwrap_or_default().replace("::", ".")
 }
 
 /// Whether what was said is about this one, where there are more of the same name.
@@ -407,7 +420,7 @@ fn fits(entry: &Entry, detail: &Entry) -> bool {
 
 /// The last command that a shell showed before it ran it.
 fn last_command(tail: &Tail) -> Option<String> {
-    let shown = |line: &&String| line.starts_with("+ ") || line.starts_with("++ ");
-    let command = tail.iter().rev().find(shown)?;
+    let shown = |line: &&str| line.starts_with("+ ") || line.starts_with("++ ");
+    let command = tail.iter().rev().map(|seen| seen.line.as_str()).find(shown)?;
     Some(text::shorten(command.trim_start_matches('+').trim(), LINE / 2).into_owned())
 }

@@ -49,7 +49,7 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
             }
             found.name_step(2, target.split("] ").last().unwrap_or(target));
         }
-        _ => death(line, found)?,
+        _ => return None,
     }
     Some(view.next)
 }
@@ -113,9 +113,9 @@ fn make(line: &str, found: &mut Found) -> Option<()> {
     Some(())
 }
 
-/// A program that was ended by the system.
-fn death(line: &str, found: &mut Found) -> Option<()> {
-    const WORDS: [&str; 10] = [
+/// A program that was ended by the system, or ran out of something.
+pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+    const WORDS: [&str; 11] = [
         "Segmentation",
         "Aborted",
         "Killed",
@@ -123,6 +123,7 @@ fn death(line: &str, found: &mut Found) -> Option<()> {
         "Bus error",
         "Illegal",
         "signal:",
+        "exceeded",
         "emory",
         "imed out",
         "imeout",
@@ -136,13 +137,14 @@ fn death(line: &str, found: &mut Found) -> Option<()> {
             None => (parts.get(1)?.as_str(), parts.get(2).map(|program| program.as_str().trim())),
         };
         let program = program.filter(|program| !program.is_empty());
-        found.likely(Entry::error(Family::Other, what).name(program).with([line.to_string()]));
+        let shown = program.map(|_| line.to_string());
+        found.likely(Entry::error(Family::Other, what).name(program).with(shown));
     } else if MEMORY.is_match(line) || TIMEOUT.is_match(line) {
         found.likely(Entry::error(Family::Other, line));
     } else {
         return None;
     }
-    Some(())
+    Some(view.next)
 }
 
 /// Whether a message only says that something else failed before.
