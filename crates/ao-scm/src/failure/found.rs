@@ -14,8 +14,8 @@ use super::{Options, excerpt, signature, text};
 
 /// So many finds are kept with their lines; of the others only what the signature and the count need.
 const KEPT: usize = 200;
-/// So many finds are told from one another.
-const KNOWN: usize = 100_000;
+/// So many finds are told from one another; after that they are only counted.
+const KNOWN: usize = 20_000;
 const LINES: usize = 30;
 const LINE: usize = 400;
 /// Of a message, so many lines and bytes.
@@ -195,7 +195,6 @@ pub(super) struct Pile {
 
 impl Pile {
     fn add(&mut self, entry: Entry) {
-        let full = self.known.len() >= KNOWN;
         match self.known.entry(entry.key()) {
             Slot::Occupied(slot) => {
                 if let Some(at) = *slot.get()
@@ -210,10 +209,8 @@ impl Pile {
             }
             Slot::Vacant(slot) => {
                 self.uncounted += 1;
-                if !full {
-                    slot.insert(None);
-                    self.others.insert(signature::number(&signature::short(&entry)));
-                }
+                slot.insert(None);
+                self.others.insert(signature::number(&signature::short(&entry)));
             }
         }
     }
@@ -286,6 +283,10 @@ impl Found {
 
     /// A find that is certain to be why the check failed.
     pub(super) fn certain(&mut self, entry: Entry) {
+        if self.certain.known.len() >= KNOWN {
+            self.certain.uncounted += 1;
+            return;
+        }
         self.step_failed();
         let entry = entry.tidy(&self.roots);
         self.certain.add(entry);
@@ -293,6 +294,10 @@ impl Found {
 
     /// A find that may be why.
     pub(super) fn likely(&mut self, entry: Entry) {
+        if self.likely.known.len() >= KNOWN {
+            self.likely.uncounted += 1;
+            return;
+        }
         let entry = entry.tidy(&self.roots);
         self.likely.add(entry);
     }

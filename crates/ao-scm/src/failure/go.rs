@@ -51,7 +51,7 @@ impl State {
             }
             return Some(next);
         }
-        if line.contains(".go:") {
+        if has!(line, ".go:") {
             let parts = BUILD.captures(line)?;
             let place = Place::new(&parts[1], &parts[2]);
             let (more, next) = view.until(view.next, 4, |line| !line.starts_with('\t'));
@@ -217,7 +217,7 @@ fn panic(view: &View<'_>, line: &str) -> (Entry, usize) {
     let (lines, next) = view.until(view.next, 400, ends);
     let place = lines.iter().find_map(|line| own_frame(line));
     let message = line.trim_end_matches(" [recovered]").to_string();
-    let timed_out = line.contains("test timed out after");
+    let timed_out = has!(line, "test timed out after");
     let running =
         lines.iter().filter(|_| timed_out).find_map(|line| Some(RUNNING.captures(line)?[1].to_string()));
     let entry = match running {

@@ -53,7 +53,7 @@ impl State {
             if !suite {
                 return Some(view.next);
             }
-            let (lines, next) = view.until(view.next, LINES, |line| line.contains("⎯⎯⎯"));
+            let (lines, next) = view.until(view.next, LINES, |line| has!(line, "⎯⎯⎯"));
             let entry = told(Entry::error(Family::Jest, "").scope(file), &lines);
             let place = entry.place.clone().or(Some(Place { path: file.to_string(), line: None }));
             found.certain(entry.at(place));
@@ -62,7 +62,7 @@ impl State {
         if !looks_like_file(file) {
             return None;
         }
-        let ends = |line: &str| line.contains("⎯⎯⎯");
+        let ends = |line: &str| has!(line, "⎯⎯⎯");
         let (lines, next) = view.until(view.next, LINES, ends);
         // Tests with the same error share what is said.
         let shared = lines.iter().take_while(|line| line.trim_start().starts_with("FAIL")).count();
@@ -158,10 +158,7 @@ fn cross(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
     let ends = |line: &str| TEST_AT.is_match(line) || line.trim_start().starts_with('✖');
     let (lines, next) = view.until(view.next, LINES, ends);
     let entry = told(Entry::test(Family::Jest, &name), &lines);
-    if entry
-        .lines
-        .iter()
-        .all(|line| line.contains("subtest") && line.contains("failed") || line.trim().is_empty())
+    if entry.lines.iter().all(|line| has!(line, "subtest") && has!(line, "failed") || line.trim().is_empty())
     {
         return Some(next);
     }

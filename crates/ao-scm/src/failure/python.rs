@@ -42,11 +42,11 @@ impl Section {
                 self.open = SECTION.is_match(line);
                 self.open.then_some(view.next)
             }
-            b'F' | b'E' | b'[' if line.contains("FAILED ") || line.contains("ERROR ") => {
+            b'F' | b'E' | b'[' if has!(line, "FAILED ") || has!(line, "ERROR ") => {
                 outcome(&OUTCOME.captures(line)?, found);
                 Some(view.next)
             }
-            b'F' | b'E' if line.contains(": ") => unittest(view, line, found),
+            b'F' | b'E' if has!(line, ": ") => unittest(view, line, found),
             b'T' | b' ' if line.trim_start().starts_with("Traceback (most recent call last)") => {
                 match traceback(view, view.next) {
                     Ok((entry, next)) => {
@@ -57,7 +57,7 @@ impl Section {
                     Err(next) => Some(next),
                 }
             }
-            _ if line.contains(".py::") => {
+            _ if has!(line, ".py::") => {
                 outcome(&PROGRESS.captures(line)?, found);
                 Some(view.next)
             }
@@ -103,7 +103,7 @@ impl Told {
             return;
         }
         match first {
-            b'-' if line.starts_with("---") && line.contains(" Captured ") => self.captured = true,
+            b'-' if line.starts_with("---") && has!(line, " Captured ") => self.captured = true,
             b'E' if line.starts_with("E  ") || line == "E" => {
                 if self.says.len() < 12 {
                     self.says.push(line[1..].trim_start().to_string());
@@ -233,7 +233,7 @@ fn one_traceback(view: &View<'_>, at: usize) -> Result<(Entry, usize), usize> {
 fn chained(view: &View<'_>, at: usize) -> Option<usize> {
     let mut lines = view.lines_from(at).filter(|(line, _)| !line.trim().is_empty());
     let (line, _) = lines.next()?;
-    if !line.contains("the direct cause of the following") && !line.contains("another exception occurred") {
+    if !has!(line, "the direct cause of the following") && !has!(line, "another exception occurred") {
         return None;
     }
     let (line, next) = lines.next()?;

@@ -55,11 +55,60 @@ const WORDS: &[&str] = &[
     "</testsuite",
 ];
 
+/// What a line must have for any reader to know it, unless it begins with a number. Most lines with a word that matters
+/// have none of these, and are done with after one look.
+const MARKS: &[&str] = &[
+    "##[",
+    "::group::",
+    "::error",
+    "***",
+    "rror:",
+    "rror[",
+    "rror [",
+    "Failed at the",
+    "Lifecycle script",
+    "FAIL",
+    "Running ",
+    "Doc-tests ",
+    "panicked at ",
+    "stdout ----",
+    "failures:",
+    "s] ",
+    "ERROR",
+    "Traceback (most",
+    ".py::",
+    "panic: ",
+    ".go:",
+    "●",
+    "✖",
+    " failing",
+    "not ok",
+    ": error",
+    ": fatal error",
+    " - error",
+    ": Error",
+    "[Error",
+    "undefined reference",
+    "xception",
+    "Segmentation",
+    "Aborted",
+    "Killed",
+    "Terminated",
+    "Bus error",
+    "Illegal",
+    "signal:",
+    "exceeded",
+    "emory",
+    "imed out",
+    "imeout",
+];
+
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostFirst)
         .kind(Some(AhoCorasickKind::DFA))
+        .prefilter(false)
         .build(WORDS)
         .expect("the words are few and short")
 });
@@ -100,6 +149,10 @@ impl Readers {
         let trimmed = line.trim_start();
         if trimmed.starts_with('{') {
             return json::read(view, &mut self.rust, &mut self.go, found);
+        }
+        let numbered = trimmed.starts_with(|char: char| char.is_ascii_digit());
+        if !numbered && !has_any!(line, MARKS) {
+            return None;
         }
         None.or_else(|| steps::read(view, trimmed, found))
             .or_else(|| self.rust.read(view, line, found))
@@ -252,11 +305,11 @@ fn hint(line: &str) -> Option<bool> {
         "error:", "Error:", "ERROR:", "error[", "error ", "ERROR ", "fatal:", "FATAL", "Fatal", "npm ERR!",
         "E: ", "[ERROR]",
     ];
-    if HARMLESS.iter().any(|word| line.contains(word)) {
+    if has_any!(line, HARMLESS) {
         return None;
     }
     let trimmed = line.trim_start();
-    Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)) || line.contains(": error: "))
+    Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)) || has!(line, ": error: "))
 }
 
 fn tail<R>(window: &Window<R>) -> Tail {

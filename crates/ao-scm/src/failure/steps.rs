@@ -27,13 +27,13 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
         b'#' if line.starts_with("##[") => marker(line, found)?,
         b':' if line.starts_with("::group::") => found.at_step = Some(line[9..].trim().to_string()),
         b':' if line.starts_with("::error") => annotation(line, found)?,
-        _ if line.contains("***") => make(line, found)?,
+        _ if has!(line, "***") => make(line, found)?,
         b'e' if line.starts_with("error: could not compile") => {
             let parts = NOT_COMPILED.captures(line)?;
             let target = parts.get(2).map_or(String::new(), |target| format!(" ({})", target.as_str()));
             found.name_step(1, &format!("compile {}{target}", &parts[1]));
         }
-        b'e' if line.contains("to rerun pass") => {
+        b'e' if has!(line, "to rerun pass") => {
             found.name_step(1, &format!("test {}", &RERUN.captures(line)?[1]));
         }
         b'n' if line.starts_with("npm ") => {
@@ -128,7 +128,7 @@ pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Opti
         "imed out",
         "imeout",
     ];
-    if !WORDS.iter().any(|word| line.contains(word)) {
+    if !has_any!(line, WORDS) {
         return None;
     }
     if let Some(parts) = SIGNAL.captures(line) {
@@ -165,5 +165,5 @@ pub(super) fn is_consequence(message: &str) -> bool {
         "warnings emitted",
         "subcommand failed",
     ];
-    SIGNS.iter().any(|sign| message.contains(sign))
+    has_any!(message, SIGNS)
 }

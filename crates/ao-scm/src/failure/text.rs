@@ -157,7 +157,7 @@ pub(super) fn is_foreign(place: &str) -> bool {
         "/usr/include/",
         "/library/std/",
     ];
-    SIGNS.iter().any(|sign| place.contains(sign))
+    has_any!(place, SIGNS)
 }
 
 #[cfg(test)]

@@ -45,6 +45,7 @@ impl<R: Read> Window<R> {
         let gone = place.saturating_sub(BACK);
         self.buffer.drain(..gone);
         self.offset += gone as u64;
+        self.buffer.reserve(SIZE);
         let wanted = SIZE - self.buffer.len();
         let read = self.reader.by_ref().take(wanted as u64).read_to_end(&mut self.buffer)?;
         self.ended = read < wanted;
