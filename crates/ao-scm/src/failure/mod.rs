@@ -44,6 +44,7 @@ macro_rules! has_any {
 }
 
 mod diagnostics;
+mod entry;
 mod excerpt;
 mod found;
 mod go;
