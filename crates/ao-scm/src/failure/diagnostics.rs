@@ -38,16 +38,16 @@ pub(super) struct State {
 
 impl State {
     pub(super) fn read(&mut self, view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
-        let entry = if line.contains("rror") {
+        let entry = if has!(line, "rror") {
             self.diagnostic(view, line).or_else(|| thrown(view, line, found))?
-        } else if line.contains("undefined reference to") {
+        } else if has!(line, "undefined reference to") {
             let parts = LINKER.captures(line)?;
             let place = parts.get(1).map(|file| Place {
                 path: file.as_str().to_string(),
                 line: parts.get(2).and_then(|line| line.as_str().parse().ok()),
             });
             Entry::error(Family::Diagnostic, &parts[3]).at(place)
-        } else if line.contains("xception") {
+        } else if has!(line, "xception") {
             thrown(view, line, found)?
         } else {
             return None;
@@ -59,8 +59,7 @@ impl State {
     }
 
     fn diagnostic(&mut self, view: &View<'_>, line: &str) -> Option<Entry> {
-        let looks = |words: &[&str]| words.iter().any(|word| line.contains(word));
-        if line.starts_with(' ') && line.contains(" error ") {
+        if line.starts_with(' ') && has!(line, " error ") {
             let parts = STYLISH.captures(line)?;
             let file = self.stylish_file(view)?;
             let place = Place::new(&file, &parts[1]);
@@ -68,21 +67,22 @@ impl State {
             return Some(Entry::error(Family::Diagnostic, parts[3].trim()).name(rule).at(Some(place)));
         }
         if line.ends_with(']')
-            && line.contains("[Error")
+            && has!(line, "[Error")
             && let Some(parts) = UNIX.captures(line)
         {
             let rule = parts.get(5).map(|rule| rule.as_str());
             let place = Place::new(&parts[1], &parts[2]);
             return Some(Entry::error(Family::Diagnostic, &parts[4]).name(rule).at(Some(place)));
         }
-        if looks(&[
+        const SIGNS: [&str; 6] = [
             ": error",
             ": fatal error",
             " - error",
             ": Error",
             ": internal compiler error",
             ": syntax error",
-        ]) {
+        ];
+        if has_any!(line, SIGNS) {
             if let Some(parts) = COLON.captures(line) {
                 if is_consequence(&parts[6]) {
                     return None;
@@ -109,13 +109,14 @@ impl State {
     fn stylish_file(&mut self, view: &View<'_>) -> Option<String> {
         for line in view.before().take(200) {
             if line.trim().is_empty() {
-                return None;
+                self.file = None;
+                break;
             }
             if !line.starts_with(' ') {
                 self.file = Some(line.trim().to_string());
                 break;
             }
-            if STYLISH.is_match(&line) && self.file.is_some() {
+            if STYLISH.is_match(&line) {
                 break;
             }
         }
@@ -125,9 +126,7 @@ impl State {
 
 /// The code that a compiler shows below its message.
 fn code_below(view: &View<'_>) -> Vec<String> {
-    let (lines, _) =
-        view.until(view.next, 3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']));
-    lines
+    view.below(3, |line| line.trim().is_empty() || !line.starts_with([' ', '\t']))
 }
 
 /// An exception that nobody caught is likely why, and not more: it may also have been logged.
@@ -136,7 +135,7 @@ fn thrown(view: &View<'_>, line: &str, found: &mut Found) -> Option<Entry> {
         Some(parts) => (parts, &*JAVA_FRAME),
         None => (THROWN.captures(line)?, &*NODE_FRAME),
     };
-    let (below, _) = view.until(view.next, 20, |line| line.trim().is_empty());
+    let below = view.below(20, |line| line.trim().is_empty());
     let place = below.iter().find_map(|line| {
         let parts = frames.captures(line)?;
         let place = Place::new(&parts[1], &parts[2]);

@@ -1,8 +1,9 @@
 //! The lines that matter, for a person and for an agent, within a limit.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::found::{Entry, Hint, Tail};
+use super::window::Seen;
 use super::{Options, signature, text};
 
 const LINE: usize = 300;
@@ -63,53 +64,72 @@ pub(super) fn of_hints(hints: &VecDeque<Hint>, tail: &Tail, options: &Options) -
     let outright = hints.iter().any(|hint| hint.outright);
     let chosen: Vec<&Hint> = hints.iter().filter(|hint| hint.outright || !outright).collect();
     let chosen = &chosen[chosen.len().saturating_sub(SHOWN)..];
-
-    let mut page = Page::new(options.limit);
-    if let Some(ending) = ending(options) {
-        page.line(&ending);
-    }
-    let ending_lines = tail_lines(tail);
-    let reserve: usize =
-        ending_lines.iter().map(|line| line.len().min(LINE) + 1).sum::<usize>().min(options.limit / 3);
-    let mut blocks: Vec<Vec<String>> = Vec::new();
-    let mut shown: Vec<&str> = Vec::new();
-    // The last ones are likeliest to be why, so they get their room first.
-    let mut room = options.limit.saturating_sub(reserve + page.text.len());
-    for hint in chosen.iter().rev() {
-        if shown.contains(&hint.line.as_str()) {
-            continue;
-        }
-        let lines: Vec<String> = hint
-            .before
-            .iter()
-            .chain(std::iter::once(&hint.line))
-            .chain(&hint.after)
-            .map(|line| text::shorten(line, LINE).into_owned())
-            .collect();
-        let size: usize = lines.iter().map(|line| line.len() + 1).sum::<usize>() + 2;
-        if size > room {
-            break;
-        }
-        room -= size;
-        shown.push(&hint.line);
-        blocks.push(lines);
-    }
-    for block in blocks.iter().rev() {
-        page.block(block, 0);
-    }
-    let last: Vec<&String> =
-        ending_lines.iter().filter(|line| !page.text.contains(line.as_str())).copied().collect();
-    page.end(&last);
+    let ends = tail_lines(tail);
 
     let mut parts: Vec<String> = chosen.iter().map(|hint| signature::stable(&hint.line)).collect();
     if parts.is_empty() {
-        parts = ending_lines.iter().rev().take(5).map(|line| signature::stable(line)).collect();
+        parts = ends.iter().rev().take(5).map(|seen| signature::stable(&seen.line)).collect();
     }
     parts.push(format!("exit {:?}", options.exit_code));
+
+    let mut page = Page::new(options.limit);
+    if let Some(ending) = ending(options) {
+        page.line(&text::shorten(&ending, LINE));
+    }
+    // The last ones are likeliest to be why, so they get their room first; a third is for the end.
+    let room = page.room().saturating_sub(2);
+    let mut lines = Chosen { lines: BTreeMap::new(), room: room - room / 3 };
+    let with_around = chosen.iter().rev().map(|hint| hint.around.as_slice());
+    with_around.take_while(|around| lines.add(around)).for_each(drop);
+    lines.room += room / 3;
+    ends.iter().rev().take_while(|seen| lines.add(std::slice::from_ref(**seen))).for_each(drop);
+    for block in lines.blocks() {
+        page.block(&block, 0);
+    }
     (signature::of_parts(parts), page.text)
 }
 
 const SHOWN: usize = 12;
+
+/// Lines of the log by their place, each once, as many as there is room for.
+struct Chosen<'a> {
+    lines: BTreeMap<u64, &'a Seen>,
+    room: usize,
+}
+
+impl<'a> Chosen<'a> {
+    /// Adds all of these lines, or none if they are too many.
+    fn add(&mut self, seen: &'a [Seen]) -> bool {
+        let new = || seen.iter().filter(|seen| !self.lines.contains_key(&seen.start));
+        // Each line may begin a block of its own, with an empty line before it.
+        let size: usize = new().map(|seen| seen.line.len().min(LINE) + 2).sum();
+        let fits = size <= self.room;
+        if fits {
+            self.room -= size;
+            self.lines.extend(seen.iter().map(|seen| (seen.start, seen)));
+        }
+        fits
+    }
+
+    /// The lines in their order, those together that follow one another.
+    fn blocks(&self) -> Vec<Vec<String>> {
+        let mut blocks: Vec<Vec<String>> = Vec::new();
+        let mut end = None;
+        for seen in self.lines.values() {
+            let follows = end == Some(seen.start);
+            end = Some(seen.end);
+            if !follows {
+                blocks.push(Vec::new());
+            }
+            let block = blocks.last_mut().expect("one was just begun");
+            if !(seen.line.trim().is_empty() && block.is_empty()) {
+                block.push(text::shorten(&seen.line, LINE).into_owned());
+            }
+        }
+        blocks.retain(|block| !block.is_empty());
+        blocks
+    }
+}
 
 /// What the exit code says by itself.
 fn ending(options: &Options) -> Option<String> {
@@ -129,10 +149,10 @@ fn ending(options: &Options) -> Option<String> {
     Some(format!("{} ended with exit code {code}{reason}", what.lines().next().unwrap_or_default()))
 }
 
-/// The end of the log without lines that say nothing.
-fn tail_lines(tail: &Tail) -> Vec<&String> {
-    let says_something = |line: &&String| line.chars().filter(|char| char.is_alphanumeric()).count() > 2;
-    let lines: Vec<&String> = tail.iter().filter(says_something).collect();
+/// The end of the log without lines that say nothing, such as bars.
+fn tail_lines(tail: &Tail) -> Vec<&Seen> {
+    let says_something = |seen: &&Seen| seen.line.chars().filter(|char| char.is_alphabetic()).count() > 2;
+    let lines: Vec<&Seen> = tail.iter().filter(says_something).collect();
     lines[lines.len().saturating_sub(15)..].to_vec()
 }
 
@@ -180,21 +200,5 @@ impl Page {
             self.text.push_str(line);
         }
         true
-    }
-
-    /// Adds as many of the last of these lines as there is room for.
-    fn end(&mut self, lines: &[&String]) {
-        let mut room = self.room().saturating_sub(2);
-        let mut kept: Vec<String> = Vec::new();
-        for line in lines.iter().rev() {
-            let line = text::shorten(line, LINE).into_owned();
-            if line.len() + 1 > room {
-                break;
-            }
-            room -= line.len() + 1;
-            kept.push(line);
-        }
-        kept.reverse();
-        self.block(&kept, 0);
     }
 }

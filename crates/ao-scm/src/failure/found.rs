@@ -5,181 +5,19 @@
 
 use std::collections::hash_map::{Entry as Slot, HashMap};
 use std::collections::{BTreeSet, VecDeque};
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use ao_ports::{Failure, FailureItem, FailureKind};
+use ao_ports::{Failure, FailureKind};
 
+pub(super) use super::entry::{Entry, Family, Place};
+use super::window::Seen;
 use super::{Options, excerpt, signature, text};
 
 /// So many finds are kept with their lines; of the others only what the signature and the count need.
 const KEPT: usize = 200;
-/// So many finds are told from one another.
-const KNOWN: usize = 100_000;
-const LINES: usize = 30;
-const LINE: usize = 400;
-/// Of a message, so many lines and bytes.
-const MESSAGE_LINES: usize = 8;
-const MESSAGE: usize = 800;
-
-/// Which reader found it: finds of one family are put together, and those of others are never mixed up with them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Family {
-    Rust,
-    Pytest,
-    Unittest,
-    Python,
-    Go,
-    Jest,
-    Tap,
-    Junit,
-    Diagnostic,
-    Other,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Place {
-    pub path: String,
-    pub line: Option<u32>,
-}
-
-impl Place {
-    pub(super) fn new(path: &str, line: &str) -> Place {
-        Place { path: path.to_string(), line: line.parse().ok() }
-    }
-}
-
-/// One find.
-#[derive(Debug, Clone)]
-pub(super) struct Entry {
-    pub kind: FailureKind,
-    pub family: Family,
-    /// What the name is unique in: a test binary, a package, a file.
-    pub scope: String,
-    pub name: Option<String>,
-    /// What is shown of it, the message first.
-    pub lines: Vec<String>,
-    /// How many of the lines are the message.
-    pub head: usize,
-    pub place: Option<Place>,
-}
-
-impl Entry {
-    pub(super) fn test(family: Family, name: &str) -> Entry {
-        Entry {
-            kind: FailureKind::Test,
-            family,
-            scope: String::new(),
-            name: Some(name.to_string()),
-            lines: Vec::new(),
-            head: 0,
-            place: None,
-        }
-    }
-
-    pub(super) fn error(family: Family, message: &str) -> Entry {
-        let lines = if message.is_empty() { Vec::new() } else { vec![message.to_string()] };
-        Entry {
-            kind: FailureKind::Error,
-            family,
-            scope: String::new(),
-            name: None,
-            head: lines.len(),
-            lines,
-            place: None,
-        }
-    }
-
-    pub(super) fn scope(mut self, scope: &str) -> Entry {
-        self.scope = scope.to_string();
-        self
-    }
-
-    pub(super) fn name(mut self, name: Option<&str>) -> Entry {
-        self.name = name.map(str::to_string);
-        self
-    }
-
-    pub(super) fn at(mut self, place: Option<Place>) -> Entry {
-        self.place = place;
-        self
-    }
-
-    /// All of these lines are its message.
-    pub(super) fn says(mut self, lines: Vec<String>) -> Entry {
-        self.head = lines.len();
-        self.lines = lines;
-        self
-    }
-
-    /// These are shown after its message.
-    pub(super) fn with(mut self, lines: impl IntoIterator<Item = String>) -> Entry {
-        self.lines.extend(lines);
-        self
-    }
-
-    pub(super) fn message_lines(&self) -> &[String] {
-        &self.lines[..self.head.min(self.lines.len())]
-    }
-
-    fn key(&self) -> u64 {
-        let mut hasher = DefaultHasher::new();
-        (self.kind, self.family, &self.scope, &self.name).hash(&mut hasher);
-        if self.kind == FailureKind::Error {
-            (&self.place, self.message_lines().first()).hash(&mut hasher);
-        }
-        hasher.finish()
-    }
-
-    fn tidy(mut self, roots: &[String]) -> Entry {
-        let head = self.head.min(LINES);
-        // Blank lines at both ends and in rows say nothing.
-        let mut lines: Vec<String> = Vec::new();
-        let mut kept_head = 0;
-        for (number, line) in self.lines.iter().enumerate() {
-            let blank = line.trim().is_empty();
-            if lines.len() == LINES || blank && lines.last().is_none_or(|last| last.trim().is_empty()) {
-                continue;
-            }
-            lines.push(text::shorten(&text::without_roots(line, roots), LINE).into_owned());
-            if number < head && !blank {
-                kept_head = lines.len();
-            }
-        }
-        while lines.last().is_some_and(|last| last.trim().is_empty()) {
-            lines.pop();
-        }
-        self.head = kept_head.min(lines.len());
-        self.lines = lines;
-        self.name =
-            self.name.map(|name| text::shorten(&text::without_roots(&name, roots), LINE).into_owned());
-        self.place =
-            self.place.map(|place| Place { path: text::inside(&place.path, roots), line: place.line });
-        self
-    }
-
-    /// Takes from another find of the same what this one lacks.
-    fn learn(&mut self, other: Entry) {
-        if self.lines.is_empty() {
-            (self.lines, self.head) = (other.lines, other.head);
-            self.place = other.place.or(self.place.take());
-        } else {
-            self.place = self.place.take().or(other.place);
-        }
-    }
-
-    fn item(&self) -> FailureItem {
-        let lines = self.message_lines();
-        let lines = &lines[..lines.len().min(MESSAGE_LINES)];
-        let message = if lines.is_empty() { "failed".to_string() } else { lines.join("\n") };
-        FailureItem {
-            kind: self.kind,
-            name: self.name.clone(),
-            message: text::shorten(&message, MESSAGE).into_owned(),
-            path: self.place.as_ref().map(|place| place.path.clone()),
-            line: self.place.as_ref().and_then(|place| place.line),
-        }
-    }
-}
+/// So many finds are told from one another; after that they are only counted.
+const KNOWN: usize = 20_000;
+/// A step is named by so many bytes at most.
+const STEP: usize = 200;
 
 /// Finds of one weight.
 #[derive(Default)]
@@ -194,7 +32,6 @@ pub(super) struct Pile {
 
 impl Pile {
     fn add(&mut self, entry: Entry) {
-        let full = self.known.len() >= KNOWN;
         match self.known.entry(entry.key()) {
             Slot::Occupied(slot) => {
                 if let Some(at) = *slot.get()
@@ -209,10 +46,8 @@ impl Pile {
             }
             Slot::Vacant(slot) => {
                 self.uncounted += 1;
-                if !full {
-                    slot.insert(None);
-                    self.others.insert(signature::number(&signature::short(&entry)));
-                }
+                slot.insert(None);
+                self.others.insert(signature::number(&signature::short(&entry)));
             }
         }
     }
@@ -247,17 +82,16 @@ impl Pile {
 }
 
 /// A line that may matter if nothing better is found, with what was around it.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Hint {
-    pub before: Vec<String>,
     pub line: String,
-    pub after: Vec<String>,
+    pub around: Vec<Seen>,
     /// It says outright that it is an error.
     pub outright: bool,
 }
 
 /// The end of the log: readable lines, the last one last.
-pub(super) type Tail = Vec<String>;
+pub(super) type Tail = Vec<Seen>;
 
 #[derive(Default)]
 pub(super) struct Found {
@@ -286,6 +120,10 @@ impl Found {
 
     /// A find that is certain to be why the check failed.
     pub(super) fn certain(&mut self, entry: Entry) {
+        if self.certain.known.len() >= KNOWN {
+            self.certain.uncounted += 1;
+            return;
+        }
         self.step_failed();
         let entry = entry.tidy(&self.roots);
         self.certain.add(entry);
@@ -293,6 +131,10 @@ impl Found {
 
     /// A find that may be why.
     pub(super) fn likely(&mut self, entry: Entry) {
+        if self.likely.known.len() >= KNOWN {
+            self.likely.uncounted += 1;
+            return;
+        }
         let entry = entry.tidy(&self.roots);
         self.likely.add(entry);
     }
@@ -328,7 +170,7 @@ impl Found {
     /// A tool names the step that failed. Of two that are worth the same, the first one counts: it is the innermost.
     pub(super) fn name_step(&mut self, worth: u8, step: &str) {
         if self.named_step.as_ref().is_none_or(|(known, _)| *known < worth) {
-            self.named_step = Some((worth, text::shorten(step.trim(), LINE / 2).into_owned()));
+            self.named_step = Some((worth, text::shorten(step.trim(), STEP).into_owned()));
         }
     }
 
@@ -355,19 +197,32 @@ impl Found {
 
     /// Puts what was said of tests to those that failed.
     fn settle(&mut self) {
+        let mut named: HashMap<(Family, String), Vec<usize>> = HashMap::new();
+        for (at, entry) in self.certain.entries.iter().enumerate() {
+            if let Some(entry) = entry {
+                named.entry((entry.family, plain_name(entry))).or_default().push(at);
+            }
+        }
+        let families: Vec<Family> = self.certain.kept().map(|entry| entry.family).collect();
         let details = std::mem::take(&mut self.details);
         for detail in details.into_iter().chain(std::mem::take(&mut self.summaries)) {
-            let known = |entry: &&mut Entry| entry.family == detail.family && same_name(entry, &detail);
-            let mut named: Vec<&mut Entry> =
-                self.certain.entries.iter_mut().flatten().filter(known).collect();
-            let best = named.iter().position(|entry| entry.lines.is_empty() && fits(entry, &detail));
-            let best = best.or_else(|| named.iter().position(|entry| entry.lines.is_empty()));
-            match best {
-                Some(at) => named[at].learn(detail),
-                None if !named.is_empty() => {}
-                None if self.certain.kept().any(|entry| entry.family == detail.family) => {}
-                None if detail.kind == FailureKind::Test => self.certain.add(detail),
-                None => self.likely.add(detail),
+            let Some(places) = named.get(&(detail.family, plain_name(&detail))) else {
+                // Where it is known which tests failed, those that nobody names have passed.
+                match detail.kind {
+                    _ if families.contains(&detail.family) => {}
+                    FailureKind::Test => self.certain.add(detail),
+                    FailureKind::Error => self.likely.add(detail),
+                }
+                continue;
+            };
+            let entries = &self.certain.entries;
+            let silent = |at: &&usize| entries[**at].as_ref().is_some_and(|entry| entry.lines.is_empty());
+            let fitting = |at: &&usize| entries[**at].as_ref().is_some_and(|entry| fits(entry, &detail));
+            let best = places.iter().filter(silent).find(fitting).or_else(|| places.iter().find(silent));
+            if let Some(&at) = best
+                && let Some(entry) = &mut self.certain.entries[at]
+            {
+                entry.learn(detail);
             }
         }
         self.drop_parents();
@@ -394,9 +249,9 @@ impl Found {
     }
 }
 
-fn same_name(entry: &Entry, detail: &Entry) -> bool {
-    let plain = |entry: &Entry| entry.name.as_deref().unwrap_or_default().replace("::", ".");
-    plain(entry) == plain(detail)
+/// Reports and summaries of the same tool join the parts of a name in two ways.
+fn plain_name(entry: &Entry) -> String {
+    entry.name.as_deref().unwrap_or_default().replace("::", ".")
 }
 
 /// Whether what was said is about this one, where there are more of the same name.
@@ -407,7 +262,7 @@ fn fits(entry: &Entry, detail: &Entry) -> bool {
 
 /// The last command that a shell showed before it ran it.
 fn last_command(tail: &Tail) -> Option<String> {
-    let shown = |line: &&String| line.starts_with("+ ") || line.starts_with("++ ");
-    let command = tail.iter().rev().find(shown)?;
-    Some(text::shorten(command.trim_start_matches('+').trim(), LINE / 2).into_owned())
+    let shown = |line: &&str| line.starts_with("+ ") || line.starts_with("++ ");
+    let command = tail.iter().rev().map(|seen| seen.line.as_str()).find(shown)?;
+    Some(text::shorten(command.trim_start_matches('+').trim(), STEP).into_owned())
 }

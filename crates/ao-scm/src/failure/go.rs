@@ -18,11 +18,15 @@ pattern!(RUNNING, r"^\t(Test\S+) \([^)]*\)$");
 
 const LINES: usize = 40;
 const WAITING: usize = 1000;
+const LOOKS: u32 = 400;
 
 #[derive(Default)]
 pub(super) struct State {
     /// Tests whose package is named later.
     waiting: Vec<Entry>,
+    /// How often what a test said was looked for before the line that says that it failed. Bounded, because each time
+    /// much is read again.
+    looked: u32,
 }
 
 impl State {
@@ -47,7 +51,7 @@ impl State {
             }
             return Some(next);
         }
-        if line.contains(".go:") {
+        if has!(line, ".go:") {
             let parts = BUILD.captures(line)?;
             let place = Place::new(&parts[1], &parts[2]);
             let (more, next) = view.until(view.next, 4, |line| !line.starts_with('\t'));
@@ -55,6 +59,11 @@ impl State {
             return Some(next);
         }
         None
+    }
+
+    fn may_look(&mut self) -> bool {
+        self.looked += 1;
+        self.looked <= LOOKS
     }
 
     pub(super) fn finish(&mut self, found: &mut Found) {
@@ -90,7 +99,7 @@ impl State {
             entry = entry.says(panic.lines).at(panic.place);
             next = end.max(at);
         }
-        if entry.lines.is_empty() {
+        if entry.lines.is_empty() && self.may_look() {
             entry = said(entry, &printed_before(view, name));
         }
         self.waiting.push(entry);
@@ -108,7 +117,8 @@ impl State {
         match (&*event.action, &event.test) {
             ("fail", Some(test)) => {
                 let needle = serde_json::to_string(&**test).unwrap_or_default();
-                let lines = printed_in_events(view.raw_before(), &needle, test, package);
+                let before = if self.may_look() { view.raw_before() } else { b"" };
+                let lines = printed_in_events(before, &needle, test, package);
                 let mut entry = said(Entry::test(Family::Go, test).scope(package), &lines);
                 if let Some(at) = lines.iter().position(|line| line.starts_with("panic: ")) {
                     let place = lines[at..].iter().find_map(|line| own_frame(line));
@@ -207,7 +217,7 @@ fn panic(view: &View<'_>, line: &str) -> (Entry, usize) {
     let (lines, next) = view.until(view.next, 400, ends);
     let place = lines.iter().find_map(|line| own_frame(line));
     let message = line.trim_end_matches(" [recovered]").to_string();
-    let timed_out = line.contains("test timed out after");
+    let timed_out = has!(line, "test timed out after");
     let running =
         lines.iter().filter(|_| timed_out).find_map(|line| Some(RUNNING.captures(line)?[1].to_string()));
     let entry = match running {

@@ -53,7 +53,7 @@ impl State {
             if !suite {
                 return Some(view.next);
             }
-            let (lines, next) = view.until(view.next, LINES, |line| line.contains("⎯⎯⎯"));
+            let (lines, next) = view.until(view.next, LINES, |line| has!(line, "⎯⎯⎯"));
             let entry = told(Entry::error(Family::Jest, "").scope(file), &lines);
             let place = entry.place.clone().or(Some(Place { path: file.to_string(), line: None }));
             found.certain(entry.at(place));
@@ -62,7 +62,7 @@ impl State {
         if !looks_like_file(file) {
             return None;
         }
-        let ends = |line: &str| line.contains("⎯⎯⎯");
+        let ends = |line: &str| has!(line, "⎯⎯⎯");
         let (lines, next) = view.until(view.next, LINES, ends);
         // Tests with the same error share what is said.
         let shared = lines.iter().take_while(|line| line.trim_start().starts_with("FAIL")).count();
@@ -86,8 +86,8 @@ impl State {
         }
         let ends = |line: &str| {
             line.trim_start().starts_with("● ")
-                || line.starts_with("FAIL ")
-                || line.starts_with("PASS ")
+                || line.trim_start().starts_with("FAIL ")
+                || line.trim_start().starts_with("PASS ")
                 || line.starts_with("Test Suites:")
                 || line.starts_with("Summary of all failing")
         };
@@ -97,7 +97,7 @@ impl State {
         let suite = name == "Test suite failed to run";
         let entry = if suite { Entry::error(Family::Jest, "") } else { Entry::test(Family::Jest, name) };
         let entry = told(entry.scope(&file).name(Some(name)), &lines);
-        let place = entry.place.clone().or(Some(Place { path: file.clone(), line: None }));
+        let place = entry.place.clone().or(Some(Place { path: file, line: None }));
         found.certain(entry.at(place));
         Some(next)
     }
@@ -126,13 +126,14 @@ fn told(entry: Entry, lines: &[String]) -> Entry {
 
 /// The failing tests of mocha: numbered, the title in steps, the last of which ends with a colon.
 fn mocha(view: &View<'_>, found: &mut Found) -> Option<usize> {
-    let mut at = view.next;
+    let blank = view.after().take(5).take_while(|(line, _)| line.is_empty());
+    let mut at = blank.last().map_or(view.next, |(_, next)| next);
     let mut read = 0;
-    loop {
-        let (_, begin) = view.until(at, 0, |line| NUMBERED.is_match(line));
-        let Some((line, next)) = view.lines_from(begin).next() else { break };
+    while let Some((line, next)) = view.lines_from(at).next() {
         let Some(parts) = NUMBERED.captures(&line) else { break };
         let (lines, end) = view.until(next, LINES, |line| NUMBERED.is_match(line));
+        let lines: Vec<String> =
+            lines.iter().map(|line| line.strip_prefix("     ").unwrap_or(line).to_string()).collect();
         let mut title = vec![parts[2].trim().to_string()];
         let mut rest = &lines[..];
         while !title.last().is_some_and(|part| part.ends_with(':')) && title.len() < 8 {
@@ -157,10 +158,7 @@ fn cross(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
     let ends = |line: &str| TEST_AT.is_match(line) || line.trim_start().starts_with('✖');
     let (lines, next) = view.until(view.next, LINES, ends);
     let entry = told(Entry::test(Family::Jest, &name), &lines);
-    if entry
-        .lines
-        .iter()
-        .all(|line| line.contains("subtest") && line.contains("failed") || line.trim().is_empty())
+    if entry.lines.iter().all(|line| has!(line, "subtest") && has!(line, "failed") || line.trim().is_empty())
     {
         return Some(next);
     }

@@ -12,15 +12,18 @@ use super::found::{Entry, Family, Found, Place};
 use super::text;
 use super::window::{AHEAD, BACK};
 
-/// After so many bytes without a tag of a report, its end has been lost.
-const LOST: usize = 1024 * 1024;
+/// After so many words that matter without a tag of a report, its end has been lost.
+const LOST: u32 = 10_000;
+/// After so many tags that are in no test case, what looks like a report is none, and is not looked into again.
+const STRAY: u32 = 50;
 const LINES: usize = 30;
 
 #[derive(Default)]
 pub(super) struct State {
     /// Inside of a report, whatever is not a failing test case is what some test printed.
     inside: bool,
-    since_tag: usize,
+    since_tag: u32,
+    strays: u32,
 }
 
 impl State {
@@ -35,23 +38,24 @@ impl State {
         let tag = |name: &[u8]| hit > 0 && bytes[hit - 1] == b'<' && bytes[hit..].starts_with(name);
         if bytes[hit] == b'<' {
             // `<testsuite`, `<testsuites`, or their ends.
-            self.inside = bytes[hit + 1] != b'/';
+            self.inside = bytes[hit + 1] != b'/' && self.strays < STRAY;
             self.since_tag = 0;
             return Some(hit_end);
         }
+        if !self.inside {
+            return None;
+        }
+        self.since_tag += 1;
         if tag(b"failure") || tag(b"error") {
             if let Some((entry, end)) = test_case(bytes, hit) {
                 self.since_tag = 0;
                 found.certain(entry);
                 return Some(end);
             }
+            self.strays += 1;
         }
-        if !self.inside {
-            return None;
-        }
-        self.since_tag += hit_end - hit;
-        self.inside = self.since_tag < LOST;
-        self.inside.then_some(hit_end)
+        self.inside = self.since_tag < LOST && self.strays < STRAY;
+        Some(hit_end)
     }
 }
 
@@ -156,6 +160,7 @@ pub(super) fn place_in(text: &str) -> Option<Place> {
         PLACE,
         r#"(?:^|[\s('"`])((?:[A-Za-z]:)?[^\s:('"`]+\.[A-Za-z]{1,5}):(\d+)(?::\d+)?(?:[\s):,'"`]|$)"#
     );
-    let places = text.lines().flat_map(|line| PLACE.captures_iter(line));
-    places.map(|parts| Place::new(&parts[1], &parts[2])).find(|place| !text::is_foreign(&place.path))
+    let mut places =
+        text.lines().filter(|line| !text::is_foreign(line)).flat_map(|line| PLACE.captures_iter(line));
+    places.next().map(|parts| Place::new(&parts[1], &parts[2]))
 }

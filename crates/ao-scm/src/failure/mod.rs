@@ -21,7 +21,30 @@ macro_rules! pattern {
     };
 }
 
+/// Whether a text has a word, by a search that is made once: most lines are asked for many words and have none.
+macro_rules! has {
+    ($text:expr, $word:literal) => {{
+        static FINDER: std::sync::LazyLock<memchr::memmem::Finder<'static>> =
+            std::sync::LazyLock::new(|| memchr::memmem::Finder::new($word));
+        FINDER.find($text.as_bytes()).is_some()
+    }};
+}
+
+/// Whether a text has one of these words.
+macro_rules! has_any {
+    ($text:expr, $words:expr) => {{
+        static SEARCH: std::sync::LazyLock<aho_corasick::AhoCorasick> = std::sync::LazyLock::new(|| {
+            aho_corasick::AhoCorasick::builder()
+                .kind(Some(aho_corasick::AhoCorasickKind::DFA))
+                .build($words)
+                .expect("the words are few and short")
+        });
+        SEARCH.is_match($text)
+    }};
+}
+
 mod diagnostics;
+mod entry;
 mod excerpt;
 mod found;
 mod go;

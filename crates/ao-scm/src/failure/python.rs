@@ -42,17 +42,22 @@ impl Section {
                 self.open = SECTION.is_match(line);
                 self.open.then_some(view.next)
             }
-            b'F' | b'E' | b'[' if line.contains("FAILED ") || line.contains("ERROR ") => {
+            b'F' | b'E' | b'[' if has!(line, "FAILED ") || has!(line, "ERROR ") => {
                 outcome(&OUTCOME.captures(line)?, found);
                 Some(view.next)
             }
-            b'F' | b'E' if line.contains(": ") => unittest(view, line, found),
+            b'F' | b'E' if has!(line, ": ") => unittest(view, line, found),
             b'T' | b' ' if line.trim_start().starts_with("Traceback (most recent call last)") => {
-                let (entry, next) = traceback(view, view.next)?;
-                found.likely(entry);
-                Some(next)
+                match traceback(view, view.next) {
+                    Ok((entry, next)) => {
+                        found.likely(entry);
+                        Some(next)
+                    }
+                    // It was cut off, or is not one.
+                    Err(next) => Some(next),
+                }
             }
-            _ if line.contains(".py::") => {
+            _ if has!(line, ".py::") => {
                 outcome(&PROGRESS.captures(line)?, found);
                 Some(view.next)
             }
@@ -98,7 +103,7 @@ impl Told {
             return;
         }
         match first {
-            b'-' if line.starts_with("---") && line.contains(" Captured ") => self.captured = true,
+            b'-' if line.starts_with("---") && has!(line, " Captured ") => self.captured = true,
             b'E' if line.starts_with("E  ") || line == "E" => {
                 if self.says.len() < 12 {
                     self.says.push(line[1..].trim_start().to_string());
@@ -156,23 +161,40 @@ fn unittest(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
     let name = if inside.ends_with(test) { inside.to_string() } else { format!("{inside}.{test}") };
     let begins = view.lines_from(rule).next().filter(|(line, _)| line.starts_with("Traceback"));
     let (told, next) = match begins {
-        Some((_, at)) => traceback(view, at)?,
+        Some((_, at)) => traceback(view, at).ok()?,
         None => (Entry::error(Family::Python, ""), rule),
     };
-    let lines = std::iter::chain(told.name, told.lines).collect::<Vec<String>>().join(": ");
-    let lines = lines.lines().map(str::to_string).collect();
-    found.certain(Entry::test(Family::Unittest, &name).says(lines).at(told.place));
+    let mut lines = told.lines;
+    if let Some(raised) = told.name
+        && let Some(first) = lines.first_mut()
+        && *first != raised
+    {
+        *first = format!("{raised}: {first}");
+    }
+    let entry = Entry { lines, head: told.head, ..Entry::test(Family::Unittest, &name) };
+    found.certain(entry.at(told.place));
     Some(next)
 }
 
 /// A traceback whose frames begin at `at`. Of several that led to one another, the last one is told.
-fn traceback(view: &View<'_>, at: usize) -> Option<(Entry, usize)> {
+/// Returns where it ends also if it says nothing.
+fn traceback(view: &View<'_>, at: usize) -> Result<(Entry, usize), usize> {
+    let (mut entry, mut end) = one_traceback(view, at)?;
+    while let Some(again) = chained(view, end) {
+        (entry, end) = one_traceback(view, again)?;
+    }
+    Ok((entry, end))
+}
+
+fn one_traceback(view: &View<'_>, at: usize) -> Result<(Entry, usize), usize> {
+    let mut end = at;
     let mut place: Option<Place> = None;
     let mut source: Option<String> = None;
     let mut take_source = false;
     let mut lines = view.lines_from(at);
     let mut raised = None;
     for (line, next) in lines.by_ref().take(1000) {
+        let begin = std::mem::replace(&mut end, next);
         let inner = line.trim_start_matches(['|', ' ', '+']);
         if let Some(parts) = FRAME.captures(&line) {
             let frame = Place::new(&parts[1], &parts[2]);
@@ -187,17 +209,16 @@ fn traceback(view: &View<'_>, at: usize) -> Option<(Entry, usize)> {
             }
         } else {
             raised = Some((line.into_owned(), next));
+            // What is no end of a traceback may be the beginning of something else.
+            end = begin;
             break;
         }
     }
-    let (raised, next) = raised?;
-    let parts = RAISED.captures(&raised)?;
+    let (raised, next) = raised.ok_or(end)?;
+    let parts = RAISED.captures(&raised).ok_or(end)?;
     let (more, end) = view.until(next, 6, |line| {
         line.trim().is_empty() || line.starts_with("Traceback") || line.starts_with("===")
     });
-    if let Some(again) = chained(view, end) {
-        return traceback(view, again);
-    }
     let mut message: Vec<String> = vec![parts.get(2).map_or("", |said| said.as_str()).to_string()];
     message.retain(|line| !line.is_empty());
     if message.is_empty() && more.is_empty() {
@@ -205,14 +226,14 @@ fn traceback(view: &View<'_>, at: usize) -> Option<(Entry, usize)> {
     }
     message.extend(more);
     let entry = Entry::error(Family::Python, "").name(Some(&parts[1])).says(message).at(place).with(source);
-    Some((entry, end))
+    Ok((entry, end))
 }
 
 /// Where the frames of the next one begin, if this one was only its cause.
 fn chained(view: &View<'_>, at: usize) -> Option<usize> {
     let mut lines = view.lines_from(at).filter(|(line, _)| !line.trim().is_empty());
     let (line, _) = lines.next()?;
-    if !line.contains("the direct cause of the following") && !line.contains("another exception occurred") {
+    if !has!(line, "the direct cause of the following") && !has!(line, "another exception occurred") {
         return None;
     }
     let (line, next) = lines.next()?;

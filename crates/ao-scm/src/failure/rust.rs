@@ -41,7 +41,7 @@ impl State {
         if trimmed.starts_with("error") {
             return error(view, trimmed, found);
         }
-        if line.contains("panicked at ") {
+        if has!(line, "panicked at ") {
             return self.panic(view, line, found);
         }
         if trimmed.starts_with("test ") {
@@ -55,7 +55,7 @@ impl State {
         if trimmed == "failures:" {
             return self.list(view, line, found);
         }
-        if line.contains("s] ") {
+        if has!(line, "s] ") {
             return nextest(view, line, found);
         }
         None
@@ -130,7 +130,7 @@ fn nextest(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
 
 /// Takes a message and a place from what a test printed.
 pub(super) fn told(entry: Entry, printed: &[String]) -> Entry {
-    let panic = printed.iter().position(|line| line.contains("panicked at ") && PANIC.is_match(line));
+    let panic = printed.iter().position(|line| has!(line, "panicked at ") && PANIC.is_match(line));
     if let Some(at) = panic {
         let (said, place) = panic_message(printed, at);
         let before = printed[..at].iter().filter(|line| !is_harness(line)).rev().take(5);
@@ -175,13 +175,13 @@ fn panic_message(printed: &[String], at: usize) -> (Vec<String>, Option<Place>) 
 fn is_harness(line: &str) -> bool {
     let line = line.trim();
     line.starts_with("running ")
-        || line.starts_with("test ") && line.contains(" ... ")
+        || line.starts_with("test ") && has!(line, " ... ")
         || line.starts_with("test result:")
         || line == "failures:"
         || line.starts_with("stdout ──")
         || line.starts_with("stderr ──")
         || line.starts_with("---- ")
-        || !line.contains(' ') && line.contains("::")
+        || !line.contains(' ') && has!(line, "::")
 }
 
 /// An error of the compiler: a message, and where below it.

@@ -55,11 +55,60 @@ const WORDS: &[&str] = &[
     "</testsuite",
 ];
 
+/// What a line must have for any reader to know it, unless it begins with a number. Most lines with a word that matters
+/// have none of these, and are done with after one look.
+const MARKS: &[&str] = &[
+    "##[",
+    "::group::",
+    "::error",
+    "***",
+    "rror:",
+    "rror[",
+    "rror [",
+    "Failed at the",
+    "Lifecycle script",
+    "FAIL",
+    "Running ",
+    "Doc-tests ",
+    "panicked at ",
+    "stdout ----",
+    "failures:",
+    "s] ",
+    "ERROR",
+    "Traceback (most",
+    ".py::",
+    "panic: ",
+    ".go:",
+    "●",
+    "✖",
+    " failing",
+    "not ok",
+    ": error",
+    ": fatal error",
+    " - error",
+    ": Error",
+    "[Error",
+    "undefined reference",
+    "xception",
+    "Segmentation",
+    "Aborted",
+    "Killed",
+    "Terminated",
+    "Bus error",
+    "Illegal",
+    "signal:",
+    "exceeded",
+    "emory",
+    "imed out",
+    "imeout",
+];
+
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     AhoCorasick::builder()
         .ascii_case_insensitive(true)
         .match_kind(MatchKind::LeftmostFirst)
         .kind(Some(AhoCorasickKind::DFA))
+        .prefilter(false)
         .build(WORDS)
         .expect("the words are few and short")
 });
@@ -79,7 +128,7 @@ pub(super) fn scan(log: impl Read, options: &Options) -> io::Result<(Found, Tail
     scan.run()?;
     let Scan { window, mut readers, mut found, .. } = scan;
     readers.finish(&mut found);
-    let tail = tail(window.bytes());
+    let tail = tail(&window);
     Ok((found, tail))
 }
 
@@ -101,6 +150,10 @@ impl Readers {
         if trimmed.starts_with('{') {
             return json::read(view, &mut self.rust, &mut self.go, found);
         }
+        let numbered = trimmed.starts_with(|char: char| char.is_ascii_digit());
+        if !numbered && !has_any!(line, MARKS) {
+            return None;
+        }
         None.or_else(|| steps::read(view, trimmed, found))
             .or_else(|| self.rust.read(view, line, found))
             .or_else(|| self.pytest.read(view, line, found))
@@ -108,6 +161,7 @@ impl Readers {
             .or_else(|| self.javascript.read(view, line, found))
             .or_else(|| tap::read(view, line, found))
             .or_else(|| self.diagnostics.read(view, line, found))
+            .or_else(|| steps::read_death(view, trimmed, found))
     }
 
     fn finish(&mut self, found: &mut Found) {
@@ -158,12 +212,15 @@ impl<R: Read> Scan<R> {
     fn read(&mut self, hit: usize, hit_end: usize) -> usize {
         let bytes = self.window.bytes();
         if let Some(next) = self.readers.junit.read(bytes, hit, hit_end, &mut self.found) {
-            self.floor = next.min(hit_end.max(next));
+            self.floor = next;
             return next;
         }
         let view = View::around(bytes, hit, self.floor);
         let raw = view.raw();
         let line = text::clean(raw);
+        if let Some(step) = text::step(raw) {
+            self.found.at_step = Some(step.to_string());
+        }
         let next = match self.readers.read(&view, &line, &mut self.found) {
             Some(next) => next,
             None => {
@@ -217,13 +274,11 @@ impl<R: Read> Scan<R> {
         for (start, outright) in self.hints.drain(..).skip(skip) {
             let view = View::around(bytes, start, start);
             let line = text::clean(view.raw()).into_owned();
-            let mut before: Vec<String> = view.before().take(2).map(|line| line.into_owned()).collect();
-            before.reverse();
-            let after = view.after().take(3).map(|(line, _)| line.into_owned()).collect();
+            let around = view.surroundings(self.window.offset, 2, 3);
             if self.found.hints.len() == HINTS {
                 self.found.hints.pop_front();
             }
-            self.found.hints.push_back(Hint { before, line, after, outright });
+            self.found.hints.push_back(Hint { line, around, outright });
         }
     }
 }
@@ -250,21 +305,14 @@ fn hint(line: &str) -> Option<bool> {
         "error:", "Error:", "ERROR:", "error[", "error ", "ERROR ", "fatal:", "FATAL", "Fatal", "npm ERR!",
         "E: ", "[ERROR]",
     ];
-    if HARMLESS.iter().any(|word| line.contains(word)) {
+    if has_any!(line, HARMLESS) {
         return None;
     }
     let trimmed = line.trim_start();
-    Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)))
+    Some(OUTRIGHT.iter().any(|word| trimmed.starts_with(word)) || has!(line, ": error: "))
 }
 
-fn tail(bytes: &[u8]) -> Tail {
-    let end = View::around(bytes, bytes.len(), bytes.len());
-    let mut lines: Vec<String> = end
-        .before()
-        .filter(|line| !line.trim().is_empty())
-        .take(TAIL_LINES)
-        .map(|line| line.into_owned())
-        .collect();
-    lines.reverse();
-    lines
+fn tail<R>(window: &Window<R>) -> Tail {
+    let bytes = window.bytes();
+    View::around(bytes, bytes.len(), bytes.len()).surroundings(window.offset, TAIL_LINES, 0)
 }

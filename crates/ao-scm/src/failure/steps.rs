@@ -27,13 +27,13 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
         b'#' if line.starts_with("##[") => marker(line, found)?,
         b':' if line.starts_with("::group::") => found.at_step = Some(line[9..].trim().to_string()),
         b':' if line.starts_with("::error") => annotation(line, found)?,
-        _ if line.contains("***") => make(line, found)?,
+        _ if has!(line, "***") => make(line, found)?,
         b'e' if line.starts_with("error: could not compile") => {
             let parts = NOT_COMPILED.captures(line)?;
             let target = parts.get(2).map_or(String::new(), |target| format!(" ({})", target.as_str()));
             found.name_step(1, &format!("compile {}{target}", &parts[1]));
         }
-        b'e' if line.contains("to rerun pass") => {
+        b'e' if has!(line, "to rerun pass") => {
             found.name_step(1, &format!("test {}", &RERUN.captures(line)?[1]));
         }
         b'n' if line.starts_with("npm ") => {
@@ -49,7 +49,7 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
             }
             found.name_step(2, target.split("] ").last().unwrap_or(target));
         }
-        _ => death(line, found)?,
+        _ => return None,
     }
     Some(view.next)
 }
@@ -113,9 +113,9 @@ fn make(line: &str, found: &mut Found) -> Option<()> {
     Some(())
 }
 
-/// A program that was ended by the system.
-fn death(line: &str, found: &mut Found) -> Option<()> {
-    const WORDS: [&str; 10] = [
+/// A program that was ended by the system, or ran out of something.
+pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
+    const WORDS: [&str; 11] = [
         "Segmentation",
         "Aborted",
         "Killed",
@@ -123,11 +123,12 @@ fn death(line: &str, found: &mut Found) -> Option<()> {
         "Bus error",
         "Illegal",
         "signal:",
+        "exceeded",
         "emory",
         "imed out",
         "imeout",
     ];
-    if !WORDS.iter().any(|word| line.contains(word)) {
+    if !has_any!(line, WORDS) {
         return None;
     }
     if let Some(parts) = SIGNAL.captures(line) {
@@ -136,13 +137,14 @@ fn death(line: &str, found: &mut Found) -> Option<()> {
             None => (parts.get(1)?.as_str(), parts.get(2).map(|program| program.as_str().trim())),
         };
         let program = program.filter(|program| !program.is_empty());
-        found.likely(Entry::error(Family::Other, what).name(program).with([line.to_string()]));
+        let shown = program.map(|_| line.to_string());
+        found.likely(Entry::error(Family::Other, what).name(program).with(shown));
     } else if MEMORY.is_match(line) || TIMEOUT.is_match(line) {
         found.likely(Entry::error(Family::Other, line));
     } else {
         return None;
     }
-    Some(())
+    Some(view.next)
 }
 
 /// Whether a message only says that something else failed before.
@@ -163,5 +165,5 @@ pub(super) fn is_consequence(message: &str) -> bool {
         "warnings emitted",
         "subcommand failed",
     ];
-    SIGNS.iter().any(|sign| message.contains(sign))
+    has_any!(message, SIGNS)
 }

@@ -7,6 +7,7 @@ use super::window::View;
 
 pattern!(NOT_OK, r"^(\s*)not ok\b(?: \d+)?(?:\s+-)?\s*(.*?)(?:\s+#\s*(.*))?$");
 pattern!(FIELD, r#"^\s*(message|error|location|at|file|line|failureType|stack):\s*(.*)$"#);
+pattern!(PERL, r"^at (\S+) line (\d+)\.$");
 
 const LINES: usize = 60;
 
@@ -38,9 +39,12 @@ pub(super) fn read(view: &View<'_>, line: &str, found: &mut Found) -> Option<usi
 fn told(entry: Entry, lines: &[String]) -> Option<Entry> {
     let yaml = lines.iter().position(|line| line.trim() == "---");
     let Some(begin) = yaml else {
-        let said = lines.iter().map(|line| line.trim().trim_start_matches("# ").to_string());
-        let said: Vec<String> = said.take_while(|line| !line.starts_with("at ")).take(12).collect();
-        return Some(entry.says(said).at(place_in(&lines.join("\n"))));
+        let said = lines.iter().map(|line| line.trim().trim_start_matches('#').trim().to_string());
+        let said: Vec<String> =
+            said.take_while(|line| !line.starts_with("at ") || PERL.is_match(line)).take(12).collect();
+        let perl =
+            said.iter().find_map(|line| PERL.captures(line).map(|parts| Place::new(&parts[1], &parts[2])));
+        return Some(entry.says(said).at(perl.or_else(|| place_in(&lines.join("\n")))));
     };
     let end = lines.iter().position(|line| line.trim() == "...").unwrap_or(lines.len()).max(begin);
     let fields = Fields(&lines[begin..end]);

@@ -41,6 +41,16 @@ pub(super) fn shorten(text: &str, limit: usize) -> Cow<'_, str> {
     }
 }
 
+/// The step that a downloaded log names before the line.
+pub(super) fn step(raw: &[u8]) -> Option<&str> {
+    let head = &raw[..raw.len().min(300)];
+    memchr(b'\t', head)?;
+    let head = str::from_utf8(head).unwrap_or_else(|error| {
+        str::from_utf8(&head[..error.valid_up_to()]).expect("the part before the error is valid")
+    });
+    without_prefix(head).0
+}
+
 /// Takes off what a service puts before every line: a time, and in a downloaded log the job and the step before it.
 /// Returns the step and the rest.
 pub(super) fn without_prefix(text: &str) -> (Option<&str>, &str) {
@@ -122,12 +132,17 @@ pub(super) fn without_roots(text: &str, roots: &[String]) -> String {
     text
 }
 
-/// Whether code at this path is somebody else's: of the language, of its runner, or a dependency.
-pub(super) fn is_foreign(path: &str) -> bool {
-    const SIGNS: [&str; 16] = [
+/// Whether code at this path, or in this line of a trace, is somebody else's: of the language, of its runner, or a dependency.
+pub(super) fn is_foreign(place: &str) -> bool {
+    const SIGNS: [&str; 21] = [
         "node_modules",
         "node:",
-        "internal/",
+        "org.junit.",
+        "org.opentest4j.",
+        "junit.framework.",
+        "org.assertj.",
+        "org.hamcrest.",
+        "java.base/",
         "site-packages",
         "dist-packages",
         "lib/python",
@@ -142,7 +157,7 @@ pub(super) fn is_foreign(path: &str) -> bool {
         "/usr/include/",
         "/library/std/",
     ];
-    SIGNS.iter().any(|sign| path.contains(sign))
+    has_any!(place, SIGNS)
 }
 
 #[cfg(test)]
@@ -154,7 +169,7 @@ mod tests {
         assert_eq!(clean(b"plain\r\n"), "plain");
         assert_eq!(clean(b"\x1b[1m\x1b[31merror\x1b[0m: x\n"), "error: x");
         assert_eq!(clean(b" 10%\r 50%\r100% done\r\n"), "100% done");
-        assert_eq!(clean(b"a\0b\xff\n"), "ab\u{fffd}");
+        assert_eq!(clean(b"a\0b\xff\n"), "ab");
         assert_eq!(clean(b"2026-01-01T00:00:00.1234567Z error: x"), "error: x");
         assert_eq!(clean(b"build\tRun tests\t2026-01-01T00:00:00.1234567Z error: x"), "error: x");
         assert_eq!(clean(b"[2026-01-01T00:00:00+01:00] error: x"), "error: x");

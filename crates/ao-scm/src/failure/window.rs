@@ -24,7 +24,7 @@ pub(super) struct Window<R> {
     pub ended: bool,
 }
 
-impl<R: Read> Window<R> {
+impl<R> Window<R> {
     pub(super) fn new(reader: R) -> Window<R> {
         Window { reader, buffer: Vec::new(), offset: 0, ended: false }
     }
@@ -37,12 +37,15 @@ impl<R: Read> Window<R> {
     pub(super) fn reaches(&self, place: usize) -> bool {
         self.ended || self.buffer.len() - place >= AHEAD
     }
+}
 
+impl<R: Read> Window<R> {
     /// Forgets what is too far behind `place`, reads on, and returns where `place` is now.
     pub(super) fn advance(&mut self, place: usize) -> io::Result<usize> {
         let gone = place.saturating_sub(BACK);
         self.buffer.drain(..gone);
         self.offset += gone as u64;
+        self.buffer.reserve(SIZE);
         let wanted = SIZE - self.buffer.len();
         let read = self.reader.by_ref().take(wanted as u64).read_to_end(&mut self.buffer)?;
         self.ended = read < wanted;
@@ -112,7 +115,31 @@ impl<'a> View<'a> {
         })
     }
 
-    /// Keeps lines from `at` on until one is a stop, which is not taken. Returns them and the place of the stop.
+    /// This line with some before and some after it, each with its place in the log, which begins at `offset` here.
+    pub(super) fn surroundings(&self, offset: u64, before: usize, after: usize) -> Vec<Seen> {
+        let mut start = self.start;
+        let mut walked = 0;
+        while walked < before && start > self.floor {
+            let floor = self.floor;
+            start = memrchr(b'\n', &self.bytes[floor..start - 1]).map_or(floor, |at| floor + at + 1);
+            walked += 1;
+        }
+        let lines = self.lines_from(start).take(walked + 1 + after);
+        lines
+            .map(|(line, next)| {
+                let start = std::mem::replace(&mut start, next);
+                Seen { start: offset + start as u64, end: offset + next as u64, line: line.into_owned() }
+            })
+            .collect()
+    }
+
+    /// At most so many lines after this one, until one is a stop.
+    pub(super) fn below(&self, most: usize, stop: impl Fn(&str) -> bool) -> Vec<String> {
+        let lines = self.after().take(most).map(|(line, _)| line);
+        lines.take_while(|line| !stop(line)).map(Cow::into_owned).collect()
+    }
+
+    /// Keeps the first lines from `at` on until one is a stop, which is not taken. Returns them and the place of the stop.
     pub(super) fn until(&self, at: usize, keep: usize, stop: impl Fn(&str) -> bool) -> (Vec<String>, usize) {
         let mut kept = Vec::new();
         let mut end = at;
@@ -127,6 +154,14 @@ impl<'a> View<'a> {
         }
         (kept, end)
     }
+}
+
+/// A line and where it is in the log.
+#[derive(Debug, Clone)]
+pub(super) struct Seen {
+    pub start: u64,
+    pub end: u64,
+    pub line: String,
 }
 
 /// No block that belongs to one failure has more lines.
