@@ -1,39 +1,32 @@
 //! Checks of pull requests: when they are started, and on what.
 
-use std::collections::BTreeSet;
-
 use ao_core::pull::Mergeable;
 use ao_core::{Commit, PullId};
-use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, TrackerError};
+use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, TrackerError};
 use tracing::warn;
 
 use super::book::{Entry, Writing};
 use super::checks::Job;
-use super::record::{Checked, PullRecord};
+use super::record::PullRecord;
 use super::tree::{Merged, Pair};
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Starts the checks that the heads of these have not had. What conflicts has nothing to check yet.
+    /// Starts the checks of heads that are new. What conflicts has nothing to check yet.
     pub(super) async fn start_checks(
         &self,
         writing: &mut Writing,
         entries: Vec<Entry>,
     ) -> Result<(), LocalError> {
+        let all = &self.options.checks;
         let mut started = vec![];
         for mut entry in entries {
-            let missing = self.missing_checks(&entry.pull);
-            if missing.is_empty() || !entry.pull.is_open() || entry.pull.mergeable != Mergeable::Clean {
-                continue;
+            let pull = &mut entry.pull;
+            let tree = pull.tree.take();
+            if pull.checked.as_ref() != Some(&pull.head) && self.start(pull, tree, all.clone()).await {
+                pull.checked = Some(pull.head.clone());
+                started.push(entry);
             }
-            // Whoever wants it can have them run again; the rest goes on.
-            if let Err(err) = self.check_pull(&entry.pull, missing, false).await {
-                warn!(pull = entry.pull.number, %err, "checks could not be started");
-                continue;
-            }
-            let checks = self.options.checks.iter().map(|check| check.name.clone()).collect();
-            entry.pull.checked = Some(Checked { head: entry.pull.head.clone(), checks });
-            started.push(entry);
         }
         match started.is_empty() {
             true => Ok(()),
@@ -41,21 +34,30 @@ impl LocalScm {
         }
     }
 
-    /// After a start: the checks that were added meanwhile, and those that were not started before the end.
+    /// After a start: what was ended with the last daemon, what it did not come to, and checks that are new.
     pub(super) async fn start_missing_checks(&self) {
-        let mut writing = self.book.writing().await;
-        let entries = self.book.open().iter().map(|entry| Entry::clone(entry)).collect();
-        if let Err(err) = self.start_checks(&mut writing, entries).await {
-            warn!(%err, "what checks were started could not be written down");
+        for entry in self.book.open() {
+            let runs = self.runs_of(&entry.pull).await.unwrap_or_else(|err| {
+                warn!(pull = entry.pull.number, %err, "what was checked could not be read");
+                vec![]
+            });
+            let newest = |check: &CheckSpec| runs.iter().find(|run| run.check == check.name);
+            let had = |check: &CheckSpec| newest(check).is_some_and(|run| run.state != RunState::Cancelled);
+            let missing = self.options.checks.iter().filter(|check| !had(check)).cloned().collect();
+            self.start(&entry.pull, None, missing).await;
         }
     }
 
-    fn missing_checks(&self, pull: &PullRecord) -> Vec<CheckSpec> {
-        let had: BTreeSet<&String> = match &pull.checked {
-            Some(checked) if checked.head == pull.head => checked.checks.iter().collect(),
-            _ => BTreeSet::new(),
+    /// Whether checks were started. Whoever wants it can have them run again, so that the rest goes on without.
+    async fn start(&self, pull: &PullRecord, tree: Option<String>, checks: Vec<CheckSpec>) -> bool {
+        if checks.is_empty() || !pull.is_open() || pull.mergeable != Mergeable::Clean {
+            return false;
+        }
+        let started = match tree {
+            Some(tree) => self.check_tree(pull, tree, checks, false).await,
+            None => self.check_pull(pull, checks, false).await,
         };
-        self.options.checks.iter().filter(|check| !had.contains(&check.name)).cloned().collect()
+        started.inspect_err(|err| warn!(pull = pull.number, %err, "checks could not be started")).is_ok()
     }
 
     /// Has checks run on a pull request as it would land.
@@ -76,6 +78,16 @@ impl LocalScm {
                 return Err(TrackerError::refused(why).into());
             }
         };
+        self.check_tree(pull, tree, checks, again).await
+    }
+
+    async fn check_tree(
+        &self,
+        pull: &PullRecord,
+        tree: String,
+        checks: Vec<CheckSpec>,
+        again: bool,
+    ) -> Result<Vec<CheckRun>, LocalError> {
         let job = self.job(pull, &pull.head, &pull.base, tree, checks, again).await?;
         Ok(self.checks.run(job).await?)
     }

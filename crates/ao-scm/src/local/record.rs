@@ -52,9 +52,12 @@ pub(super) struct PullRecord {
     pub(super) mergeable: Mergeable,
     #[serde(default)]
     pub(super) size: ChangeSize,
-    /// What checks were started on.
+    /// The tree that merging has just given. Not kept: git forgets it some day.
+    #[serde(skip)]
+    pub(super) tree: Option<String>,
+    /// The head that checks were started on.
     #[serde(default)]
-    pub(super) checked: Option<Checked>,
+    pub(super) checked: Option<Commit>,
     /// The merge that is being made, or was made.
     #[serde(default)]
     pub(super) landing: Option<Landing>,
@@ -69,12 +72,6 @@ pub(super) struct PullRecord {
     pub(super) comments: u32,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Checked {
-    pub(super) head: Commit,
-    pub(super) checks: BTreeSet<String>,
 }
 
 /// What is about to land, written down before the base moves, so that after a crash it is known whose commit that is.

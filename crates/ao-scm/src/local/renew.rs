@@ -12,7 +12,7 @@ use super::LocalScm;
 use super::book::Entry;
 use super::record::PullRecord;
 use super::repository::Repository;
-use super::tree::Pair;
+use super::tree::{Merged, Pair};
 
 /// A pull request whose record has its new head and base already.
 #[derive(Debug, Clone)]
@@ -35,23 +35,48 @@ impl LocalScm {
     /// Brings what is derived up to date. What cannot be told of one is left unknown, and the others have theirs.
     pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
         let repository = &self.repository;
-        let authors = repository.authors(&moved).await.unwrap_or_else(|err| {
+        // A merge whose beginning git finds by itself need not wait for what else is asked.
+        let plain = |entry: &Entry| entry.pull.since.is_none();
+        let early: Vec<Pair> = moved
+            .iter()
+            .filter(|moved| plain(&moved.entry))
+            .map(|moved| Pair::of(&moved.entry.pull))
+            .collect();
+        let numbers: BTreeSet<u64> =
+            moved.iter().filter(|moved| plain(&moved.entry)).map(|moved| moved.entry.pull.number).collect();
+        let (authors, merged, mut entries) =
+            tokio::join!(repository.authors(&moved), repository.merge_all(&early), self.measure(&moved));
+        let authors = authors.unwrap_or_else(|err| {
             warn!(%err, "the authors of new commits could not be read");
             HashMap::new()
         });
-        let joined = repository.joined(&moved).await;
-        let mut entries = Vec::with_capacity(moved.len());
-        for Moved { mut entry, what } in moved {
-            let pull = &mut entry.pull;
+        let late = entries.iter().filter(|entry| !numbers.contains(&entry.pull.number));
+        let late: Vec<Pair> = late.map(|entry| Pair::of(&entry.pull)).collect();
+        let (mut merged, mut late) = (merged.into_iter(), repository.merge_all(&late).await.into_iter());
+        for Entry { pull, .. } in &mut entries {
             if let Some((author, at)) = authors.get(&pull.head) {
                 (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
             }
-            let stays = match &what {
+            let merged = if numbers.contains(&pull.number) { merged.next() } else { late.next() }.flatten();
+            pull.tree = merged.as_ref().and_then(Merged::tree);
+            pull.mergeable = merged.map_or(Mergeable::Unknown, Merged::mergeable);
+            pull.updated_at = self.now();
+        }
+        entries
+    }
+
+    /// Finds where changes begin and what they touch, and brings threads to where their lines are.
+    async fn measure(&self, moved: &[Moved]) -> Vec<Entry> {
+        let repository = &self.repository;
+        let joined = repository.joined(moved).await;
+        let mut entries = Vec::with_capacity(moved.len());
+        for Moved { entry, what } in moved {
+            let mut entry = entry.clone();
+            let pull = &mut entry.pull;
+            let stays = match what {
                 What::Base { before } => {
-                    pull.since.is_none()
-                        && joined
-                            .get(&(before.clone(), pull.base.clone()))
-                            .is_some_and(|some| !some.contains(&pull.number))
+                    let joined = joined.get(&(before.clone(), pull.base.clone()));
+                    pull.since.is_none() && joined.is_some_and(|joined| !joined.contains(&pull.number))
                 }
                 _ => false,
             };
@@ -61,16 +86,11 @@ impl LocalScm {
                     warn!(pull = pull.number, %err, "what a pull request changes could not be told");
                     pull.size = ChangeSize::default();
                 }
-                if what == What::Head || pull.fork != fork {
+                if *what == What::Head || pull.fork != fork {
                     repository.carry_threads(&mut entry).await;
                 }
             }
-            entry.pull.updated_at = self.now();
             entries.push(entry);
-        }
-        let pairs: Vec<Pair> = entries.iter().map(|entry| Pair::of(&entry.pull)).collect();
-        for (entry, merged) in entries.iter_mut().zip(repository.merge_all(&pairs).await) {
-            entry.pull.mergeable = merged.map_or(Mergeable::Unknown, |merged| merged.mergeable());
         }
         entries
     }

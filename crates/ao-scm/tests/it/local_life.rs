@@ -267,6 +267,42 @@ async fn checks_that_are_added_later_are_run_after_a_start() {
 }
 
 #[tokio::test]
+async fn checks_that_ended_with_the_daemon_are_run_after_the_next_start() {
+    let desk = Desk::new().with_checks(&[("test", true), ("lint", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.checks.end("test", RunState::Cancelled);
+    drop(scm);
+    desk.checks.let_be("test", RunState::Passed);
+    let scm = desk.open().await;
+    assert!(facts(&scm, &id).await.checks.iter().all(|check| check.state == CheckState::Passed));
+    let jobs: Vec<usize> = desk.checks.jobs.lock().unwrap().iter().map(|job| job.checks.len()).collect();
+    assert_eq!(jobs, [2, 1], "the one that was over is not run again");
+}
+
+#[tokio::test]
+async fn what_the_base_has_got_meanwhile_is_no_part_of_the_change() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    desk.push("other", "o", "1");
+    let (x, other) = (open(&scm, "x", "main").await, open(&scm, "other", "main").await);
+    // A commit that will be in the base comes into the branch first.
+    let next = desk.push("next", "n", "1");
+    desk.git(&["checkout", "--quiet", "x"]);
+    desk.git(&["merge", "--quiet", "--no-edit", "next"]);
+    desk.git(&["checkout", "--quiet", "main"]);
+    assert_eq!(facts(&scm, &x).await.size.files, ["n", "x"]);
+    desk.git(&["merge", "--quiet", "--ff-only", "next"]);
+    let seen = facts(&scm, &x).await;
+    assert_eq!((&seen.base, &seen.size.files[..]), (&next, &["x".to_owned()][..]));
+    assert!(!scm.diff(&x, 10_000).await.unwrap().contains("b/n"));
+    assert_eq!(facts(&scm, &other).await.size.files, ["o"]);
+}
+
+#[tokio::test]
 async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
     let desk = Desk::new();
     let scm = desk.open().await;
