@@ -7,7 +7,7 @@ use tracing::warn;
 
 use super::book::{Entry, Writing};
 use super::checks::Job;
-use super::record::PullRecord;
+use super::record::{Fresh, PullRecord};
 use super::tree::{Merged, Pair};
 use super::{LocalError, LocalScm};
 
@@ -22,8 +22,8 @@ impl LocalScm {
         let mut started = vec![];
         for mut entry in entries {
             let pull = &mut entry.pull;
-            let tree = pull.tree.take();
-            if pull.checked.as_ref() != Some(&pull.head) && self.start(pull, tree, all.clone()).await {
+            let fresh = pull.fresh.take();
+            if pull.checked.as_ref() != Some(&pull.head) && self.start(pull, fresh, all.clone()).await {
                 pull.checked = Some(pull.head.clone());
                 started.push(entry);
             }
@@ -49,12 +49,15 @@ impl LocalScm {
     }
 
     /// Whether checks were started. Whoever wants it can have them run again, so that the rest goes on without.
-    async fn start(&self, pull: &PullRecord, tree: Option<String>, checks: Vec<CheckSpec>) -> bool {
+    async fn start(&self, pull: &PullRecord, fresh: Option<Fresh>, checks: Vec<CheckSpec>) -> bool {
         if checks.is_empty() || !pull.is_open() || pull.mergeable != Mergeable::Clean {
             return false;
         }
-        let started = match tree {
-            Some(tree) => self.check_tree(pull, tree, checks, false).await,
+        let started = match fresh {
+            Some(fresh) => {
+                let job = self.job_on(pull, &pull.head, &pull.base, fresh, checks, false);
+                self.checks.run(job).await.map_err(LocalError::from)
+            }
             None => self.check_pull(pull, checks, false).await,
         };
         started.inspect_err(|err| warn!(pull = pull.number, %err, "checks could not be started")).is_ok()
@@ -78,16 +81,6 @@ impl LocalScm {
                 return Err(TrackerError::refused(why).into());
             }
         };
-        self.check_tree(pull, tree, checks, again).await
-    }
-
-    async fn check_tree(
-        &self,
-        pull: &PullRecord,
-        tree: String,
-        checks: Vec<CheckSpec>,
-        again: bool,
-    ) -> Result<Vec<CheckRun>, LocalError> {
         let job = self.job(pull, &pull.head, &pull.base, tree, checks, again).await?;
         Ok(self.checks.run(job).await?)
     }
@@ -102,16 +95,20 @@ impl LocalScm {
         checks: Vec<CheckSpec>,
         again: bool,
     ) -> Result<Job, LocalError> {
-        // The same things give the same commit, so nothing is made twice.
-        let date = format!("@{} +0000", pull.head_at);
-        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
-        let git = self.repository.git.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
-        let git = who.into_iter().fold(git, |git, name| git.with(name, "ao@orchestrator.local"));
-        let message = format!("{} merged onto {}\n", self.id(pull.number), pull.base_branch);
-        let args =
-            ["commit-tree", "--no-gpg-sign", "-p", base.as_str(), "-p", head.as_str(), "-F", "-", &tree];
-        let commit = git.write_with(&args, Some(&message)).await?;
-        Ok(Job {
+        let commit = self.merged_commit(pull, head, base, &tree).await?;
+        Ok(self.job_on(pull, head, base, Fresh { tree, commit }, checks, again))
+    }
+
+    fn job_on(
+        &self,
+        pull: &PullRecord,
+        head: &Commit,
+        base: &Commit,
+        Fresh { tree, commit }: Fresh,
+        checks: Vec<CheckSpec>,
+        again: bool,
+    ) -> Job {
+        Job {
             project: self.options.project.clone(),
             repository: self.repository.root.clone(),
             common_dir: self.repository.common_dir.clone(),
@@ -119,11 +116,29 @@ impl LocalScm {
             head: head.clone(),
             base: Some(base.clone()),
             tree,
-            commit: Commit::new(&commit),
+            commit,
             changed: Some(pull.size.files.clone()).filter(|_| pull.fork.is_some()),
             checks,
             again,
-        })
+        }
+    }
+
+    /// A commit with the tree that would land. The same things give the same commit, so nothing is made twice.
+    pub(super) async fn merged_commit(
+        &self,
+        pull: &PullRecord,
+        head: &Commit,
+        base: &Commit,
+        tree: &str,
+    ) -> Result<Commit, LocalError> {
+        let date = format!("@{} +0000", pull.head_at);
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let git = self.repository.git.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
+        let git = who.into_iter().fold(git, |git, name| git.with(name, "ao@orchestrator.local"));
+        let message = format!("{} merged onto {}\n", self.id(pull.number), pull.base_branch);
+        let args =
+            ["commit-tree", "--no-gpg-sign", "-p", base.as_str(), "-p", head.as_str(), "-F", "-", tree];
+        Ok(Commit::new(&git.write_with(&args, Some(&message)).await?))
     }
 
     /// Runs what somebody wants to be run.

@@ -53,7 +53,7 @@ impl LocalScm {
             state: PullState::Open,
             mergeable: Mergeable::Unknown,
             size: ChangeSize::default(),
-            tree: None,
+            fresh: None,
             checked: None,
             landing: None,
             merged_by: None,

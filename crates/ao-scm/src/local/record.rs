@@ -52,9 +52,9 @@ pub(super) struct PullRecord {
     pub(super) mergeable: Mergeable,
     #[serde(default)]
     pub(super) size: ChangeSize,
-    /// The tree that merging has just given. Not kept: git forgets it some day.
+    /// What merging has just given. Not kept: git forgets it some day.
     #[serde(skip)]
-    pub(super) tree: Option<String>,
+    pub(super) fresh: Option<Fresh>,
     /// The head that checks were started on.
     #[serde(default)]
     pub(super) checked: Option<Commit>,
@@ -72,6 +72,13 @@ pub(super) struct PullRecord {
     pub(super) comments: u32,
     pub(super) created_at: Timestamp,
     pub(super) updated_at: Timestamp,
+}
+
+/// A head merged onto its base: the tree, and a commit that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fresh {
+    pub(super) tree: String,
+    pub(super) commit: Commit,
 }
 
 /// What is about to land, written down before the base moves, so that after a crash it is known whose commit that is.

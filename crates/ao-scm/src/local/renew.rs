@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::LocalScm;
 use super::book::Entry;
-use super::record::PullRecord;
+use super::record::{Fresh, PullRecord};
 use super::repository::Repository;
 use super::tree::{Merged, Pair};
 
@@ -34,35 +34,48 @@ pub(super) enum What {
 impl LocalScm {
     /// Brings what is derived up to date. What cannot be told of one is left unknown, and the others have theirs.
     pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
-        let repository = &self.repository;
         // A merge whose beginning git finds by itself need not wait for what else is asked.
-        let plain = |entry: &Entry| entry.pull.since.is_none();
-        let early: Vec<Pair> = moved
-            .iter()
-            .filter(|moved| plain(&moved.entry))
-            .map(|moved| Pair::of(&moved.entry.pull))
-            .collect();
-        let numbers: BTreeSet<u64> =
-            moved.iter().filter(|moved| plain(&moved.entry)).map(|moved| moved.entry.pull.number).collect();
-        let (authors, merged, mut entries) =
-            tokio::join!(repository.authors(&moved), repository.merge_all(&early), self.measure(&moved));
-        let authors = authors.unwrap_or_else(|err| {
-            warn!(%err, "the authors of new commits could not be read");
-            HashMap::new()
-        });
-        let late = entries.iter().filter(|entry| !numbers.contains(&entry.pull.number));
-        let late: Vec<Pair> = late.map(|entry| Pair::of(&entry.pull)).collect();
-        let (mut merged, mut late) = (merged.into_iter(), repository.merge_all(&late).await.into_iter());
+        let (judged, mut entries) = tokio::join!(self.judge(&moved), self.measure(&moved));
+        let Judged { authors, mut merged, mut fresh } = judged;
+        let late: Vec<&Entry> =
+            entries.iter().filter(|entry| !merged.contains_key(&entry.pull.number)).collect();
+        let pairs: Vec<Pair> = late.iter().map(|entry| Pair::of(&entry.pull)).collect();
+        let late: Vec<u64> = late.iter().map(|entry| entry.pull.number).collect();
+        merged.extend(late.into_iter().zip(self.repository.merge_all(&pairs).await));
         for Entry { pull, .. } in &mut entries {
-            if let Some((author, at)) = authors.get(&pull.head) {
-                (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
-            }
-            let merged = if numbers.contains(&pull.number) { merged.next() } else { late.next() }.flatten();
-            pull.tree = merged.as_ref().and_then(Merged::tree);
+            told_of(pull, &authors);
+            pull.fresh = fresh.remove(&pull.number);
+            let merged = merged.remove(&pull.number).flatten();
             pull.mergeable = merged.map_or(Mergeable::Unknown, Merged::mergeable);
             pull.updated_at = self.now();
         }
         entries
+    }
+
+    /// Finds out whose the new heads are, and what merging gives where git finds the beginning by itself.
+    async fn judge(&self, moved: &[Moved]) -> Judged {
+        let pulls = || moved.iter().map(|moved| &moved.entry.pull).filter(|pull| pull.since.is_none());
+        let pairs: Vec<Pair> = pulls().map(Pair::of).collect();
+        let (authors, merged) =
+            tokio::join!(self.repository.authors(moved), self.repository.merge_all(&pairs));
+        let authors = authors.unwrap_or_else(|err| {
+            warn!(%err, "the authors of new commits could not be read");
+            HashMap::new()
+        });
+        let merged: HashMap<u64, Option<Merged>> = pulls().map(|pull| pull.number).zip(merged).collect();
+        let mut fresh = HashMap::new();
+        // Checks wait for these commits, so they are made while the rest is measured.
+        let wanted = |moved: &&Moved| moved.what == What::Head && !self.options.checks.is_empty();
+        for Moved { entry, .. } in moved.iter().filter(wanted) {
+            let mut pull = entry.pull.clone();
+            told_of(&mut pull, &authors);
+            if let Some(Some(Merged::Tree(tree))) = merged.get(&pull.number)
+                && let Ok(commit) = self.merged_commit(&pull, &pull.head, &pull.base, tree).await
+            {
+                fresh.insert(pull.number, Fresh { tree: tree.clone(), commit });
+            }
+        }
+        Judged { authors, merged, fresh }
     }
 
     /// Finds where changes begin and what they touch, and brings threads to where their lines are.
@@ -96,9 +109,32 @@ impl LocalScm {
     }
 }
 
+/// What is known of some pull requests, the last two by their numbers.
+struct Judged {
+    /// With the time of the commit.
+    authors: HashMap<Commit, (String, i64)>,
+    merged: HashMap<u64, Option<Merged>>,
+    fresh: HashMap<u64, Fresh>,
+}
+
+fn told_of(pull: &mut PullRecord, authors: &HashMap<Commit, (String, i64)>) {
+    if let Some((author, at)) = authors.get(&pull.head) {
+        (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
+    }
+}
+
 impl Repository {
     /// Finds where the change begins, and measures it.
     async fn begin(&self, pull: &mut PullRecord) -> Result<(), GitError> {
+        if pull.since.is_none() {
+            let size = self.size_since_parting(&pull.base, &pull.head);
+            let (fork, size) = tokio::join!(self.merge_base(&pull.base, &pull.head), size);
+            pull.fork = fork?;
+            if let Some(size) = size {
+                pull.size = size;
+                return Ok(());
+            }
+        }
         let mut fork = self.merge_base(&pull.base, &pull.head).await?;
         if let Some(since) = &pull.since {
             let own = self.merge_base(since, &pull.head).await?;

@@ -47,13 +47,6 @@ impl Pair {
 }
 
 impl Merged {
-    pub(super) fn tree(&self) -> Option<String> {
-        match self {
-            Merged::Tree(tree) => Some(tree.clone()),
-            Merged::Conflict(_) => None,
-        }
-    }
-
     pub(super) fn mergeable(self) -> Mergeable {
         match self {
             Merged::Tree(_) => Mergeable::Clean,

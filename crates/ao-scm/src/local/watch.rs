@@ -21,8 +21,9 @@ use tracing::warn;
 
 use super::LocalScm;
 
-/// Git moves many refs one after another. This long after the last of them it is done.
-const QUIET: Duration = Duration::from_millis(3);
+/// Git moves many refs one after another. This long after the last of them it is done, or there is another look: a result
+/// should not wait for that.
+const QUIET: Duration = Duration::from_millis(1);
 
 /// However much happens, it is looked at so often.
 const PATIENCE: Duration = Duration::from_millis(60);
