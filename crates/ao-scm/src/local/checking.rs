@@ -1,39 +1,32 @@
 //! Checks of pull requests: when they are started, and on what.
 
-use std::collections::BTreeSet;
-
 use ao_core::pull::Mergeable;
 use ao_core::{Commit, PullId};
-use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunFilter, RunState, TrackerError};
+use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, TrackerError};
 use tracing::warn;
 
 use super::book::{Entry, Writing};
 use super::checks::Job;
-use super::record::{Checked, PullRecord};
+use super::record::{Fresh, PullRecord};
 use super::tree::{Merged, Pair};
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Starts the checks that the heads of these have not had. What conflicts has nothing to check yet.
+    /// Starts the checks of heads that are new. What conflicts has nothing to check yet.
     pub(super) async fn start_checks(
         &self,
         writing: &mut Writing,
         entries: Vec<Entry>,
     ) -> Result<(), LocalError> {
+        let all = &self.options.checks;
         let mut started = vec![];
         for mut entry in entries {
-            let missing = self.missing_checks(&entry.pull);
-            if missing.is_empty() || !entry.pull.is_open() || entry.pull.mergeable != Mergeable::Clean {
-                continue;
+            let pull = &mut entry.pull;
+            let fresh = pull.fresh.take();
+            if pull.checked.as_ref() != Some(&pull.head) && self.start(pull, fresh, all.clone()).await {
+                pull.checked = Some(pull.head.clone());
+                started.push(entry);
             }
-            // Whoever wants it can have them run again; the rest goes on.
-            if let Err(err) = self.check_pull(&entry.pull, missing, false).await {
-                warn!(pull = entry.pull.number, %err, "checks could not be started");
-                continue;
-            }
-            let checks = self.options.checks.iter().map(|check| check.name.clone()).collect();
-            entry.pull.checked = Some(Checked { head: entry.pull.head.clone(), checks });
-            started.push(entry);
         }
         match started.is_empty() {
             true => Ok(()),
@@ -41,38 +34,33 @@ impl LocalScm {
         }
     }
 
-    /// After a start: the checks that were added meanwhile, and those that were not started before the end.
+    /// After a start: what was ended with the last daemon, what it did not come to, and checks that are new.
     pub(super) async fn start_missing_checks(&self) {
-        let mut writing = self.book.writing().await;
-        let mut entries: Vec<Entry> = self.book.open().iter().map(|entry| Entry::clone(entry)).collect();
-        for entry in entries.iter_mut().filter(|_| !self.options.checks.is_empty()) {
-            self.forget_cut_off(&mut entry.pull).await;
-        }
-        if let Err(err) = self.start_checks(&mut writing, entries).await {
-            warn!(%err, "what checks were started could not be written down");
+        for entry in self.book.open() {
+            let runs = self.runs_of(&entry.pull).await.unwrap_or_else(|err| {
+                warn!(pull = entry.pull.number, %err, "what was checked could not be read");
+                vec![]
+            });
+            let newest = |check: &CheckSpec| runs.iter().find(|run| run.check == check.name);
+            let had = |check: &CheckSpec| newest(check).is_some_and(|run| run.state != RunState::Cancelled);
+            let missing = self.options.checks.iter().filter(|check| !had(check)).cloned().collect();
+            self.start(&entry.pull, None, missing).await;
         }
     }
 
-    /// A run that the end of the daemon has cut off says nothing about the head, so it counts as not started.
-    async fn forget_cut_off(&self, pull: &mut PullRecord) {
-        let Some(checked) = &mut pull.checked else { return };
-        let filter = RunFilter { pull: Some(self.id(pull.number)), ..RunFilter::default() };
-        let runs = match self.checks.runs(&self.options.project, &filter).await {
-            Ok(runs) => runs,
-            Err(err) => return warn!(pull = pull.number, %err, "it is not known which checks were cut off"),
+    /// Whether checks were started. Whoever wants it can have them run again, so that the rest goes on without.
+    async fn start(&self, pull: &PullRecord, fresh: Option<Fresh>, checks: Vec<CheckSpec>) -> bool {
+        if checks.is_empty() || !pull.is_open() || pull.mergeable != Mergeable::Clean {
+            return false;
+        }
+        let started = match fresh {
+            Some(fresh) => {
+                let job = self.job_on(pull, &pull.head, &pull.base, fresh, checks, false);
+                self.checks.run(job).await.map_err(LocalError::from)
+            }
+            None => self.check_pull(pull, checks, false).await,
         };
-        checked.checks.retain(|check| {
-            let newest = runs.iter().find(|run| run.check == *check && run.head == checked.head);
-            newest.is_some_and(|run| run.state != RunState::Cancelled)
-        });
-    }
-
-    fn missing_checks(&self, pull: &PullRecord) -> Vec<CheckSpec> {
-        let had: BTreeSet<&String> = match &pull.checked {
-            Some(checked) if checked.head == pull.head => checked.checks.iter().collect(),
-            _ => BTreeSet::new(),
-        };
-        self.options.checks.iter().filter(|check| !had.contains(&check.name)).cloned().collect()
+        started.inspect_err(|err| warn!(pull = pull.number, %err, "checks could not be started")).is_ok()
     }
 
     /// Has checks run on a pull request as it would land.
@@ -107,16 +95,20 @@ impl LocalScm {
         checks: Vec<CheckSpec>,
         again: bool,
     ) -> Result<Job, LocalError> {
-        // The same things give the same commit, so nothing is made twice.
-        let date = format!("@{} +0000", pull.head_at);
-        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
-        let git = self.repository.git.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
-        let git = who.into_iter().fold(git, |git, name| git.with(name, "ao@orchestrator.local"));
-        let message = format!("{} merged onto {}\n", self.id(pull.number), pull.base_branch);
-        let args =
-            ["commit-tree", "--no-gpg-sign", "-p", base.as_str(), "-p", head.as_str(), "-F", "-", &tree];
-        let commit = git.write_with(&args, Some(&message)).await?;
-        Ok(Job {
+        let commit = self.merged_commit(pull, head, base, &tree).await?;
+        Ok(self.job_on(pull, head, base, Fresh { tree, commit }, checks, again))
+    }
+
+    fn job_on(
+        &self,
+        pull: &PullRecord,
+        head: &Commit,
+        base: &Commit,
+        Fresh { tree, commit }: Fresh,
+        checks: Vec<CheckSpec>,
+        again: bool,
+    ) -> Job {
+        Job {
             project: self.options.project.clone(),
             repository: self.repository.root.clone(),
             common_dir: self.repository.common_dir.clone(),
@@ -124,11 +116,29 @@ impl LocalScm {
             head: head.clone(),
             base: Some(base.clone()),
             tree,
-            commit: Commit::new(&commit),
+            commit,
             changed: Some(pull.size.files.clone()).filter(|_| pull.fork.is_some()),
             checks,
             again,
-        })
+        }
+    }
+
+    /// A commit with the tree that would land. The same things give the same commit, so nothing is made twice.
+    pub(super) async fn merged_commit(
+        &self,
+        pull: &PullRecord,
+        head: &Commit,
+        base: &Commit,
+        tree: &str,
+    ) -> Result<Commit, LocalError> {
+        let date = format!("@{} +0000", pull.head_at);
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let git = self.repository.git.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
+        let git = who.into_iter().fold(git, |git, name| git.with(name, "ao@orchestrator.local"));
+        let message = format!("{} merged onto {}\n", self.id(pull.number), pull.base_branch);
+        let args =
+            ["commit-tree", "--no-gpg-sign", "-p", base.as_str(), "-p", head.as_str(), "-F", "-", tree];
+        Ok(Commit::new(&git.write_with(&args, Some(&message)).await?))
     }
 
     /// Runs what somebody wants to be run.

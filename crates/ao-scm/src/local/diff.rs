@@ -26,6 +26,14 @@ impl Repository {
         Ok(bounded(self.git.read_bytes(&args, limit.saturating_add(1)).await?, limit))
     }
 
+    /// The same since two commits parted, whatever that commit is; `None` if there are several, or none.
+    pub(super) async fn size_since_parting(&self, base: &Commit, head: &Commit) -> Option<ChangeSize> {
+        let args =
+            ["diff-tree", "-r", "--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv", "--merge-base"];
+        let told = self.git.read(&[&args[..], &[base.as_str(), head.as_str()]].concat()).await;
+        told.ok().map(|told| numbers(&told))
+    }
+
     /// Every file that it touches, and how many lines.
     pub(super) async fn size(&self, fork: &Commit, head: &Commit) -> Result<ChangeSize, GitError> {
         let args = ["diff-tree", "-r", "--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];

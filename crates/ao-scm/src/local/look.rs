@@ -82,8 +82,10 @@ impl LocalScm {
                 renamed.push(entry);
             }
         }
-        let mut entries = self.renew(moved).await;
-        self.pin_heads(entries.iter().filter(|entry| left.contains(&entry.pull.number))).await?;
+        let heads: Vec<Entry> =
+            moved.iter().filter(|moved| moved.what == What::Head).map(|moved| moved.entry.clone()).collect();
+        let (mut entries, pinned) = tokio::join!(self.renew(moved), self.pin_heads(heads.iter()));
+        pinned?;
         entries.extend(renamed);
         if entries.is_empty() {
             return Ok(());

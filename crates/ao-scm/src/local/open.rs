@@ -53,6 +53,7 @@ impl LocalScm {
             state: PullState::Open,
             mergeable: Mergeable::Unknown,
             size: ChangeSize::default(),
+            fresh: None,
             checked: None,
             landing: None,
             merged_by: None,

@@ -52,9 +52,12 @@ pub(super) struct PullRecord {
     pub(super) mergeable: Mergeable,
     #[serde(default)]
     pub(super) size: ChangeSize,
-    /// What checks were started on.
+    /// What merging has just given. Not kept: git forgets it some day.
+    #[serde(skip)]
+    pub(super) fresh: Option<Fresh>,
+    /// The head that checks were started on.
     #[serde(default)]
-    pub(super) checked: Option<Checked>,
+    pub(super) checked: Option<Commit>,
     /// The merge that is being made, or was made.
     #[serde(default)]
     pub(super) landing: Option<Landing>,
@@ -71,10 +74,11 @@ pub(super) struct PullRecord {
     pub(super) updated_at: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Checked {
-    pub(super) head: Commit,
-    pub(super) checks: BTreeSet<String>,
+/// A head merged onto its base: the tree, and a commit that has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Fresh {
+    pub(super) tree: String,
+    pub(super) commit: Commit,
 }
 
 /// What is about to land, written down before the base moves, so that after a crash it is known whose commit that is.

@@ -10,9 +10,9 @@ use tracing::warn;
 
 use super::LocalScm;
 use super::book::Entry;
-use super::record::PullRecord;
+use super::record::{Fresh, PullRecord};
 use super::repository::Repository;
-use super::tree::Pair;
+use super::tree::{Merged, Pair};
 
 /// A pull request whose record has its new head and base already.
 #[derive(Debug, Clone)]
@@ -34,24 +34,62 @@ pub(super) enum What {
 impl LocalScm {
     /// Brings what is derived up to date. What cannot be told of one is left unknown, and the others have theirs.
     pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
-        let repository = &self.repository;
-        let authors = repository.authors(&moved).await.unwrap_or_else(|err| {
+        // A merge whose beginning git finds by itself need not wait for what else is asked.
+        let (judged, mut entries) = tokio::join!(self.judge(&moved), self.measure(&moved));
+        let Judged { authors, mut merged, mut fresh } = judged;
+        let late: Vec<&Entry> =
+            entries.iter().filter(|entry| !merged.contains_key(&entry.pull.number)).collect();
+        let pairs: Vec<Pair> = late.iter().map(|entry| Pair::of(&entry.pull)).collect();
+        let late: Vec<u64> = late.iter().map(|entry| entry.pull.number).collect();
+        merged.extend(late.into_iter().zip(self.repository.merge_all(&pairs).await));
+        for Entry { pull, .. } in &mut entries {
+            told_of(pull, &authors);
+            pull.fresh = fresh.remove(&pull.number);
+            let merged = merged.remove(&pull.number).flatten();
+            pull.mergeable = merged.map_or(Mergeable::Unknown, Merged::mergeable);
+            pull.updated_at = self.now();
+        }
+        entries
+    }
+
+    /// Finds out whose the new heads are, and what merging gives where git finds the beginning by itself.
+    async fn judge(&self, moved: &[Moved]) -> Judged {
+        let pulls = || moved.iter().map(|moved| &moved.entry.pull).filter(|pull| pull.since.is_none());
+        let pairs: Vec<Pair> = pulls().map(Pair::of).collect();
+        let (authors, merged) =
+            tokio::join!(self.repository.authors(moved), self.repository.merge_all(&pairs));
+        let authors = authors.unwrap_or_else(|err| {
             warn!(%err, "the authors of new commits could not be read");
             HashMap::new()
         });
-        let joined = repository.joined(&moved).await;
-        let mut entries = Vec::with_capacity(moved.len());
-        for Moved { mut entry, what } in moved {
-            let pull = &mut entry.pull;
-            if let Some((author, at)) = authors.get(&pull.head) {
-                (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
+        let merged: HashMap<u64, Option<Merged>> = pulls().map(|pull| pull.number).zip(merged).collect();
+        let mut fresh = HashMap::new();
+        // Checks wait for these commits, so they are made while the rest is measured.
+        let wanted = |moved: &&Moved| moved.what == What::Head && !self.options.checks.is_empty();
+        for Moved { entry, .. } in moved.iter().filter(wanted) {
+            let mut pull = entry.pull.clone();
+            told_of(&mut pull, &authors);
+            if let Some(Some(Merged::Tree(tree))) = merged.get(&pull.number)
+                && let Ok(commit) = self.merged_commit(&pull, &pull.head, &pull.base, tree).await
+            {
+                fresh.insert(pull.number, Fresh { tree: tree.clone(), commit });
             }
-            let stays = match &what {
+        }
+        Judged { authors, merged, fresh }
+    }
+
+    /// Finds where changes begin and what they touch, and brings threads to where their lines are.
+    async fn measure(&self, moved: &[Moved]) -> Vec<Entry> {
+        let repository = &self.repository;
+        let joined = repository.joined(moved).await;
+        let mut entries = Vec::with_capacity(moved.len());
+        for Moved { entry, what } in moved {
+            let mut entry = entry.clone();
+            let pull = &mut entry.pull;
+            let stays = match what {
                 What::Base { before } => {
-                    pull.since.is_none()
-                        && joined
-                            .get(&(before.clone(), pull.base.clone()))
-                            .is_some_and(|some| !some.contains(&pull.number))
+                    let joined = joined.get(&(before.clone(), pull.base.clone()));
+                    pull.since.is_none() && joined.is_some_and(|joined| !joined.contains(&pull.number))
                 }
                 _ => false,
             };
@@ -61,24 +99,42 @@ impl LocalScm {
                     warn!(pull = pull.number, %err, "what a pull request changes could not be told");
                     pull.size = ChangeSize::default();
                 }
-                if what == What::Head || pull.fork != fork {
+                if *what == What::Head || pull.fork != fork {
                     repository.carry_threads(&mut entry).await;
                 }
             }
-            entry.pull.updated_at = self.now();
             entries.push(entry);
         }
-        let pairs: Vec<Pair> = entries.iter().map(|entry| Pair::of(&entry.pull)).collect();
-        for (entry, merged) in entries.iter_mut().zip(repository.merge_all(&pairs).await) {
-            entry.pull.mergeable = merged.map_or(Mergeable::Unknown, |merged| merged.mergeable());
-        }
         entries
+    }
+}
+
+/// What is known of some pull requests, the last two by their numbers.
+struct Judged {
+    /// With the time of the commit.
+    authors: HashMap<Commit, (String, i64)>,
+    merged: HashMap<u64, Option<Merged>>,
+    fresh: HashMap<u64, Fresh>,
+}
+
+fn told_of(pull: &mut PullRecord, authors: &HashMap<Commit, (String, i64)>) {
+    if let Some((author, at)) = authors.get(&pull.head) {
+        (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
     }
 }
 
 impl Repository {
     /// Finds where the change begins, and measures it.
     async fn begin(&self, pull: &mut PullRecord) -> Result<(), GitError> {
+        if pull.since.is_none() {
+            let size = self.size_since_parting(&pull.base, &pull.head);
+            let (fork, size) = tokio::join!(self.merge_base(&pull.base, &pull.head), size);
+            pull.fork = fork?;
+            if let Some(size) = size {
+                pull.size = size;
+                return Ok(());
+            }
+        }
         let mut fork = self.merge_base(&pull.base, &pull.head).await?;
         if let Some(since) = &pull.since {
             let own = self.merge_base(since, &pull.head).await?;

@@ -50,12 +50,11 @@ impl LocalScm {
             }
             moved.push(Moved { entry, what: What::Target });
         }
-        let mut entries = self.renew(moved).await;
+        let above = self.renew(moved).await;
         let ended = self.id(done.pull.number);
-        entries.push(done);
-        self.save(writing, entries).await?;
+        self.save(writing, above.iter().cloned().chain([done]).collect()).await?;
         self.checks.cancel(&ended, None).await;
-        Ok(())
+        self.start_checks(writing, above).await
     }
 
     /// The open one whose branch is its base.

@@ -21,8 +21,9 @@ use tracing::warn;
 
 use super::LocalScm;
 
-/// Git moves many refs one after another. This long after the last of them it is done.
-const QUIET: Duration = Duration::from_millis(3);
+/// Git moves many refs one after another. This long after the last of them it is done, or there is another look: a result
+/// should not wait for that.
+const QUIET: Duration = Duration::from_millis(1);
 
 /// However much happens, it is looked at so often.
 const PATIENCE: Duration = Duration::from_millis(60);
@@ -39,6 +40,8 @@ impl LocalScm {
             }
         };
         let mut runs = self.checks.subscribe();
+        // What has moved before anybody watched is for the first look.
+        self.dirty.store(true, Ordering::SeqCst);
         let _watched = Watched::new(&self.watched);
         let mut is_due = true;
         loop {
@@ -50,14 +53,20 @@ impl LocalScm {
             }
             is_due = tokio::select! {
                 () = folders.moved() => true,
-                run = runs.recv() => {
-                    match run {
-                        Ok(run) => run.pull.into_iter().for_each(|pull| self.hint(Hint::Pull(pull))),
-                        Err(RecvError::Lagged(_)) => self.hint(Hint::Project(self.options.project.clone())),
-                        // Nobody runs checks any more, so only refs are of interest.
-                        Err(RecvError::Closed) => folders.moved().await,
+                run = runs.recv() => match run {
+                    Ok(run) => {
+                        run.pull.into_iter().for_each(|pull| self.hint(Hint::Pull(pull)));
+                        false
                     }
-                    false
+                    Err(RecvError::Lagged(_)) => {
+                        self.hint(Hint::Project(self.options.project.clone()));
+                        false
+                    }
+                    // Nobody runs checks any more, so only refs are of interest.
+                    Err(RecvError::Closed) => {
+                        folders.moved().await;
+                        true
+                    }
                 }
             };
         }

@@ -181,7 +181,7 @@ async fn a_conflict_appears_with_its_files_and_goes_again() {
     let seen = facts(&scm, &id).await;
     assert_eq!(seen.mergeable, Mergeable::Conflict { files: vec!["README.md".into()] });
     assert_eq!(desk.checks.heads().len(), 1, "a move of the base alone runs nothing");
-    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base };
+    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base, checks: true };
     assert_eq!(scm.test(&order).await.unwrap(), TestOutcome::Conflict { files: vec!["README.md".into()] });
     let check =
         CheckOrder { project: project(), what: CheckWhat::Pull(id.clone()), checks: vec![], again: true };
@@ -216,7 +216,8 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
     let seen = facts(&scm, &id).await;
-    let order = TestOrder { pull: id.clone(), head: seen.head.clone(), base: seen.base.clone() };
+    let order =
+        TestOrder { pull: id.clone(), head: seen.head.clone(), base: seen.base.clone(), checks: true };
     assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Green { .. }));
     desk.checks.let_be("test", RunState::Failed);
     let TestOutcome::Red { output } = scm.test(&order).await.unwrap() else { panic!("not red") };
@@ -264,6 +265,42 @@ async fn checks_that_are_added_later_are_run_after_a_start() {
     drop(scm);
     desk.open().await;
     assert_eq!(desk.checks.heads().len(), 1, "what has run is not run again");
+}
+
+#[tokio::test]
+async fn checks_that_ended_with_the_daemon_are_run_after_the_next_start() {
+    let desk = Desk::new().with_checks(&[("test", true), ("lint", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.checks.end("test", RunState::Cancelled);
+    drop(scm);
+    desk.checks.let_be("test", RunState::Passed);
+    let scm = desk.open().await;
+    assert!(facts(&scm, &id).await.checks.iter().all(|check| check.state == CheckState::Passed));
+    let jobs: Vec<usize> = desk.checks.jobs.lock().unwrap().iter().map(|job| job.checks.len()).collect();
+    assert_eq!(jobs, [2, 1], "the one that was over is not run again");
+}
+
+#[tokio::test]
+async fn what_the_base_has_got_meanwhile_is_no_part_of_the_change() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    desk.push("other", "o", "1");
+    let (x, other) = (open(&scm, "x", "main").await, open(&scm, "other", "main").await);
+    // A commit that will be in the base comes into the branch first.
+    let next = desk.push("next", "n", "1");
+    desk.git(&["checkout", "--quiet", "x"]);
+    desk.git(&["merge", "--quiet", "--no-edit", "next"]);
+    desk.git(&["checkout", "--quiet", "main"]);
+    assert_eq!(facts(&scm, &x).await.size.files, ["n", "x"]);
+    desk.git(&["merge", "--quiet", "--ff-only", "next"]);
+    let seen = facts(&scm, &x).await;
+    assert_eq!((&seen.base, &seen.size.files[..]), (&next, &["x".to_owned()][..]));
+    assert!(!scm.diff(&x, 10_000).await.unwrap().contains("b/n"));
+    assert_eq!(facts(&scm, &other).await.size.files, ["o"]);
 }
 
 #[tokio::test]
