@@ -37,7 +37,9 @@ async fn a_failing_check_is_not_tried_again_and_says_what_it_put_out() {
     assert_eq!((run.state, run.exit_code, run.tries), (RunState::Failed, Some(3), 1));
     assert_eq!(run.why.as_deref(), Some("ended with exit code 3"));
     let failure = run.failure.expect("it failed");
-    assert!(failure.excerpt.contains("test x ... FAILED") && !failure.signature.is_empty(), "{failure:?}");
+    let names: Vec<_> = failure.items.iter().filter_map(|item| item.name.as_deref()).collect();
+    assert_eq!(names, ["x"], "{failure:?}");
+    assert!(failure.excerpt.contains('x') && !failure.signature.is_empty(), "{failure:?}");
     assert_eq!(fs::read_to_string(run.log.unwrap()).unwrap(), "one\ntest x ... FAILED\n");
 }
 
