@@ -167,7 +167,9 @@ fn each_command_has_help() {
     Write events to stdout as JSON, one a line, oldest first
 
     It can be used while ao runs, and ends where the log ended when it began. Events that cannot be read
-    are left out and counted; then it exits with an error after the last line.
+    are left out and counted; then it exits with an error after the last line. Without a range, the
+    documents that ao keeps beside the log, such as local issues and pull requests, follow behind the
+    last event, one a line, each with its `shelf` and `key`.
 
     Usage: ao events export [OPTIONS]
 

@@ -20,7 +20,7 @@ fn what_nobody_says_is_found_out() {
       agent      codex
       runtime    process
       workspace  worktree
-      tracker    github
+      tracker    local
     Next: `ao start`
     -- stderr --
     note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
@@ -35,7 +35,7 @@ fn what_nobody_says_is_found_out() {
       runtime: process        # tmux | process | docker | kubernetes
       agent: codex            # claude-code | codex | aider | cursor | opencode | …
       workspace: worktree     # worktree | clone
-      tracker: github         # github | linear | gitlab | jira | local
+      tracker: local          # github | linear | gitlab | jira | local
       notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
 
     projects:
