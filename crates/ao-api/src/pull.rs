@@ -261,8 +261,11 @@ pub struct MergeWish {
 #[serde(rename_all = "camelCase")]
 pub struct MergeDone {
     pub pull: PullDetail,
-    /// The commit that the base branch is at now.
+    /// The commit that it was merged as.
     pub commit: String,
+    /// Why its branch is still there, if it was to go.
+    #[serde(default)]
+    pub branch_left: Option<String>,
 }
 
 /// Who is to answer for a pull request.

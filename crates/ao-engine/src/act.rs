@@ -247,7 +247,7 @@ async fn perform(
                 delete_branch: false,
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
-                MergeOutcome::Merged { commit } => QueueInput::Landed { pull, head, commit },
+                MergeOutcome::Merged { commit, .. } => QueueInput::Landed { pull, head, commit },
                 MergeOutcome::Refused { tip, why } => QueueInput::LandRefused { pull, head, base, tip, why },
             };
             Ok(vec![Input::Queue { project, input }])

@@ -247,6 +247,8 @@ pub struct MergeOrder {
 pub enum MergeOutcome {
     Merged {
         commit: Commit,
+        /// Why its branch is still there, if it was to go.
+        branch_left: Option<String>,
     },
     /// Head or base is no longer what was tested, or the forge's own rules forbid it. Nothing has changed.
     Refused {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_core::pull::{CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ThreadFacts};
-use ao_ports::{CheckRun, RunFilter, RunState};
+use ao_ports::{CheckRun, Failure, RunFilter, RunState};
 
 use super::book::Entry;
 use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
@@ -85,9 +85,11 @@ impl LocalScm {
             RunState::Queued | RunState::Running | RunState::Cancelled => CheckState::Pending,
             RunState::Passed => CheckState::Passed,
             RunState::Skipped => CheckState::Skipped,
-            RunState::Broken => failed("broken".to_owned(), why()),
+            RunState::Broken => {
+                failed("broken".to_owned(), format!("it could not be run, whatever the change is: {}", why()))
+            }
             RunState::Failed => match &run.failure {
-                Some(failure) => failed(failure.signature.clone(), failure.excerpt.clone()),
+                Some(failure) => failed(failure.signature.clone(), excerpt(run, failure)),
                 None => failed(why(), why()),
             },
         }
@@ -130,4 +132,19 @@ fn review(review: &ReviewRecord) -> ReviewFacts {
         body: review.body.clone(),
         revision: "1".to_owned(),
     }
+}
+
+/// How much of a command is told.
+const COMMAND: usize = 200;
+
+/// What was run, how that ended and in which step, and then the lines that matter.
+fn excerpt(run: &CheckRun, failure: &Failure) -> String {
+    let mut lines = run.command.lines().map(str::trim).filter(|line| !line.is_empty());
+    let mut command: String = lines.next().unwrap_or_default().chars().take(COMMAND).collect();
+    if lines.next().is_some() || command.len() < run.command.trim().len() {
+        command.push('…');
+    }
+    let why = run.why.as_deref().unwrap_or("failed");
+    let step = failure.step.as_ref().map(|step| format!(" in step `{step}`")).unwrap_or_default();
+    format!("`{command}` {why}{step}\n{}", failure.excerpt)
 }

@@ -8,7 +8,7 @@
 use ao_core::Commit;
 use ao_core::pull::PullState;
 use ao_ports::{CheckRun, CheckSpec, MergeOrder, MergeOutcome, RunState, ScmError, TestOrder, TestOutcome};
-use tracing::{info, warn};
+use tracing::info;
 
 use super::base::Tip;
 use super::book::{Entry, Writing};
@@ -52,19 +52,22 @@ impl LocalScm {
         // Finishes the merge of an earlier call, if that has landed.
         self.look(&mut writing).await?;
         let mut entry = Entry::clone(&*self.entry(&order.pull).await?);
-        if let Some(outcome) = ended(&entry.pull, order) {
-            if order.delete_branch && matches!(outcome, MergeOutcome::Merged { .. }) {
-                self.take_branch(&entry.pull).await;
+        if let Some(mut outcome) = ended(&entry.pull, order) {
+            if let MergeOutcome::Merged { branch_left, .. } = &mut outcome
+                && order.delete_branch
+            {
+                *branch_left = self.take_branch(&entry.pull).await;
             }
             return Ok(outcome);
         }
         let merged = self.make_and_land(&mut writing, &mut entry, order).await?;
         match merged {
             Ok(commit) => {
-                if order.delete_branch {
-                    self.take_branch(&entry.pull).await;
-                }
-                Ok(MergeOutcome::Merged { commit })
+                let branch_left = match order.delete_branch {
+                    true => self.take_branch(&entry.pull).await,
+                    false => None,
+                };
+                Ok(MergeOutcome::Merged { commit, branch_left })
             }
             Err(NotLanded { tip, why }) => Ok(MergeOutcome::Refused { tip, why }),
         }
@@ -123,17 +126,15 @@ impl LocalScm {
         Ok(Ok(commit))
     }
 
-    /// Takes the branch of a merged one away, or leaves it and says so: the merge stands either way.
-    pub(super) async fn take_branch(&self, pull: &PullRecord) {
-        match self.repository.delete_branch(pull, &self.options.default_branch).await {
-            Ok(Ok(())) => {}
-            Ok(Err(why)) => {
-                info!(branch = %pull.head_branch, why, "the branch of a merged pull request is left");
-            }
-            Err(err) => {
-                warn!(branch = %pull.head_branch, %err, "the branch of a merged pull request is left");
-            }
-        }
+    /// Takes the branch of a merged one away, or leaves it and says why: the merge stands either way.
+    pub(super) async fn take_branch(&self, pull: &PullRecord) -> Option<String> {
+        let why = match self.repository.delete_branch(pull, &self.options.default_branch).await {
+            Ok(Ok(())) => return None,
+            Ok(Err(why)) => why,
+            Err(err) => err.to_string(),
+        };
+        info!(branch = %pull.head_branch, why, "the branch of a merged pull request is left");
+        Some(why)
     }
 }
 
@@ -143,7 +144,7 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {
-            Some(MergeOutcome::Merged { commit: commit.clone() })
+            Some(MergeOutcome::Merged { commit: commit.clone(), branch_left: None })
         }
         PullState::Merged { .. } => {
             refused(format!("`{}` was merged with the head {}", order.pull, pull.head))

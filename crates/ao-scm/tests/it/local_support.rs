@@ -237,7 +237,7 @@ pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> 
 
 pub(crate) fn merged(outcome: MergeOutcome) -> Commit {
     match outcome {
-        MergeOutcome::Merged { commit } => commit,
+        MergeOutcome::Merged { commit, .. } => commit,
         MergeOutcome::Refused { why, .. } => panic!("it was refused: {why}"),
     }
 }

@@ -134,8 +134,9 @@ pub(super) async fn merge(
     }
     let merging = app.clone();
     app.to_the_end(async move {
-        let commit = land(&merging, &*scm, &id, &wish, strategy).await?;
-        Ok(Json(MergeDone { pull: told(&merging, &*scm, &id).await?, commit: commit.to_string() }))
+        let (commit, branch_left) = land(&merging, &*scm, &id, &wish, strategy).await?;
+        let pull = told(&merging, &*scm, &id).await?;
+        Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_left }))
     })
     .await
 }
@@ -149,13 +150,16 @@ async fn land(
     id: &PullId,
     wish: &MergeWish,
     strategy: Strategy,
-) -> Result<Commit, Failure> {
+) -> Result<(Commit, Option<String>), Failure> {
     let mut tries = 0;
     loop {
         tries += 1;
         let facts = see(app, scm, id).await?;
-        if let PullState::Merged { .. } = &facts.state {
-            return Err(Problem::new(409, "already-merged", format!("{id} has been merged")).into());
+        // Whoever asks again because the first answer was lost is told what came of it.
+        if let PullState::Merged { commit } = &facts.state
+            && wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str())
+        {
+            return Ok((commit.clone(), None));
         }
         let awaits = awaits_checks(app, scm, &id.project).await?;
         let mut found = blockers(&Pull::at_a_look(id, &facts), awaits);
@@ -185,9 +189,9 @@ async fn land(
         let delete_branch = wish.delete_branch;
         let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
         match scm.merge(&order).await? {
-            MergeOutcome::Merged { commit } => {
+            MergeOutcome::Merged { commit, branch_left } => {
                 see(app, scm, id).await?;
-                return Ok(commit);
+                return Ok((commit, branch_left));
             }
             // Another one has landed meanwhile. What was tested would not be what lands, so it is all done again.
             MergeOutcome::Refused { tip: Some(_), .. } if tries < TRIES => {}

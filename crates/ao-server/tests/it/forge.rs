@@ -202,7 +202,7 @@ impl Scm for Forge {
         }
         let commit = Commit::new("m1");
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };
-        Ok(MergeOutcome::Merged { commit })
+        Ok(MergeOutcome::Merged { commit, branch_left: None })
     }
 
     async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {

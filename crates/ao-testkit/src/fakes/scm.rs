@@ -92,7 +92,9 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
         return refused("there is no such pull request");
     };
     match &facts.state {
-        PullState::Merged { commit } => return MergeOutcome::Merged { commit: commit.clone() },
+        PullState::Merged { commit } => {
+            return MergeOutcome::Merged { commit: commit.clone(), branch_left: None };
+        }
         PullState::Closed => return refused("it is closed"),
         PullState::Open if facts.head != order.head => return refused("its head has moved"),
         PullState::Open if tip != order.base => return refused("the base has moved"),
@@ -101,5 +103,5 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
     let commit = Commit::new(&format!("m-{}", order.head));
     facts.state = PullState::Merged { commit: commit.clone() };
     inner.outside.tips.insert(order.pull.project.clone(), commit.clone());
-    MergeOutcome::Merged { commit }
+    MergeOutcome::Merged { commit, branch_left: None }
 }

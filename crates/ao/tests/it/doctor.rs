@@ -124,7 +124,11 @@ fn what_is_configured_is_what_is_looked_for() {
 fn a_token_is_seen_and_never_shown() {
     let place = Place::new();
     let app = place.repository("my-app");
-    std::fs::write(app.join("agent-orchestrator.yaml"), "defaults: { tracker: github }\nprojects: { my-app: { path: . } }\n").unwrap();
+    std::fs::write(
+        app.join("agent-orchestrator.yaml"),
+        "defaults: { tracker: github }\nprojects: { my-app: { path: . } }\n",
+    )
+    .unwrap();
     let mut doctor = place.ao(&app, &["doctor"]);
     doctor.env("GITHUB_TOKEN", "ghp_s3cret");
     let told = place.home.told(&doctor.output().unwrap());

@@ -15,7 +15,7 @@ use crate::fleet::{git, processes_with};
 use crate::house::{House, Ran};
 
 /// How long the whole may take. Far more than it does, because the machine may be busy.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(420);
 
 /// A file that says `bad` fails; what it says is the script of the agent that hears of it.
 const CHECK: &str = r#"

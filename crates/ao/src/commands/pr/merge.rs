@@ -76,7 +76,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             show::plain(commit),
             show::plain(&pull.title)
         ))?;
-        if args.delete_branch {
+        if let Some(why) = &done.branch_left {
+            ui::note(format_args!("its branch {} is left: {}", show::plain(&pull.head_branch), show::plain(why)));
+        } else if args.delete_branch {
             ui::note(format_args!("its branch {} is deleted", show::plain(&pull.head_branch)));
         }
         Ok(())
