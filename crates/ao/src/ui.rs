@@ -20,16 +20,24 @@ pub(crate) fn line(line: impl fmt::Display) -> io::Result<()> {
 
 /// Writes a text that has its line ends.
 pub(crate) fn text(text: impl fmt::Display) -> io::Result<()> {
-    let mut out = anstream::stdout().lock();
-    write!(out, "{text}")?;
+    // In few pieces: a list may have thousands of lines, and each would be a write of its own.
+    let out = anstream::stdout().lock();
+    let colours = out.current_choice() != anstream::ColorChoice::Never;
+    let text = text.to_string();
+    let mut out = io::stdout().lock();
+    match colours {
+        true => out.write_all(text.as_bytes())?,
+        false => out.write_all(anstream::adapter::strip_str(&text).to_string().as_bytes())?,
+    }
     out.flush()
 }
 
 /// Writes a value as programs read it: JSON on one line.
 pub(crate) fn json(value: &impl Serialize) -> io::Result<()> {
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
     let mut out = io::stdout().lock();
-    serde_json::to_writer(&mut out, value)?;
-    out.write_all(b"\n")?;
+    out.write_all(&text)?;
     // Whoever follows wants each line when it comes.
     out.flush()
 }

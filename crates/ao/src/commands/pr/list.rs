@@ -29,7 +29,7 @@ pub(crate) struct Args {
     #[arg(long, short, value_delimiter = ',', value_name = "LABEL")]
     label: Vec<String>,
     /// At most so many
-    #[arg(long, default_value_t = 1000)]
+    #[arg(long, default_value_t = 30)]
     limit: usize,
     /// Only those of this project [default: the one of this folder, or all]
     #[arg(long, short, add = complete::projects())]
