@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_core::pull::{CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ThreadFacts};
-use ao_ports::{CheckRun, RunFilter, RunState};
+use ao_ports::{CheckRun, Failure, RunFilter, RunState};
 
 use super::book::Entry;
 use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
@@ -87,7 +87,7 @@ impl LocalScm {
             RunState::Skipped => CheckState::Skipped,
             RunState::Broken => failed("broken".to_owned(), why()),
             RunState::Failed => match &run.failure {
-                Some(failure) => failed(failure.signature.clone(), failure.excerpt.clone()),
+                Some(failure) => failed(failure.signature.clone(), told(failure)),
                 None => failed(why(), why()),
             },
         }
@@ -118,6 +118,14 @@ impl LocalScm {
 
     fn url(&self, pull: &PullRecord, rest: &str) -> String {
         format!("ao://{}/pulls/{}{rest}", self.options.project, pull.number)
+    }
+}
+
+/// What failed, with the step that it failed in ahead.
+fn told(failure: &Failure) -> String {
+    match &failure.step {
+        Some(step) => format!("step: {step}\n{}", failure.excerpt),
+        None => failure.excerpt.clone(),
     }
 }
 
