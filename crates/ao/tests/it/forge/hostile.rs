@@ -60,7 +60,7 @@ impl Place {
         self.ao(&["pr", "diff", &number, "--name-only"]).succeeds();
         self.ao(&["check", "list"]).succeeds();
         self.ao(&["pr", "comment", &number, title]).succeeds();
-        self.ao(&["pr", "approve", &number, "-b", title]).succeeds();
+        self.ao(&["pr", "review", &number, "--comment", "-b", title]).succeeds();
         self.ao(&["pr", "merge", &number, "--delete-branch"]).succeeds();
         assert_eq!(git(&self.repository, &["branch", "--format=%(refname:short)"]), self.trunk);
         assert_eq!(git(&self.repository, &["status", "--porcelain"]), "?? agent-orchestrator.yaml");
@@ -114,9 +114,17 @@ fn odd_names_of_folders_branches_files_and_titles_do_no_harm() {
 #[test]
 fn an_agent_works_where_everything_is_odd() {
     let place = Place::new("it's \"my\" app", "trunk/é", LS);
-    let prompt = "[[tool echo x > 'a file' && git add . && git commit -qm 'X $(touch pwned)' && git push -q && ao pr create]]";
-    let made = place.ao(&["new", "It's; $(touch pwned)", "--prompt", prompt, "--json"]).succeeds().json();
+    let said = place.house.path("tmp/said");
+    let prompt = format!(
+        "[[tool exec > {} 2>&1; echo x > 'a file' && git add . && git commit -qm 'X $(touch pwned)' && git push && \
+         ao pr create; echo over=$?]]",
+        said.display()
+    );
+    let made = place.ao(&["new", "It's; $(touch pwned)", "--prompt", &prompt, "--json"]).succeeds().json();
     let session = made["session"]["name"].as_str().unwrap();
+    crate::house::until("its turn", || fs::read_to_string(&said).is_ok_and(|said| said.contains("over=")));
+    let said = fs::read_to_string(&said).unwrap();
+    assert!(said.ends_with("over=0\n"), "{said}");
     crate::house::until("its pull request", || {
         let listed = place.ao(&["pr", "list", "--json"]).succeeds().json();
         listed["pulls"][0]["session"] == session
@@ -168,6 +176,7 @@ fn submodules_links_out_of_the_tree_binaries_and_line_ends_land_as_they_are() {
         fs::write(repository.join("out/file.txt"), "inside\n").unwrap();
     });
     place.ao(&["pr", "create", "--head", "second", "--title", "Second"]).succeeds();
+    place.ao(&["pr", "checks", "2", "--watch"]).succeeds();
     place.ao(&["pr", "merge", "2"]).succeeds();
     assert_eq!(fs::read_to_string(place.repository.join("out/file.txt")).unwrap(), "inside\n");
     assert_eq!(fs::read_to_string(outside.join("file.txt")).unwrap(), "outside\n");
@@ -183,7 +192,7 @@ fn a_diff_of_twenty_megabytes_is_told_as_what_it_is() {
     place.ao(&["pr", "create", "--head", "large", "--title", "Large"]).succeeds();
     let shown = place.ao(&["pr", "show", "1", "--json"]).succeeds().json();
     assert_eq!(shown["added"], large.lines().count());
-    place.ao(&["pr", "show", "1"]).succeeds().says("large.txt");
+    place.ao(&["pr", "show", "1"]).succeeds().says(&format!("+{}", large.lines().count()));
     // Whoever applies half of a change must not take it for all of it.
     let diff = place.ao(&["pr", "diff", "1"]).exits(1).says("too long");
     assert!(diff.out.len() > 100_000 && diff.out.len() < large.len(), "{}", diff.out.len());
