@@ -121,6 +121,11 @@ pub trait Host: Send + Sync + 'static {
         Err(Problem::new(422, "no-reviewer", format!("nobody can review `{}`", pull.pull)))
     }
 
+    /// Looks where the sessions of a project stand now, so that whatever is decided next goes by that.
+    async fn see_where_sessions_stand(&self, project: &ProjectId) {
+        let _ = project;
+    }
+
     /// Takes what a forge has sent, once it has proven by its signature that it was the forge.
     async fn webhook(&self, scm: &str, headers: &HeaderMap, body: &[u8]) -> Result<(), Problem> {
         let _ = (headers, body);

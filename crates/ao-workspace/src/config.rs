@@ -57,7 +57,7 @@ pub(crate) fn write_identity(file: &Path, session: SessionId) -> Result<(), Tree
 }
 
 /// Lets a plain `git push` do what is meant by it, whatever the branch is called by then: to the remote, or, in a worktree of
-/// a repository that has none, to the repository itself, where the branch is already.
+/// a repository where git would not know which, to the repository itself, where the branch is already.
 pub(crate) fn write_pushing(file: &Path, to_itself: bool) -> Result<(), TreeError> {
     let mut own = section("push", &[("default", "current")]);
     if to_itself {
@@ -66,17 +66,21 @@ pub(crate) fn write_pushing(file: &Path, to_itself: bool) -> Result<(), TreeErro
     append(file, &own)
 }
 
-/// Whether there is a remote that a push could go to.
-pub(crate) async fn has_remote(repository: &Repository) -> Result<bool, TreeError> {
+/// Whether git finds a remote for a push that names none: the one that is set for it, `origin`, or the only one.
+pub(crate) async fn has_push_remote(repository: &Repository) -> Result<bool, TreeError> {
     let text = fs::read_to_string(repository.common_dir.join("config")).unwrap_or_default();
     let entries = entries(&text);
-    if entries.iter().any(|(key, _)| key.starts_with("remote.") && key.ends_with(".url")) {
+    if entries.iter().any(|(key, _)| key == "remote.origin.url" || key == "remote.pushdefault") {
         return Ok(true);
     }
-    if !entries.iter().any(|(key, _)| key.starts_with("include")) {
+    if !entries.iter().any(|(key, _)| key.starts_with("remote.") || key.starts_with("include")) {
         return Ok(false);
     }
-    Ok(!repository.git.read(&["remote"]).await?.is_empty())
+    if repository.git.asks(&["config", "--get", "remote.pushDefault"]).await? {
+        return Ok(true);
+    }
+    let remotes = repository.git.read(&["remote"]).await?;
+    Ok(remotes.lines().count() == 1 || remotes.lines().any(|remote| remote == "origin"))
 }
 
 /// Whose commits are those of a session.

@@ -38,11 +38,12 @@ impl Proposal {
             Some(head) => head.to_owned(),
             None => current(folder).await?,
         };
-        let tip = format!("refs/heads/{head}");
-        if !exists(folder, &tip).await? {
-            let error = format!("there is no branch `{head}` in `{folder}`");
-            return Err(CommandError::new(Kind::User, error).hint("`git branch` lists those that there are"));
-        }
+        let Some(tip) = tip(folder, &head).await? else {
+            let error = format!("there is no branch `{head}` in `{folder}`, and none at a remote");
+            return Err(
+                CommandError::new(Kind::User, error).hint("`git branch --all` lists those that there are")
+            );
+        };
         let mut bases = Vec::new();
         for base in base
             .into_iter()
@@ -90,6 +91,23 @@ async fn current(folder: &Utf8Path) -> Result<String, CommandError> {
                 .hint("make one of it: `git switch -c my-change`; or name one with `--head`"))
         }
     }
+}
+
+/// The ref of a branch: here, at origin, or else at another remote that it was pushed to.
+async fn tip(folder: &Utf8Path, branch: &str) -> Result<Option<String>, CommandError> {
+    for tip in [format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}")] {
+        if exists(folder, &tip).await? {
+            return Ok(Some(tip));
+        }
+    }
+    let remotes = git(folder, &["remote"]).await?;
+    for remote in remotes.said.lines() {
+        let tip = format!("refs/remotes/{remote}/{branch}");
+        if exists(folder, &tip).await? {
+            return Ok(Some(tip));
+        }
+    }
+    Ok(None)
 }
 
 async fn exists(folder: &Utf8Path, name: &str) -> Result<bool, CommandError> {
@@ -172,6 +190,10 @@ mod tests {
         assert_eq!((two.body().as_str(), two.uncommitted), ("- one `x`\n- two", 1));
         assert_eq!(at(None, Some("nowhere")).await.unwrap().commits, None);
         assert!(at(Some("-x"), None).await.unwrap_err().to_plain().contains("no branch `-x`"));
+        // What was pushed elsewhere can be proposed from here.
+        run(folder, &["remote", "add", "fork", "."]);
+        run(folder, &["update-ref", "refs/remotes/fork/far/away", "HEAD"]);
+        assert_eq!(at(Some("far/away"), Some("trunk")).await.unwrap().title(), Some("two"));
         run(folder, &["checkout", "-q", "--detach"]);
         assert!(at(None, None).await.unwrap_err().to_plain().contains("on no branch"));
     }

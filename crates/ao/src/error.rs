@@ -234,7 +234,7 @@ impl From<ClientError> for CommandError {
 impl From<Problem> for CommandError {
     fn from(problem: Problem) -> CommandError {
         let kind = match (problem.word(), problem.status) {
-            (word, 404) if word.starts_with("unknown-") => Kind::Unknown,
+            (word, 404) if word.starts_with("unknown-") || word == "not-found" => Kind::Unknown,
             ("unknown-session" | "unknown-project", _) => Kind::Unknown,
             ("missing-program", _) => Kind::MissingProgram,
             ("not-a-repository", _) => Kind::NoRepository,

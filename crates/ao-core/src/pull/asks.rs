@@ -11,7 +11,7 @@ impl Pull {
     /// Returns one problem for each open thread and each review that asks for something.
     pub(super) fn asks(&self) -> Vec<Problem> {
         let threads = self.asking_threads().map(|(kind, thread)| asked_in_thread(kind, thread, ""));
-        threads.chain(self.asking_reviews().map(asked_in_review)).collect()
+        threads.chain(self.asking_reviews().map(|review| self.asked_in_review(review))).collect()
     }
 
     /// Returns the open thread that is this problem, if it is one.
@@ -45,6 +45,21 @@ impl Pull {
                 && !reviews[place + 1..].iter().any(|later| answered(review, later))
         };
         reviews.iter().enumerate().filter(asks).map(|(_, review)| review)
+    }
+
+    fn asked_in_review(&self, review: &ReviewFacts) -> Problem {
+        let (id, commit, who) = (&review.id, &review.commit, signed(&review.author));
+        Problem {
+            kind: kind_of(review.author.standing).unwrap_or(IncidentKind::ChangesRequested),
+            problem: id.clone(),
+            revision: format!("{id}@{}", review.revision),
+            // It stands at no line, so that the address is that of the whole.
+            detail: format!(
+                "review of {commit} by {who}, {}\n{}",
+                one_line(&self.facts.url),
+                quote(&review.body)
+            ),
+        }
     }
 }
 
@@ -86,20 +101,6 @@ fn asked_in_thread(kind: IncidentKind, thread: &ThreadFacts, told: &str) -> Prob
         new.insert(0, format!("{left_out} earlier comments left out here; read them in the thread\n"));
     }
     Problem { kind, problem: thread.id.clone(), revision: revision.join(AND), detail: new.concat() }
-}
-
-fn asked_in_review(review: &ReviewFacts) -> Problem {
-    let (id, commit, who) = (&review.id, &review.commit, signed(&review.author));
-    Problem {
-        kind: kind_of(review.author.standing).unwrap_or(IncidentKind::ChangesRequested),
-        problem: id.clone(),
-        revision: format!("{id}@{}", review.revision),
-        detail: format!(
-            "review of {commit} by {who}
-{}",
-            quote(&review.body)
-        ),
-    }
 }
 
 /// An author with the standing that the words get their weight from.

@@ -105,6 +105,11 @@ impl Repository {
         Ok(told.and_then(|told| told.lines().next().map(Commit::new)))
     }
 
+    /// The first line of a commit's message.
+    pub(super) async fn subject(&self, commit: &Commit) -> Result<String, GitError> {
+        self.git.read(&["log", "-1", "--no-show-signature", "--format=%s", commit.as_str(), "--"]).await
+    }
+
     /// Sees to it that git keeps these commits for ever, each under its name below `refs/ao/pulls/`.
     pub(super) async fn pin(&self, pins: &[(String, &Commit)]) -> Result<(), GitError> {
         if pins.is_empty() {

@@ -70,6 +70,10 @@ pub(super) async fn open(
     let scm = app.host.scm(&order.project)?;
     let opening = app.clone();
     app.to_the_end(async move {
+        // Whose it is goes by the branches that sessions are on, and they may have gone elsewhere since anybody looked.
+        if order.session.is_none() {
+            opening.host.see_where_sessions_stand(&order.project).await;
+        }
         let id = scm.open(&order).await?;
         let known = id.clone();
         let known = opening.handle.view(move |state| state.pulls.contains_key(&known)).await?;

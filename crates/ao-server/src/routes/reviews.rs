@@ -13,7 +13,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use super::pulls::{Within, is_over, told};
-use super::sessions::begin;
+use super::sessions::{begin, look};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, Perhaps};
@@ -156,14 +156,17 @@ pub(super) async fn resolve(
     .await
 }
 
-/// Starts a session that reviews a pull request at the head that it has now.
+/// Starts a session that reviews a pull request at the head that it has now, or finds the one that does so already.
 #[utoipa::path(
     post, path = "/api/pulls/{id}/reviewer", tag = "pulls", request_body = ReviewerWish,
     params(
         ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
         Within,
     ),
-    responses((status = 201, description = "A new session", body = Spawned)),
+    responses(
+        (status = 201, description = "A new session", body = Spawned),
+        (status = 200, description = "The one that reads this head already", body = Spawned),
+    ),
 )]
 pub(super) async fn reviewer(
     State(app): State<Arc<App>>,
@@ -179,5 +182,14 @@ pub(super) async fn reviewer(
         return Err(is_over(&id).into());
     }
     let order = app.host.reviewer(&detail, &wish).await?;
+    let (project, branch) = (order.project.clone(), order.branch.clone());
+    let reads = app.handle.view(move |state| {
+        let mut live = state.live_in(&project);
+        live.find(|session| branch.as_ref() == Some(&session.spec.branch)).map(|session| session.id)
+    });
+    if let Some(reads) = reads.await? {
+        let session = look(&app, reads).await?;
+        return Ok((StatusCode::OK, Json(Spawned { session, created: false })));
+    }
     begin(&app, order).await
 }

@@ -259,7 +259,7 @@ async fn settle(repository: &Repository, path: &Path, session: SessionId) -> Res
     let git_dir = repository.git_dir_of(path).ok_or_else(not_ours)?;
     let file = git_dir.join("config.worktree");
     config::write_identity(&file, session)?;
-    config::write_pushing(&file, !config::has_remote(repository).await?)
+    config::write_pushing(&file, !config::has_push_remote(repository).await?)
 }
 
 /// Keeps our folder out of the user's `git status`, in a file that belongs to this clone only.

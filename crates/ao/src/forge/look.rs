@@ -56,7 +56,13 @@ impl Forges {
                     let outcome = seen.as_ref().map(|()| ()).map_err(ToString::to_string);
                     self.asked_again(Hint::Pull(pull), outcome).await;
                 }
-                self.see_where_sessions_stand(&project).await;
+                let of = project.clone();
+                let nobodys = self.handle.view(move |state| {
+                    state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none())
+                });
+                if nobodys.await.unwrap_or_default() {
+                    self.see_where_sessions_stand(&project).await;
+                }
             }
             for task in tasks {
                 let seen = self.see_task(&task).await;
@@ -123,12 +129,10 @@ impl Forges {
     }
 
     /// An agent may have renamed its branch, or gone on to another one. That tells whose pull request is whose.
-    async fn see_where_sessions_stand(&self, project: &ProjectId) {
+    pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
         let orders = self.handle.view(move |state| {
-            let nobodys = state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none());
-            let sessions = state.live_in(&of).filter(|_| nobodys);
-            sessions.filter_map(|session| order_for(state, session)).collect::<Vec<_>>()
+            state.live_in(&of).filter_map(|session| order_for(state, session)).collect::<Vec<_>>()
         });
         for (kind, order) in orders.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };

@@ -201,6 +201,10 @@ impl Host for TheHost {
         forge::import(&*self.tracker(project)?, project, by, order).await
     }
 
+    async fn see_where_sessions_stand(&self, project: &ProjectId) {
+        self.daemon.forges.see_where_sessions_stand(project).await;
+    }
+
     async fn reviewer(&self, pull: &PullDetail, wish: &ReviewerWish) -> Result<SpawnRequest, Problem> {
         self.reviewer_of(pull, wish).await
     }

@@ -251,7 +251,7 @@ impl Story<'_> {
     }
 
     fn session(&self, issue: &str) -> Option<Value> {
-        let listed = self.house.ao(&["list", "--all", "--json"]);
+        let listed = self.house.ao(&["list", "--json"]);
         if listed.code != 0 {
             return None;
         }

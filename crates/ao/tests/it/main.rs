@@ -14,6 +14,7 @@ mod embed;
 mod events;
 mod files;
 mod fleet;
+mod forge;
 mod full_loop;
 mod help;
 mod hook;
