@@ -309,8 +309,7 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input
         // Whoever was set to review it has done so.
         PullEvent::ReviewGiven { review, .. } => {
             let reviewer = state.session_named(&review.author.login);
-            let reviewer =
-                reviewer.filter(|session| session.spec.role == Role::Reviewer && session.is_live());
+            let reviewer = reviewer.filter(|session| session.reads() == Some(id) && session.is_live());
             then.extend(reviewer.map(|session| Input::Session {
                 session: session.id,
                 input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },

@@ -142,6 +142,11 @@ impl SessionId {
     pub fn address(self) -> String {
         format!("agent-{self}@orchestrator.local")
     }
+
+    /// The session that commits under this address, if it is one's.
+    pub fn of_address(address: &str) -> Option<SessionId> {
+        address.strip_prefix("agent-")?.strip_suffix("@orchestrator.local")?.parse().ok()
+    }
 }
 
 word_id!(
@@ -194,6 +199,12 @@ mod tests {
         assert_eq!(task.to_string().parse::<TaskId>().unwrap(), task);
         let pull = PullId { project: ProjectId::new("my-app"), number: 12 };
         assert_eq!(pull.to_string().parse::<PullId>().unwrap(), pull);
+    }
+
+    #[test]
+    fn the_address_of_a_session_tells_which_it_is() {
+        assert_eq!(SessionId::of_address(&SessionId(0x4f).address()), Some(SessionId(0x4f)));
+        assert_eq!(SessionId::of_address("ann@example.org"), None);
     }
 
     #[test]

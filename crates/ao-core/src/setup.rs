@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::PullId;
+
 /// What a new workspace needs before an agent can work in it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -92,8 +94,8 @@ pub enum Origin {
     Branch,
     /// The head of a pull request, fetched by this ref.
     Pull { fetch: String },
-    /// A commit that is only to be read.
-    Read { commit: String },
+    /// A commit that is only to be read, on no branch: the head of the pull request that it is read for.
+    Read { commit: String, pull: PullId },
     /// A worktree that exists already, with all that is in it. It stays its owner's, and is never removed.
     Tree { path: String },
 }

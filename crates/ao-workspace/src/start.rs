@@ -29,6 +29,8 @@ pub(crate) enum Branch {
         tip: String,
     },
     New,
+    /// There is none: what is only read is on no branch.
+    None,
     /// It is made from the remote's branch of the same name, and follows it.
     Tracking,
 }
@@ -84,11 +86,9 @@ pub(crate) async fn choose(
         let (commit, branch) = joined(repository, &plan.branch, here, &head).await?;
         return Ok(Start { commit, branch, snapshot: None });
     }
-    if let Origin::Read { commit } = &plan.origin
-        && here.is_none()
-    {
+    if let Origin::Read { commit, .. } = &plan.origin {
         return match repository.git.commit(commit).await? {
-            Some(commit) => Ok(Start { commit, branch: Branch::New, snapshot: None }),
+            Some(commit) => Ok(Start { commit, branch: Branch::None, snapshot: None }),
             None => Err(TreeError::NoBase { path: repository.root.clone(), branch: commit.clone() }),
         };
     }

@@ -24,7 +24,8 @@ pub(crate) async fn look(
         Ok(git_dir) => git_dir,
         Err(why) => return Whereabouts { stand: None, wrong: vec![why.to_owned()] },
     };
-    let marked = Marker::read(&git_dir).ok().flatten().map(|marker| marker.session);
+    let marker = Marker::read(&git_dir).ok().flatten();
+    let marked = marker.as_ref().map(|marker| marker.session);
     let adopted = Adopted::read(&git_dir).ok().flatten().map(|adopted| adopted.session);
     let mut wrong = vec![];
     if marked != Some(session) && adopted != Some(session) {
@@ -47,6 +48,8 @@ pub(crate) async fn look(
     };
     match &on {
         Some(Some(on)) if on == branch => {}
+        // What is only read is on no branch.
+        Some(None) if marker.is_some_and(|marker| marker.read_only) => {}
         Some(Some(on)) if renamed(common_dir, branch, on) => {}
         Some(Some(on)) => wrong.push(format!("the branch `{on}` is checked out instead of `{branch}`")),
         Some(None) => wrong.push(format!("its head is on no branch instead of on `{branch}`")),

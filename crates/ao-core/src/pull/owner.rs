@@ -47,11 +47,13 @@ fn by_branch(session: &Session, pull: &Pull) -> bool {
     pull.facts.head_repo.is_none() && pull.facts.head_branch == session.branch()
 }
 
+/// A commit that the session began with is not its own, and everybody who begins there stands on it.
 fn by_head(session: &Session, pull: &Pull) -> bool {
-    session.stand.head.as_ref() == Some(&pull.facts.head)
+    let began = session.workspace.tree.as_ref().map(|tree| tree.base.as_str());
+    session.stand.head.as_ref() == Some(&pull.facts.head) && began != Some(pull.facts.head.as_str())
 }
 
 /// Each session commits under an address of its own, and takes it along wherever it pushes to.
 fn by_author(session: &Session, pull: &Pull) -> bool {
-    pull.facts.head_author.as_deref() == Some(&*session.id.address())
+    pull.facts.head_author.as_deref().and_then(SessionId::of_address) == Some(session.id)
 }

@@ -316,6 +316,14 @@ impl Session {
         self.stand.branch.as_deref().unwrap_or(&self.spec.branch)
     }
 
+    /// The pull request that it was set to review.
+    pub fn reads(&self) -> Option<&PullId> {
+        match &self.spec.origin {
+            Origin::Read { pull, .. } if self.spec.role == Role::Reviewer => Some(pull),
+            _ => None,
+        }
+    }
+
     pub(crate) fn queued(id: SessionId, spec: SessionSpec, at: Timestamp) -> Session {
         let evidence = Evidence::of(Attempt(0), at);
         Session {

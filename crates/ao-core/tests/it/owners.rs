@@ -103,6 +103,23 @@ fn a_session_on_the_default_branch_adopts_nothing() {
     assert_eq!((desk.owner(1), desk.owner(2)), (None, None));
 }
 
+/// Whoever begins at the tip of the default branch stands on it, and on whatever else has that tip.
+#[test]
+fn a_session_that_has_done_nothing_yet_adopts_nothing() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let (branch, base) = {
+        let session = desk.session(session);
+        (session.spec.branch.clone(), session.workspace.tree.clone().unwrap().base)
+    };
+    desk.sees_pull(1, |facts| {
+        (facts.head_branch, facts.base_branch) = ("promote".into(), "release".into());
+        facts.head = Commit::new(&base);
+    });
+    desk.stands(session, &branch, &base);
+    assert_eq!(desk.owner(1), None);
+}
+
 #[test]
 fn a_strangers_pull_request_and_one_that_could_be_anybodys_are_nobodys() {
     let mut desk = Desk::new();
@@ -154,7 +171,7 @@ fn a_reviewer_ends_with_its_review() {
     wish.task = None;
     wish.role = Role::Reviewer;
     wish.name = Some("app-review-1".into());
-    wish.origin = Origin::Read { commit: "c1".into() };
+    wish.origin = Origin::Read { commit: "c1".into(), pull: pull(1) };
     desk.take(Input::Spawn(Box::new(wish)));
     let reviewer = desk.state.session_named("app-review-1").unwrap().id;
     desk.make_ready(reviewer);
@@ -170,6 +187,12 @@ fn a_reviewer_ends_with_its_review() {
     desk.sees_pull(1, |facts| facts.head = Commit::new("c0"));
     assert_eq!(desk.owner(1), None, "it is not the reviewer's own, whatever it stands on");
     desk.wait(1);
+    let other = review.clone();
+    desk.sees_pull(2, |facts| {
+        facts.head = Commit::new("c0");
+        facts.reviews = vec![other];
+    });
+    assert!(!desk.status(reviewer).starts_with("stopping"), "what it says of another one does not end it");
     desk.sees_pull(1, |facts| {
         facts.head = Commit::new("c0");
         facts.reviews = vec![review];

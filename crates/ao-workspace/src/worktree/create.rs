@@ -163,6 +163,7 @@ async fn add(
     let (path_text, remote) = (path.to_string_lossy(), start::remote(&plan.branch));
     let how: &[&str] = match &start.branch {
         Branch::Here | Branch::Behind { .. } => &[&path_text, &plan.branch],
+        Branch::None => &["--detach", &path_text, &start.commit],
         Branch::New => &["--no-track", "-b", &plan.branch, &path_text, &start.commit],
         Branch::Tracking => &["--track", "-b", &plan.branch, &path_text, &remote],
     };
@@ -199,7 +200,7 @@ pub(super) async fn resume(
     if half_made.locked {
         git.write(&["worktree", "unlock", &path]).await.map_err(tried())?;
     }
-    if repository.commit(&start::local(&intent.branch)).await?.is_none() {
+    if !intent.read_only && repository.commit(&start::local(&intent.branch)).await?.is_none() {
         git.write(&["branch", "--no-track", &intent.branch, &intent.base]).await.map_err(tried())?;
     }
     let Some(git_dir) = repository.git_dir_of(&half_made.path) else {
@@ -221,7 +222,8 @@ pub(super) async fn finish(
     intent: &Intent,
 ) -> Result<(), TreeError> {
     let tree = OwnTree::worktree(repository, &intent.path, session)?;
-    if !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::Head::Branch(on)) if on == intent.branch)
+    if !intent.read_only
+        && !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::Head::Branch(on)) if on == intent.branch)
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }

@@ -3,7 +3,7 @@
 use std::fs;
 
 use ao_core::setup::Origin;
-use ao_core::{Attempt, SessionId};
+use ao_core::{Attempt, PullId, SessionId};
 use ao_ports::{Removal, Workspace, WorkspaceError};
 
 use crate::support::{DAMAGES, Repo, SESSION, git, half_made};
@@ -142,7 +142,8 @@ async fn a_tree_that_is_only_to_be_read_is_closed_to_writing() {
     let commit = git(&repo.path(), &["rev-parse", "HEAD"]);
     repo.commit("deep/er/file.txt", "two\n");
     let mut plan = repo.plan("read");
-    plan.origin = Origin::Read { commit: commit.clone() };
+    let pull = PullId { project: plan.project.clone(), number: 7 };
+    plan.origin = Origin::Read { commit: commit.clone(), pull };
     let made = repo.worktrees.create(SESSION, Attempt(1), &plan).await.unwrap();
     let tree = std::path::Path::new(&made.path);
     assert_eq!(made.base, commit);
@@ -152,8 +153,10 @@ async fn a_tree_that_is_only_to_be_read_is_closed_to_writing() {
         assert!(!writable(path), "{path}");
     }
     assert_eq!(git(tree, &["status", "--porcelain"]), "", "which git does not count as a change");
+    assert_eq!(git(&repo.path(), &["branch", "--list", &plan.branch]), "", "and it is on no branch");
     let mut order = repo.order(tree);
     order.branch = plan.branch.clone();
+    assert_eq!(repo.worktrees.whereabouts(&order).await.wrong, [""; 0]);
     let removed = repo.worktrees.remove(&order).await.unwrap();
     assert!(matches!(removed, Removal::Removed { .. }), "{removed:?}");
     assert!(!tree.exists());

@@ -152,7 +152,7 @@ impl TheHost {
         };
         let mut order = ao_server::Host::order(self, &new).await?;
         debug_assert_eq!(order.role, Role::Reviewer);
-        order.origin = Origin::Read { commit: facts.head.to_string() };
+        order.origin = Origin::Read { commit: facts.head.to_string(), pull: id.clone() };
         Ok(order)
     }
 }
