@@ -347,7 +347,7 @@ fn a_merge_says_what_landed_where() {
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon.on(
         "POST /api/pulls/my-app%217/merge",
-        json(&MergeDone { pull: merged, commit: "feedfacecafe0123".into() }),
+        json(&MergeDone { pull: merged, commit: "feedfacecafe0123".into(), branch_left: None }),
     );
     assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--squash", "--delete-branch"]), @"
     exit 0
