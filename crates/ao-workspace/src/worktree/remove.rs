@@ -24,6 +24,11 @@ pub(super) async fn remove(
     removing::nobody_removes(repository, order.session).await?;
     {
         let _turn = shop.queues.turn(&repository.common_dir).await;
+        if let Some(place) = removing::has_gone(repository, order.session) {
+            let removal = already_gone(repository, order, &place, true).await?;
+            removing::done(repository, order.session).await?;
+            return Ok(removal);
+        }
         removing::take_back(repository, order.session).await?;
     }
     clear_up(shop, repository, order).await?;
@@ -32,7 +37,7 @@ pub(super) async fn remove(
     let path = match place::of(repository, order)? {
         // Not `exists`: a link that leads nowhere is still somebody's.
         Some(path) if path.symlink_metadata().is_ok() => path,
-        Some(gone) => return already_gone(repository, order, &gone).await,
+        Some(gone) => return already_gone(repository, order, &gone, false).await,
         None => return Ok(Removal::Removed { rescue: rescue::known(&repository.git, order.session).await? }),
     };
     let reasons = judged(repository, &path, order).await;
@@ -59,6 +64,8 @@ pub(super) async fn remove(
     }
     take_away(repository, order, &tree, forced).await?;
     drop_branch(repository, order, &rescue).await?;
+    // Last of all: until here, a call that is cut off leaves word of what there is still to do.
+    removing::done(repository, order.session).await?;
     Ok(Removal::Removed { rescue: Some(rescue) })
 }
 
@@ -103,7 +110,6 @@ async fn take_away(
             removed => TreeError::StillWritten { path: tree.path.clone(), err: removed.err() },
         });
     }
-    removing::done(repository, order.session).await?;
     removed.map_err(TreeError::tried(format!("remove the worktree `{path}`")))?;
     Ok(())
 }
@@ -152,6 +158,7 @@ async fn already_gone(
     repository: &Repository,
     order: &RemoveOrder,
     path: &Path,
+    judged: bool,
 ) -> Result<Removal, TreeError> {
     let listed = repository.worktrees().await?;
     if let Some(entry) = at(&listed, path)
@@ -167,11 +174,12 @@ async fn already_gone(
     let Some(rescue) = rescue::known(&repository.git, order.session).await? else {
         return Ok(Removal::Removed { rescue: None });
     };
-    // Nobody could look into the folder, so the branch goes only if its commits are kept by others as well.
+    // Unless an earlier call has judged it, nobody could look into the folder; then the branch goes only if its commits are
+    // kept by others as well.
     let branch = [start::local(&order.branch)];
     let left_out = std::slice::from_ref(&order.branch);
     if repository.commit(&branch[0]).await?.is_some()
-        && !gate::beyond(&repository.git, &branch, left_out, true, &Elsewhere::default()).await?
+        && (judged || !gate::beyond(&repository.git, &branch, left_out, true, &Elsewhere::default()).await?)
     {
         drop_branch(repository, order, &rescue).await?;
     }

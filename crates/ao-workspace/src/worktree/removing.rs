@@ -48,6 +48,15 @@ pub(super) fn is_under_way(repository: &Repository, session: SessionId) -> bool 
     aside(repository, session).exists()
 }
 
+/// The place of a worktree that a removal has taken away, and was cut off before it was done with the rest.
+pub(super) fn has_gone(repository: &Repository, session: SessionId) -> Option<PathBuf> {
+    let aside = aside(repository, session);
+    if !aside.join(NAME).exists() {
+        return None;
+    }
+    place_of(&aside).filter(|place| place.symlink_metadata().is_err())
+}
+
 /// Waits until the git of a removal that was cut off has ended.
 pub(super) async fn nobody_removes(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);

@@ -27,6 +27,29 @@ async fn a_merged_one_goes_with_its_branch_and_leaves_a_rescue_ref() {
     assert_eq!(repo.git(&["worktree", "list"]).lines().count(), 1);
 }
 
+/// Cut off after the tree was gone and before its branch was: the next call does the rest, though the commits of the branch
+/// are in the base in another form only.
+#[tokio::test]
+async fn a_removal_that_was_cut_off_before_the_branch_went_is_gone_on_with() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    let tip = tree.git(&["rev-parse", "HEAD"]);
+    repo.git(&["merge", "--quiet", "--squash", "agent/fix"]);
+    repo.git(&["commit", "--quiet", "-m", "squashed"]);
+    let git_dir = tree.git(&["rev-parse", "--absolute-git-dir"]);
+    let aside = repo.path().join(".git/ao/removing/ses_4f");
+    fs::create_dir_all(aside.parent().unwrap()).unwrap();
+    let copied = Command::new("cp").arg("-r").arg(&git_dir).arg(&aside).status().unwrap();
+    assert!(copied.success());
+    fs::write(aside.join("ao-name"), std::path::Path::new(&git_dir).file_name().unwrap().as_encoded_bytes())
+        .unwrap();
+    repo.git(&["update-ref", RESCUE, &tip]);
+    repo.git(&["worktree", "remove", &tree.path.display().to_string()]);
+    assert_eq!(repo.remove(&tree.path).await, rescued());
+    assert_eq!(repo.git(&["branch", "--format=%(refname:short)"]), "main");
+    assert!(!aside.exists());
+}
+
 /// acceptance: W5
 #[tokio::test]
 async fn a_pushed_one_comes_back_from_its_rescue_ref() {

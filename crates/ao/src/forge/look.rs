@@ -8,12 +8,9 @@ use ao_core::pull::PullInput;
 use ao_core::session::{Session, SessionInput};
 use ao_core::{Input, ProjectId, PullId, State, TaskId};
 use ao_engine::AskError;
-use ao_ports::{Hint, Hints, RemoveOrder, TrackerError};
+use ao_ports::{Hint, RemoveOrder, TrackerError};
 
 use super::Forges;
-
-/// A forge that gives no answer is asked again after this long.
-const AGAIN: Duration = Duration::from_secs(5);
 
 /// Why nothing was seen.
 #[derive(Debug, thiserror::Error)]
@@ -43,7 +40,8 @@ impl Forges {
                     }
                     Hint::Project(project) => {
                         let found = self.pulls_of(&project).await;
-                        let found = self.asked_again(Hint::Project(project.clone()), found).await;
+                        let found =
+                            self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
                         tasks.extend(self.tasks_of(&project).await.unwrap_or_default());
                     }
@@ -53,12 +51,14 @@ impl Forges {
                 let pulls: Vec<PullId> = pulls.into_iter().collect();
                 let seen = self.see(&pulls).await;
                 for pull in pulls {
-                    let outcome = seen.as_ref().map(|()| ()).map_err(ToString::to_string);
-                    self.asked_again(Hint::Pull(pull), outcome).await;
+                    self.settled(Hint::Pull(pull), seen.as_ref().map(|()| ()));
                 }
                 let of = project.clone();
                 let nobodys = self.handle.view(move |state| {
-                    state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none())
+                    state
+                        .pulls
+                        .values()
+                        .any(|pull| pull.id.project == of && pull.owner.is_none() && pull.is_open())
                 });
                 if nobodys.await.unwrap_or_default() {
                     self.see_where_sessions_stand(&project).await;
@@ -66,7 +66,7 @@ impl Forges {
             }
             for task in tasks {
                 let seen = self.see_task(&task).await;
-                self.asked_again(Hint::Task(task), seen).await;
+                self.settled(Hint::Task(task), seen.as_ref().map(|()| ()));
             }
         }
     }
@@ -144,17 +144,21 @@ impl Forges {
         }
     }
 
-    /// What came of a look; one that failed is repeated later.
-    async fn asked_again<T, E: std::fmt::Display>(&self, hint: Hint, outcome: Result<T, E>) -> Option<T> {
+    /// What came of a look; one that got no answer is repeated later. Where there is nobody to ask, nobody is: whoever is
+    /// configured next is asked about everything anyhow.
+    fn settled<T>(&self, hint: Hint, outcome: Result<T, &LookError>) -> Option<T> {
         match outcome {
-            Ok(done) => Some(done),
+            Ok(done) => {
+                self.asked.answered(&hint);
+                Some(done)
+            }
+            Err(LookError::NoForge(_)) => {
+                self.asked.answered(&hint);
+                None
+            }
             Err(err) => {
                 tracing::warn!(?hint, %err, "a look at a forge failed; it is repeated");
-                let asked = self.asked.clone();
-                self.watching().spawn(async move {
-                    tokio::time::sleep(AGAIN).await;
-                    asked.hint(hint);
-                });
+                self.asked.again(hint);
                 None
             }
         }

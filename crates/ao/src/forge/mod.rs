@@ -88,7 +88,7 @@ impl Forges {
             if self.projects().get(&id).is_some_and(|known| known.wanted == wanted) {
                 continue;
             }
-            self.forget(&id);
+            // The one before stays until its successor is made: whoever calls meanwhile finds a forge.
             let scm = make::scm(&id, &wanted, &self.ground).await;
             let tracker = make::tracker(&id, &wanted, &self.ground);
             let mut watches = Vec::new();
@@ -100,7 +100,10 @@ impl Forges {
                 let (tracker, hints) = (tracker.clone(), self.hints());
                 watches.push(self.watching().spawn(async move { tracker.watch(hints).await }));
             }
-            self.projects().insert(id.clone(), Project { wanted, scm, tracker, watches });
+            let before = self.projects().insert(id.clone(), Project { wanted, scm, tracker, watches });
+            if let Some(before) = before {
+                before.watches.iter().for_each(AbortHandle::abort);
+            }
             // Whatever has happened while nobody watched.
             self.asked.hint(Hint::Project(id));
         }

@@ -76,6 +76,10 @@ impl TheHost {
             ("`port`", started.port != now.port),
             ("`server`", started.server != now.server),
             ("`power`", started.power != now.power),
+            (
+                "`lifecycle.maxParallelChecks`",
+                started.lifecycle.max_parallel_checks != now.lifecycle.max_parallel_checks,
+            ),
             ("`dashboard.enabled`", started.dashboard.enabled != now.dashboard.enabled),
         ];
         differs.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()

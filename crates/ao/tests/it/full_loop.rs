@@ -44,13 +44,19 @@ fn a_daemon_that_is_killed_a_hundred_times_loses_nothing_and_doubles_nothing() {
     house.start();
     let story = Story::new(&house);
     let (over, deaths) = (AtomicBool::new(false), AtomicUsize::new(0));
+    // The moments are not those of another machine, but the waits are.
+    let seed = std::env::var("FULL_LOOP_SEED").ok().and_then(|seed| seed.parse().ok());
+    let seed = seed.unwrap_or_else(|| fastrand::u64(..));
+    eprintln!("FULL_LOOP_SEED={seed}");
+    let mut random = fastrand::Rng::with_seed(seed);
     std::thread::scope(|scope| {
         let killer = scope.spawn(|| {
             while deaths.load(Ordering::Relaxed) < 100 && !over.load(Ordering::Relaxed) {
-                std::thread::sleep(Duration::from_millis(fastrand::u64(20..600)));
+                std::thread::sleep(Duration::from_millis(random.u64(20..600)));
                 let Ok(pid) = pid_of(&house) else { continue };
-                let _ = kill_process(pid, Signal::KILL);
-                deaths.fetch_add(1, Ordering::Relaxed);
+                if kill_process(pid, Signal::KILL).is_ok() {
+                    deaths.fetch_add(1, Ordering::Relaxed);
+                }
                 story.persist(&["start", "--port", "0"]);
             }
         });
@@ -133,7 +139,7 @@ impl Story<'_> {
     fn begun(&self, issue: &str) {
         let prompt = format!(
             "[[tool echo bad > feature-{issue}.txt && git add . && git commit -qm 'Feature {issue}' && git push -q && \
-             until ao pr create --title 'Feature {issue}'; do sleep 0.1; done]]"
+             until ao pr create; do sleep 0.1; done]]"
         );
         loop {
             if self.house.ao(&["spawn", issue, "--prompt", &prompt]).code == 0
@@ -152,6 +158,8 @@ impl Story<'_> {
         let green = pull["checks"] == "passed";
         let text = self.text(issue, &pull);
         match step {
+            // Its agent may have heard of the review before we have heard that it was given.
+            0 if text == "good\nplease\n" => true,
             0 => green && text == "good\n" && self.reviewed(&number, issue),
             1 => green && text == "good\nplease\n" && self.ao(&["pr", "approve", &number]),
             2 if pull["state"] == "merged" => true,
