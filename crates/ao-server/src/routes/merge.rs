@@ -52,7 +52,7 @@ pub(super) async fn claim(
     let scm = app.host.scm(&id.project)?;
     let claiming = app.clone();
     app.to_the_end(async move {
-        let facts = see(&claiming, &*scm, &id).await?;
+        let facts = see(&claiming, &id).await?;
         let owner = owner(&claiming, &id).await?;
         let input = match (session, owner) {
             (Some(_), _) if facts.state != PullState::Open => return Err(is_over(&id).into()),
@@ -153,7 +153,7 @@ async fn land(
     let mut tries = 0;
     loop {
         tries += 1;
-        let facts = see(app, scm, id).await?;
+        let facts = see(app, id).await?;
         if let PullState::Merged { .. } = &facts.state {
             return Err(Problem::new(409, "already-merged", format!("{id} has been merged")).into());
         }
@@ -186,13 +186,13 @@ async fn land(
         let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
         match scm.merge(&order).await? {
             MergeOutcome::Merged { commit } => {
-                see(app, scm, id).await?;
+                see(app, id).await?;
                 return Ok(commit);
             }
             // Another one has landed meanwhile. What was tested would not be what lands, so it is all done again.
             MergeOutcome::Refused { tip: Some(_), .. } if tries < TRIES => {}
             MergeOutcome::Refused { why, .. } => {
-                see(app, scm, id).await?;
+                see(app, id).await?;
                 return Err(not_mergeable(id, &[Blocker { what: why, yields: false }], None));
             }
         }

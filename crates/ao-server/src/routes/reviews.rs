@@ -57,7 +57,7 @@ pub(super) async fn comment(
     let saying = app.clone();
     app.to_the_end(async move {
         let thread = scm.comment(&order).await?;
-        see(&saying, &*scm, &id).await?;
+        see(&saying, &id).await?;
         Ok((StatusCode::CREATED, Json(Commented { thread })))
     })
     .await
@@ -102,7 +102,7 @@ pub(super) async fn review(
     let giving = app.clone();
     app.to_the_end(async move {
         let given = scm.review(&order).await?;
-        see(&giving, &*scm, &id).await?;
+        see(&giving, &id).await?;
         Ok((StatusCode::CREATED, Json(Reviewed { id: given })))
     })
     .await
@@ -150,7 +150,7 @@ pub(super) async fn resolve(
     let resolving = app.clone();
     app.to_the_end(async move {
         scm.resolve(&id, &thread, &by, wish.resolved).await?;
-        see(&resolving, &*scm, &id).await?;
+        see(&resolving, &id).await?;
         Ok(Json(told(&resolving, &*scm, &id).await?))
     })
     .await

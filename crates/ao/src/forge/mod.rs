@@ -25,6 +25,7 @@ use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
 use self::asked::Asked;
+pub(crate) use self::look::LookError;
 pub(crate) use self::make::Wanted;
 
 /// The forges and trackers of all projects.
