@@ -57,7 +57,7 @@ fn the_list_asks_for_what_is_wanted() {
     let line = "GET /api/issues?project=my-app&state=open&label=bug%2Cauth&limit=200";
     let mut other = issue("43", "open");
     other.labels.clear();
-    daemon.on(line, json(&Issues { issues: vec![issue("42", "open"), other] }));
+    daemon.on(line, json(&Issues { issues: vec![issue("42", "open"), other], warnings: vec![] }));
     let said = daemon.ao(&["issue", "list", "-p", "my-app", "--label", "bug,auth", "--json"]);
     assert!(said.contains(r#""key":"42""#) && !said.contains(r#""key":"43""#), "{said}");
 }
