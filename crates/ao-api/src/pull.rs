@@ -112,6 +112,9 @@ pub struct Review {
     pub body: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
+    /// When its words were last changed, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -144,6 +147,9 @@ pub struct Comment {
     pub url: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
+    /// When it was last changed, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
 }
 
 /// A pull request to be opened.
@@ -198,6 +204,13 @@ pub struct NewComment {
 #[serde(rename_all = "camelCase")]
 pub struct Commented {
     pub thread: String,
+}
+
+/// What a comment, or a review, is to say instead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CommentEdit {
+    pub body: String,
 }
 
 /// A review to be given.

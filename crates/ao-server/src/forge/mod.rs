@@ -105,6 +105,7 @@ pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Fai
         commits: vec![],
         threads: Default::default(),
         reviewed_at: Default::default(),
+        reworded_at: Default::default(),
         checks: vec![],
         merged_by: None,
         facts,
