@@ -17,7 +17,6 @@ use super::{LocalError, LocalScm};
 impl LocalScm {
     /// Opens one, or finds the one that is open for this head and base.
     pub(super) async fn open_pull(&self, new: &NewPull) -> Result<PullId, LocalError> {
-        let title = names::title(&new.title)?;
         let body = names::body(&new.body)?;
         let labels = names::labels(&new.labels)?;
         let (head_branch, base_branch) = (names::branch(&new.head_branch)?, names::branch(&new.base_branch)?);
@@ -29,6 +28,10 @@ impl LocalScm {
         }
         self.may_be_head(head_branch, base_branch)?;
         let (head, head_repo) = self.head_of(&refs, head_branch).await?;
+        let title = match new.title.trim().is_empty() {
+            true => names::title(&self.subject(&head).await?)?,
+            false => names::title(&new.title)?,
+        };
         let Tip { commit: base, remote: base_remote } = self.tip_of(&refs, base_branch).await?;
         let at = self.now();
         let pull = PullRecord {
@@ -107,6 +110,12 @@ impl LocalScm {
             }
         }
         Err(no_branch(refs, branch).into())
+    }
+
+    /// The first line of what a commit says.
+    async fn subject(&self, commit: &Commit) -> Result<String, LocalError> {
+        let args = ["log", "--max-count=1", "--no-show-signature", "--format=%s", commit.as_str(), "--"];
+        Ok(self.repository.git.read(&args).await?)
     }
 
     /// The tip of a base branch.
