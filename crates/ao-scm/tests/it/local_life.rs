@@ -100,8 +100,6 @@ async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
         let why = why(scm.open(&new_pull(head, base)).await);
         assert!(why.contains(told), "{head}: {why}");
     }
-    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
-    assert!(why(scm.open(&untitled).await).contains("title"));
     let long = ao_ports::NewPull { body: "x".repeat(70_000), ..new_pull("agent/login", "main") };
     assert!(why(scm.open(&long).await).contains("70000 bytes"));
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
