@@ -11,6 +11,9 @@ use crate::pull::Author;
 #[serde(rename_all = "camelCase")]
 pub struct Issues {
     pub issues: Vec<Issue>,
+    /// What people have to mend before all issues can be read: where it is, and what is wrong.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
 }
 
 /// A piece of work, as its tracker tells it.

@@ -32,9 +32,9 @@ pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessa
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};
 pub use pull::{
-    Author, Claim, Comment, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview,
-    NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed, ReviewerWish,
-    Thread,
+    Author, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull,
+    NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,
+    ReviewerWish, Thread,
 };
 pub use segment::segment;
 pub use session::{

@@ -112,6 +112,9 @@ pub struct Review {
     pub body: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
+    /// When its words were last changed, if they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -144,6 +147,9 @@ pub struct Comment {
     pub url: String,
     #[serde(default)]
     pub at: Option<Timestamp>,
+    /// When it was last changed, if it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edited_at: Option<Timestamp>,
 }
 
 /// A pull request to be opened.
@@ -200,6 +206,13 @@ pub struct Commented {
     pub thread: String,
 }
 
+/// What a comment, or a review, is to say instead.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct CommentEdit {
+    pub body: String,
+}
+
 /// A review to be given.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
@@ -250,7 +263,8 @@ pub struct MergeWish {
     pub strategy: Option<String>,
     /// The head that is meant. If it has moved since, nothing is merged.
     pub head: Option<String>,
-    pub delete_branch: bool,
+    /// Whether its branch goes too; as configured, if absent.
+    pub delete_branch: Option<bool>,
     /// Although a required check has not passed, or somebody has asked for changes. A conflict and a moved head stand in the
     /// way all the same.
     pub anyway: bool,
@@ -263,6 +277,8 @@ pub struct MergeDone {
     pub pull: PullDetail,
     /// The commit that it was merged as.
     pub commit: String,
+    #[serde(default)]
+    pub branch_deleted: bool,
     /// Why its branch is still there, if it was to go.
     #[serde(default)]
     pub branch_left: Option<String>,

@@ -98,6 +98,8 @@ pub struct PullDetail {
     pub threads: BTreeMap<String, ThreadDetail>,
     /// When each review was given, by its id.
     pub reviewed_at: BTreeMap<String, Timestamp>,
+    /// When the words of a review were last changed, by its id, if they were.
+    pub reworded_at: BTreeMap<String, Timestamp>,
     pub checks: Vec<CheckRun>,
     pub merged_by: Option<String>,
 }
@@ -124,6 +126,8 @@ pub struct ThreadDetail {
     pub context: Option<String>,
     /// When each comment was written, by its id.
     pub at: BTreeMap<String, Timestamp>,
+    /// When a comment was last changed, by its id, if it was.
+    pub edited: BTreeMap<String, Timestamp>,
 }
 
 /// Which file of a diff a line is in.
@@ -324,6 +328,19 @@ pub trait Scm: Send + Sync {
     async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
         let _ = comment;
         Err(unsupported("commenting"))
+    }
+
+    /// Has a comment, or a review, say something else from now on; it is named by its id. Only whoever said it may, and the
+    /// owner. It is a new revision then, unless it says this already.
+    async fn edit_comment(
+        &self,
+        pull: &PullId,
+        comment: &str,
+        by: &Author,
+        body: &str,
+    ) -> Result<(), TrackerError> {
+        let _ = (pull, comment, by, body);
+        Err(unsupported("editing comments"))
     }
 
     /// Gives a review in a person's or a reviewer's name; the daemon itself never does. Returns its id.

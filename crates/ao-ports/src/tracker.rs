@@ -181,6 +181,11 @@ pub trait Tracker: Send + Sync {
     /// Closes the task, or succeeds if it is closed.
     async fn close(&self, task: &TaskId) -> Result<(), TrackerError>;
 
+    /// What people have to mend before all of its tasks can be read: where it is, and what is wrong.
+    async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
+        Ok(vec![])
+    }
+
     /// Says what is worth asking about, for as long as it is polled. One that cannot tell by itself returns at once.
     async fn watch(&self, hints: std::sync::Arc<dyn Hints>) {
         let _ = hints;

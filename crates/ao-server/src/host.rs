@@ -9,9 +9,9 @@ use ao_api::{
     NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::input::SpawnRequest;
-use ao_core::pull::Author;
+use ao_core::pull::{Author, PullFacts};
 use ao_core::session::Session;
-use ao_core::{Attempt, ProjectId, SessionId};
+use ao_core::{Attempt, ProjectId, PullId, SessionId};
 use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
@@ -88,9 +88,22 @@ pub trait Host: Send + Sync + 'static {
         Strategy::default()
     }
 
+    /// Whether the branch of a change goes once that has landed, if nobody says otherwise.
+    fn deletes_branch(&self, project: &ProjectId) -> bool {
+        let _ = project;
+        false
+    }
+
     /// Where the pull requests of a project live.
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
         Err(Problem::new(422, "no-scm", format!("the project `{project}` has no forge")))
+    }
+
+    /// Looks at pull requests of one project, and returns what was seen once the engine knows it. Whoever else looks at them
+    /// waits meanwhile: of two looks at once, the earlier one could arrive last and be believed.
+    async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, Problem> {
+        let named = pulls.first().map(ToString::to_string).unwrap_or_default();
+        Err(Problem::new(422, "no-scm", format!("there is no forge to look at `{named}`")))
     }
 
     /// Where the issues of a project live.

@@ -34,6 +34,7 @@ pub use auth::{Auth, AuthError, Peer};
 pub use host::{Frame, Host, Look, View};
 pub use limits::Limits;
 pub use listen::is_private;
+pub use problem::{engine_problem, forge_problem};
 pub use serve::{Bind, Options, Running, ServerError, serve};
 
 /// The description of the API, as `docs/openapi.json` has it.

@@ -26,33 +26,41 @@ impl From<Refusal> for Failure {
 
 impl From<AskError> for Failure {
     fn from(err: AskError) -> Failure {
-        match err {
-            AskError::Refused(refusal) => refusal.into(),
-            AskError::NotStored(cause) => {
-                let mut problem =
-                    Problem::new(503, "not-stored", err_title(&AskError::NotStored(cause.clone())));
-                problem.detail = Some(cause.to_string());
-                problem.into()
-            }
-            AskError::Stopped => stopping().into(),
+        engine_problem(err).into()
+    }
+}
+
+impl From<TrackerError> for Failure {
+    fn from(err: TrackerError) -> Failure {
+        forge_problem(&err).into()
+    }
+}
+
+/// What the engine did not do.
+pub fn engine_problem(err: AskError) -> Problem {
+    match err {
+        AskError::Refused(refusal) => of_refusal(&refusal),
+        AskError::NotStored(cause) => {
+            let mut problem = Problem::new(503, "not-stored", err_title(&AskError::NotStored(cause.clone())));
+            problem.detail = Some(cause.to_string());
+            problem
         }
+        AskError::Stopped => stopping(),
     }
 }
 
 /// What a forge or a tracker did not do. There is one place for it, so that all of them are refused in the same words.
-impl From<TrackerError> for Failure {
-    fn from(err: TrackerError) -> Failure {
-        let (status, word) = match &err {
-            TrackerError::NotFound { .. } => (404, "not-found"),
-            TrackerError::Refused { .. } => (422, "refused"),
-            TrackerError::Unsupported { .. } => (501, "unsupported"),
-            TrackerError::Denied { .. } => (403, "forge-denied"),
-            TrackerError::Limited { .. } => (429, FORGE_LIMITED),
-            TrackerError::BadWebhook { .. } => (400, "bad-webhook"),
-            TrackerError::Failed(_) => (502, "forge-failed"),
-        };
-        Problem::new(status, word, err.to_string()).into()
-    }
+pub fn forge_problem(err: &TrackerError) -> Problem {
+    let (status, word) = match err {
+        TrackerError::NotFound { .. } => (404, "not-found"),
+        TrackerError::Refused { .. } => (422, "refused"),
+        TrackerError::Unsupported { .. } => (501, "unsupported"),
+        TrackerError::Denied { .. } => (403, "forge-denied"),
+        TrackerError::Limited { .. } => (429, FORGE_LIMITED),
+        TrackerError::BadWebhook { .. } => (400, "bad-webhook"),
+        TrackerError::Failed(_) => (502, "forge-failed"),
+    };
+    Problem::new(status, word, err.to_string())
 }
 
 impl From<ScmError> for Failure {

@@ -33,6 +33,7 @@ mod paths;
 pub mod power;
 mod program;
 pub mod reference;
+mod repeat;
 pub mod repository;
 pub mod service;
 mod settings;

@@ -3,8 +3,8 @@
 use super::query::{Meant, Query};
 use super::{Client, ClientError};
 use crate::{
-    Claim, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PullDetail, PullEdit,
-    Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
+    Claim, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull, NewReview, PullDetail,
+    PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 
 const PULLS: &str = "/api/pulls";
@@ -77,6 +77,18 @@ impl Client {
         comment: &NewComment,
     ) -> Result<Commented, ClientError> {
         self.post(pull.into().at(PULLS, "/comments").path(), comment).await
+    }
+
+    /// Has a comment, or a review, say something else; it is named by its id.
+    pub async fn edit_comment(
+        &self,
+        pull: impl Into<Meant<'_>>,
+        comment: &str,
+        body: &str,
+    ) -> Result<PullDetail, ClientError> {
+        let rest = format!("/comments/{}", segment(comment));
+        let edit = CommentEdit { body: body.to_owned() };
+        self.patch(pull.into().at(PULLS, &rest).path(), &edit).await
     }
 
     pub async fn review_pull(

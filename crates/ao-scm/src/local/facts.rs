@@ -113,8 +113,7 @@ impl LocalScm {
             author: comment.by.clone(),
             body: comment.body.clone(),
             url: self.url(pull, &format!("#{}", comment.id)),
-            // What was said is not edited here.
-            revision: "1".to_owned(),
+            revision: comment.edits.revision(),
         }
     }
 
@@ -130,7 +129,7 @@ fn review(review: &ReviewRecord) -> ReviewFacts {
         verdict: review.verdict,
         commit: review.commit.clone(),
         body: review.body.clone(),
-        revision: "1".to_owned(),
+        revision: review.edits.revision(),
     }
 }
 

@@ -33,6 +33,7 @@ mod renamed;
 mod renew;
 mod repository;
 mod review;
+mod reword;
 mod scm;
 mod stack;
 mod talk;

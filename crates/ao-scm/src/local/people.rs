@@ -69,6 +69,11 @@ impl LocalScm {
             commits: self.commits_of(&entry).await?,
             threads,
             reviewed_at: record.reviews.iter().map(|review| (review.id.clone(), review.at)).collect(),
+            reworded_at: record
+                .reviews
+                .iter()
+                .filter_map(|review| Some((review.id.clone(), review.edits.last?)))
+                .collect(),
             checks: runs,
             merged_by: record.merged_by.clone(),
         })
@@ -136,6 +141,7 @@ fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
     let begun = thread.begun.as_ref();
     let at: BTreeMap<String, Timestamp> =
         thread.comments.iter().map(|comment| (comment.id.clone(), comment.at)).collect();
+    let edited = thread.comments.iter().filter_map(|comment| Some((comment.id.clone(), comment.edits.last?)));
     ThreadDetail {
         side: begun.map(|begun| begun.side).unwrap_or_default(),
         commit: begun.map(|begun| begun.commit.clone()),
@@ -144,5 +150,6 @@ fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
         resolved_by: thread.resolved_by.clone(),
         context: begun.and_then(|begun| begun.context.clone()),
         at,
+        edited: edited.collect(),
     }
 }

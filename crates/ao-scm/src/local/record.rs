@@ -107,6 +107,8 @@ pub(super) struct ReviewRecord {
     pub(super) at: Timestamp,
     #[serde(default)]
     pub(super) key: Option<String>,
+    #[serde(default)]
+    pub(super) edits: Edits,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -154,6 +156,16 @@ pub(super) struct CommentRecord {
     pub(super) at: Timestamp,
     #[serde(default)]
     pub(super) key: Option<String>,
+    #[serde(default)]
+    pub(super) edits: Edits,
+}
+
+/// How often something was said otherwise, and when last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(super) struct Edits {
+    pub(super) count: u32,
+    #[serde(default)]
+    pub(super) last: Option<Timestamp>,
 }
 
 impl PullRecord {
@@ -165,5 +177,12 @@ impl PullRecord {
 impl ThreadRecord {
     pub(super) fn id(&self) -> String {
         format!("t{}", self.number)
+    }
+}
+
+impl Edits {
+    /// What is said now, told from what was said before.
+    pub(super) fn revision(self) -> String {
+        (u64::from(self.count) + 1).to_string()
     }
 }

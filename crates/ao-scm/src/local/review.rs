@@ -4,7 +4,7 @@ use ao_core::pull::{ReviewVerdict, Standing};
 use ao_ports::{NewReview, TrackerError};
 
 use super::book::Entry;
-use super::record::{PullRecord, ReviewRecord};
+use super::record::{Edits, PullRecord, ReviewRecord};
 use super::{LocalError, LocalScm, names, talk};
 
 /// How many remarks one review can have.
@@ -36,8 +36,8 @@ impl LocalScm {
         let at = self.now();
         entry.pull.updated_at = at;
         let (by, verdict, commit) = (review.by.clone(), review.verdict, entry.pull.head.clone());
-        let key = review.key.clone();
-        entry.pull.reviews.push(ReviewRecord { id: id.clone(), by, verdict, commit, body, at, key });
+        let (key, edits) = (review.key.clone(), Edits::default());
+        entry.pull.reviews.push(ReviewRecord { id: id.clone(), by, verdict, commit, body, at, key, edits });
         self.save(&mut writing, vec![entry]).await?;
         Ok(id)
     }

@@ -94,6 +94,16 @@ impl Scm for LocalScm {
         Ok(self.say(comment).await?)
     }
 
+    async fn edit_comment(
+        &self,
+        pull: &PullId,
+        comment: &str,
+        by: &Author,
+        body: &str,
+    ) -> Result<(), TrackerError> {
+        Ok(self.reword(pull, comment, by, body).await?)
+    }
+
     async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {
         Ok(self.give_review(review).await?)
     }

@@ -5,7 +5,7 @@ use ao_core::pull::{Author, Standing};
 use ao_ports::{CommentPlace, NewComment, Side, ThreadReply, TrackerError};
 
 use super::book::Entry;
-use super::record::{Begun, CommentRecord, Place, ThreadRecord};
+use super::record::{Begun, CommentRecord, Edits, Place, ThreadRecord};
 use super::{LocalError, LocalScm, names};
 
 /// How many comments a pull request can have.
@@ -114,8 +114,8 @@ impl LocalScm {
             )));
         }
         entry.pull.comments += 1;
-        let comment =
-            CommentRecord { id: format!("c{}", entry.pull.comments), by, body, at: self.now(), key };
+        let (id, edits) = (format!("c{}", entry.pull.comments), Edits::default());
+        let comment = CommentRecord { id, by, body, at: self.now(), key, edits };
         entry.pull.updated_at = comment.at;
         if let Some(thread) = entry.threads.get_mut(&thread) {
             thread.comments.push(comment);

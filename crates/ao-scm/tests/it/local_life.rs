@@ -2,8 +2,8 @@
 
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_ports::{
-    CheckOrder, CheckWhat, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy, TestOrder,
-    TestOutcome,
+    CheckOrder, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
+    TestOrder, TestOutcome,
 };
 
 use crate::local_support::{
@@ -100,8 +100,6 @@ async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
         let why = why(scm.open(&new_pull(head, base)).await);
         assert!(why.contains(told), "{head}: {why}");
     }
-    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
-    assert!(why(scm.open(&untitled).await).contains("title"));
     let long = ao_ports::NewPull { body: "x".repeat(70_000), ..new_pull("agent/login", "main") };
     assert!(why(scm.open(&long).await).contains("70000 bytes"));
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
@@ -311,4 +309,21 @@ async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
     assert!(scm.show(&pull(7)).await.unwrap_err().to_string().contains("my-app!7"));
     let other = ao_ports::NewPull { project: ao_core::ProjectId::new("other"), ..new_pull("x", "main") };
     assert!(scm.open(&other).await.is_err());
+}
+
+/// Agents often give none, and the commit says it already.
+#[tokio::test]
+async fn without_a_title_it_has_that_of_the_newest_commit() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let head = desk.push("x", "x", "1");
+    let untitled = NewPull { title: " ".into(), ..new_pull("x", "main") };
+    let id = scm.open(&untitled).await.unwrap();
+    let title = facts(&scm, &id).await.title;
+    assert_eq!(vec![title], desk.log("%s", &format!("{head}~..{head}")));
+    assert_eq!(scm.open(&untitled).await.unwrap(), id, "it is found again");
+    desk.git(&["switch", "-q", "-c", "silent", "main"]);
+    desk.git(&["commit", "-q", "--allow-empty", "--allow-empty-message", "-m", ""]);
+    let silent = NewPull { title: String::new(), ..new_pull("silent", "main") };
+    assert!(why(scm.open(&silent).await).contains("needs a title"));
 }

@@ -1,9 +1,9 @@
 //! Reviews: who may give which, on what, and that they are for one head only.
 
-use ao_core::pull::{Author, ReviewVerdict, Standing};
-use ao_ports::{NewReview, PullEdit, ReviewComment, Scm, Side};
+use ao_core::pull::{Author, PullFacts, ReviewVerdict, Standing};
+use ao_ports::{NewComment, NewReview, PullEdit, ReviewComment, Scm, Side, TrackerError};
 
-use crate::local_support::{Desk, agent, facts, new_pull, open, person, review, why};
+use crate::local_support::{Desk, agent, at_line, facts, new_pull, open, person, review, why};
 
 #[tokio::test]
 async fn an_approval_is_for_the_head_it_was_given_on() {
@@ -74,4 +74,84 @@ async fn remarks_become_threads_and_a_wrong_one_leaves_nothing_behind() {
     assert!(
         why(scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await).contains("not open")
     );
+}
+
+/// Each edit is a revision of its own, which is what has it told once more. acceptance: F5
+#[tokio::test]
+async fn a_comment_that_is_edited_is_a_new_revision_of_the_same_comment() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "a", "1\n2\n3\n");
+    let id = open(&scm, "x", "main").await;
+    scm.comment(&NewComment { by: person("bob"), ..at_line(&id, "a", 2, "name it") }).await.unwrap();
+    scm.review(&review(&id, person("bob"), ReviewVerdict::ChangesRequested, "not yet")).await.unwrap();
+    let before = facts(&scm, &id).await;
+    let shown = scm.show(&id).await.unwrap();
+    assert!(shown.threads["t1"].edited.is_empty() && shown.reworded_at.is_empty());
+
+    let edit = async |comment: &str, body: &str| scm.edit_comment(&id, comment, &person("bob"), body).await;
+    edit("c1", "name it well").await.unwrap();
+    edit("c1", "name it well").await.unwrap();
+    edit("r1", "not at all yet").await.unwrap();
+    let after = facts(&scm, &id).await;
+    let told = |seen: &PullFacts| {
+        let (thread, review) = (&seen.threads[0], &seen.reviews[0]);
+        let comment = &thread.comments[0];
+        let place = format!("{}:{}", thread.path.as_deref().unwrap(), thread.line.unwrap());
+        format!(
+            "{place} {} {}@{} {}; {}@{} {}",
+            comment.url, comment.id, comment.revision, comment.body, review.id, review.revision, review.body
+        )
+    };
+    assert_eq!(told(&before), "a:2 ao://my-app/pulls/1#c1 c1@1 name it; r1@1 not yet");
+    assert_eq!(told(&after), "a:2 ao://my-app/pulls/1#c1 c1@2 name it well; r1@2 not at all yet");
+    assert_eq!(after.reviews[0].verdict, ReviewVerdict::ChangesRequested);
+    let shown = scm.show(&id).await.unwrap();
+    assert!(shown.threads["t1"].edited["c1"] > shown.threads["t1"].at["c1"]);
+    assert!(shown.reworded_at["r1"] > shown.reviewed_at["r1"]);
+
+    // It is kept, and goes on from there.
+    drop(scm);
+    let scm = desk.open().await;
+    scm.edit_comment(&id, "c1", &person("bob"), "name it").await.unwrap();
+    let seen = facts(&scm, &id).await;
+    assert_eq!(
+        (seen.threads[0].comments[0].revision.as_str(), seen.threads[0].comments.len()),
+        ("3", 1),
+        "what it said once is news again"
+    );
+}
+
+#[tokio::test]
+async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "a", "1\n");
+    let id = open(&scm, "x", "main").await;
+    scm.comment(&NewComment { by: person("bob"), ..at_line(&id, "a", 1, "hm") }).await.unwrap();
+    scm.review(&review(&id, person("bob"), ReviewVerdict::Commented, "hm")).await.unwrap();
+    let author = |login: &str, standing| Author { login: login.to_owned(), standing };
+    for said in ["c1", "r1"] {
+        for stranger in [person("ann"), agent(), author("bob", Standing::Bot)] {
+            let told = why(scm.edit_comment(&id, said, &stranger, "ha").await);
+            assert!(told.contains("was said by bob") && told.contains(said), "{told}");
+        }
+        assert!(why(scm.edit_comment(&id, said, &person("bob"), " ").await).contains("says nothing"));
+    }
+    for nothing in ["c2", "r2", "t1", "", "1"] {
+        let told = scm.edit_comment(&id, nothing, &person("bob"), "ha").await.unwrap_err();
+        assert!(matches!(told, TrackerError::NotFound { .. }), "{told}");
+    }
+    let seen = facts(&scm, &id).await;
+    assert_eq!((&*seen.threads[0].comments[0].revision, &*seen.reviews[0].revision), ("1", "1"));
+    scm.edit_comment(&id, "c1", &author("me", Standing::Owner), "well").await.unwrap();
+    scm.edit_comment(&id, "r1", &person("BOB"), "well").await.unwrap();
+    let seen = facts(&scm, &id).await;
+    let comment = &seen.threads[0].comments[0];
+    assert_eq!(
+        (comment.body.as_str(), &comment.author),
+        ("well", &person("bob")),
+        "whose words they are stays"
+    );
+    assert_eq!(seen.reviews[0].revision, "2");
 }

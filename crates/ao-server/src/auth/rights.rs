@@ -60,6 +60,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("PATCH", "/api/pulls/{id}", Right::Forge),
     ("GET", "/api/pulls/{id}/diff", Right::Forge),
     ("POST", "/api/pulls/{id}/comments", Right::Forge),
+    ("PATCH", "/api/pulls/{id}/comments/{comment}", Right::Forge),
     ("POST", "/api/pulls/{id}/reviews", Right::Forge),
     ("POST", "/api/pulls/{id}/threads/{thread}/resolve", Right::Forge),
     ("POST", "/api/pulls/{id}/claim", Right::Forge),

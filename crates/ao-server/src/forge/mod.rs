@@ -5,7 +5,7 @@ mod blockers;
 mod meant;
 
 use ao_api::Problem;
-use ao_core::pull::{Author, PullFacts, PullInput, Standing};
+use ao_core::pull::{Author, PullFacts, Standing};
 use ao_core::session::Role;
 use ao_core::{Input, ProjectId, PullId, SessionId, TaskId};
 use ao_ports::{PullDetail, Scm, TaskSeen, Tracker, TrackerError};
@@ -72,14 +72,11 @@ pub(crate) fn among<T>(asked: &[ProjectId], answer: Result<T, Failure>) -> Resul
 
 // ── looking ──
 
-/// Looks at a pull request and tells the engine what is seen, so that whatever comes next goes by it.
-pub(crate) async fn see(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullFacts, Failure> {
-    let seen = scm.pulls(std::slice::from_ref(id)).await?;
+/// Has the host look at a pull request and tell the engine what is seen, so that whatever comes next goes by it.
+pub(crate) async fn see(app: &App, id: &PullId) -> Result<PullFacts, Failure> {
+    let seen = app.host.see(std::slice::from_ref(id)).await?;
     let facts = seen.into_iter().find(|(pull, _)| pull == id).map(|(_, facts)| facts);
-    let facts = facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?;
-    let input = PullInput::Seen(Box::new(facts.clone()));
-    app.handle.ask(Input::Pull { pull: id.clone(), input }).await?;
-    Ok(facts)
+    Ok(facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?)
 }
 
 /// The same for an issue.
@@ -108,6 +105,7 @@ pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Fai
         commits: vec![],
         threads: Default::default(),
         reviewed_at: Default::default(),
+        reworded_at: Default::default(),
         checks: vec![],
         merged_by: None,
         facts,

@@ -116,7 +116,7 @@ pub(super) async fn run(
     app.to_the_end(async move {
         let runs = scm.check(&order).await?;
         if let Some(pull) = pull {
-            see(&running, &*scm, &pull).await?;
+            see(&running, &pull).await?;
         }
         let runs = runs.iter().map(tell::check_run).collect();
         Ok((StatusCode::ACCEPTED, Json(CheckRuns { runs })))

@@ -61,14 +61,20 @@ pub(super) async fn list(
         limit,
     };
     let mut all: Vec<TaskSeen> = Vec::new();
+    let mut warnings: Vec<String> = Vec::new();
     for project in &within {
-        let seen = async { Ok(app.host.tracker(project)?.list(project, &filter).await?) };
-        all.extend(among(&within, seen.await)?.unwrap_or_default());
+        let seen = async {
+            let tracker = app.host.tracker(project)?;
+            Ok((tracker.list(project, &filter).await?, tracker.warnings().await?))
+        };
+        let Some((seen, odd)) = among(&within, seen.await)? else { continue };
+        all.extend(seen);
+        warnings.extend(odd);
     }
     all.sort_by_key(|seen| std::cmp::Reverse(seen.updated));
     all.truncate(limit);
     let told = app.handle.view(move |state| all.iter().map(|seen| tell::issue(state, seen)).collect());
-    Ok(Json(Issues { issues: told.await? }))
+    Ok(Json(Issues { issues: told.await?, warnings }))
 }
 
 /// Makes an issue.

@@ -52,7 +52,7 @@ pub(super) async fn claim(
     let scm = app.host.scm(&id.project)?;
     let claiming = app.clone();
     app.to_the_end(async move {
-        let facts = see(&claiming, &*scm, &id).await?;
+        let facts = see(&claiming, &id).await?;
         let owner = owner(&claiming, &id).await?;
         let input = match (session, owner) {
             (Some(_), _) if facts.state != PullState::Open => return Err(is_over(&id).into()),
@@ -134,9 +134,14 @@ pub(super) async fn merge(
     }
     let merging = app.clone();
     app.to_the_end(async move {
-        let (commit, branch_left) = land(&merging, &*scm, &id, &wish, strategy).await?;
+        let (commit, branch) = land(&merging, &*scm, &id, &wish, strategy).await?;
         let pull = told(&merging, &*scm, &id).await?;
-        Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_left }))
+        let (branch_deleted, branch_left) = match branch {
+            Branch::Kept => (false, None),
+            Branch::Deleted => (true, None),
+            Branch::Left(why) => (false, Some(why)),
+        };
+        Ok(Json(MergeDone { pull, commit: commit.to_string(), branch_deleted, branch_left }))
     })
     .await
 }
@@ -144,22 +149,50 @@ pub(super) async fn merge(
 const STRATEGIES: &[(&str, Strategy)] =
     &[("squash", Strategy::Squash), ("merge", Strategy::Merge), ("rebase", Strategy::Rebase)];
 
+/// What became of the branch of a change that has landed.
+enum Branch {
+    /// Nobody wanted it to go.
+    Kept,
+    Deleted,
+    Left(String),
+}
+
+impl Branch {
+    fn told(was_to_go: bool, left: Option<String>) -> Branch {
+        match (was_to_go, left) {
+            (false, _) => Branch::Kept,
+            (true, None) => Branch::Deleted,
+            (true, Some(why)) => Branch::Left(why),
+        }
+    }
+}
+
 async fn land(
     app: &App,
     scm: &dyn Scm,
     id: &PullId,
     wish: &MergeWish,
     strategy: Strategy,
-) -> Result<(Commit, Option<String>), Failure> {
+) -> Result<(Commit, Branch), Failure> {
     let mut tries = 0;
     loop {
         tries += 1;
-        let facts = see(app, scm, id).await?;
-        // Whoever asks again because the first answer was lost is told what came of it.
+        let facts = see(app, id).await?;
+        let by = Some(app.owner.clone());
+        let delete_branch = wish.delete_branch.unwrap_or_else(|| app.host.deletes_branch(&id.project));
+        // Whoever asks again because the first answer was lost is told what came of it, and what was left to do is done.
         if let PullState::Merged { commit } = &facts.state
             && wish.head.as_ref().is_none_or(|meant| **meant == *facts.head.as_str())
         {
-            return Ok((commit.clone(), None));
+            if !delete_branch {
+                return Ok((commit.clone(), Branch::Kept));
+            }
+            let (head, base, tree) = (facts.head.clone(), facts.base.clone(), String::new());
+            let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
+            return match scm.merge(&order).await? {
+                MergeOutcome::Merged { commit, branch_left } => Ok((commit, Branch::told(true, branch_left))),
+                MergeOutcome::Refused { why, .. } => Ok((commit.clone(), Branch::Left(why))),
+            };
         }
         let awaits = awaits_checks(app, scm, &id.project).await?;
         let mut found = blockers(&Pull::at_a_look(id, &facts), awaits);
@@ -185,18 +218,16 @@ async fn land(
                 return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
             }
         };
-        let by = Some(app.owner.clone());
-        let delete_branch = wish.delete_branch;
         let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
         match scm.merge(&order).await? {
             MergeOutcome::Merged { commit, branch_left } => {
-                see(app, scm, id).await?;
-                return Ok((commit, branch_left));
+                see(app, id).await?;
+                return Ok((commit, Branch::told(delete_branch, branch_left)));
             }
             // Another one has landed meanwhile. What was tested would not be what lands, so it is all done again.
             MergeOutcome::Refused { tip: Some(_), .. } if tries < TRIES => {}
             MergeOutcome::Refused { why, .. } => {
-                see(app, scm, id).await?;
+                see(app, id).await?;
                 return Err(not_mergeable(id, &[Blocker { what: why, yields: false }], None));
             }
         }

@@ -77,6 +77,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(pulls::show, pulls::edit))
         .routes(routes!(pulls::diff))
         .routes(routes!(reviews::comment))
+        .routes(routes!(reviews::edit_comment))
         .routes(routes!(reviews::review))
         .routes(routes!(reviews::resolve))
         .routes(routes!(reviews::reviewer))

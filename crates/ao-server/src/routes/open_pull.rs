@@ -77,7 +77,7 @@ pub(super) async fn open(
         let id = scm.open(&order).await?;
         let known = id.clone();
         let known = opening.handle.view(move |state| state.pulls.contains_key(&known)).await?;
-        see(&opening, &*scm, &id).await?;
+        see(&opening, &id).await?;
         if let Some(session) = order.session {
             owned_by_another(&opening, &id, session).await?;
             let input = PullInput::Claim { session };

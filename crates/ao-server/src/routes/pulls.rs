@@ -211,7 +211,7 @@ pub(super) async fn edit(
     let editing = app.clone();
     app.to_the_end(async move {
         scm.edit(&id, &order).await?;
-        see(&editing, &*scm, &id).await?;
+        see(&editing, &id).await?;
         Ok(Json(told(&editing, &*scm, &id).await?))
     })
     .await

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use ao_api::{
-    Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, Reviewed, ReviewerWish, Spawned,
+    CommentEdit, Commented, NewComment, NewReview, NewReviewComment, PullDetail, Resolve, Reviewed,
+    ReviewerWish, Spawned,
 };
 use ao_core::Commit;
 use ao_core::pull::{PullState, ReviewVerdict};
@@ -57,8 +58,41 @@ pub(super) async fn comment(
     let saying = app.clone();
     app.to_the_end(async move {
         let thread = scm.comment(&order).await?;
-        see(&saying, &*scm, &id).await?;
+        see(&saying, &id).await?;
         Ok((StatusCode::CREATED, Json(Commented { thread })))
+    })
+    .await
+}
+
+/// Has a comment, or a review, say something else. Only whoever said it may, and the owner.
+#[utoipa::path(
+    patch, path = "/api/pulls/{id}/comments/{comment}", tag = "pulls", request_body = CommentEdit,
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        ("comment" = String, Path, description = "The id of the comment, or of the review"),
+        Within,
+    ),
+    responses((status = 200, body = PullDetail)),
+)]
+pub(super) async fn edit_comment(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part((meant, comment)): Part<(String, String)>,
+    Asked(within): Asked<Within>,
+    Given(edit): Given<CommentEdit>,
+) -> Result<Json<PullDetail>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Discuss(&id.project, owner(&app, &id).await?))?;
+    if edit.body.trim().is_empty() {
+        return Err(invalid("a comment says something"));
+    }
+    let by = author(&app, &caller);
+    let scm = app.host.scm(&id.project)?;
+    let editing = app.clone();
+    app.to_the_end(async move {
+        scm.edit_comment(&id, &comment, &by, &edit.body).await?;
+        see(&editing, &id).await?;
+        Ok(Json(told(&editing, &*scm, &id).await?))
     })
     .await
 }
@@ -102,7 +136,7 @@ pub(super) async fn review(
     let giving = app.clone();
     app.to_the_end(async move {
         let given = scm.review(&order).await?;
-        see(&giving, &*scm, &id).await?;
+        see(&giving, &id).await?;
         Ok((StatusCode::CREATED, Json(Reviewed { id: given })))
     })
     .await
@@ -150,7 +184,7 @@ pub(super) async fn resolve(
     let resolving = app.clone();
     app.to_the_end(async move {
         scm.resolve(&id, &thread, &by, wish.resolved).await?;
-        see(&resolving, &*scm, &id).await?;
+        see(&resolving, &id).await?;
         Ok(Json(told(&resolving, &*scm, &id).await?))
     })
     .await

@@ -112,6 +112,7 @@ fn review(detail: &PullDetail, head: &Commit, given: &ReviewFacts) -> ao_api::Re
         stale: given.commit != *head,
         body: given.body.clone(),
         at: detail.reviewed_at.get(&given.id).copied().map(time),
+        edited_at: detail.reworded_at.get(&given.id).copied().map(time),
     }
 }
 
@@ -122,6 +123,7 @@ fn thread(facts: &ThreadFacts, detail: Option<&ThreadDetail>) -> ao_api::Thread 
         body: comment.body.clone(),
         url: comment.url.clone(),
         at: detail.and_then(|detail| detail.at.get(&comment.id)).copied().map(time),
+        edited_at: detail.and_then(|detail| detail.edited.get(&comment.id)).copied().map(time),
     };
     ao_api::Thread {
         id: facts.id.clone(),

@@ -255,6 +255,7 @@ impl Scm for Forge {
             commits: vec![],
             threads: BTreeMap::new(),
             reviewed_at: BTreeMap::new(),
+            reworded_at: BTreeMap::new(),
             checks,
             merged_by: None,
         })
@@ -283,6 +284,26 @@ impl Scm for Forge {
     async fn comment(&self, comment: &NewComment) -> Result<String, TrackerError> {
         let words = format!("comment on {} by {} ({})", comment.pull, comment.by.login, comment.by.standing);
         self.ask(words)?.say(comment)
+    }
+
+    async fn edit_comment(
+        &self,
+        pull: &PullId,
+        comment: &str,
+        by: &Author,
+        body: &str,
+    ) -> Result<(), TrackerError> {
+        let mut inside = self.ask(format!("edit {comment} of {pull} by {} ({})", by.login, by.standing))?;
+        let facts = inside.pull(pull)?;
+        let mut comments = facts.threads.iter_mut().flat_map(|thread| thread.comments.iter_mut());
+        let comment = comments
+            .find(|known| known.id == comment)
+            .ok_or_else(|| TrackerError::not_found(format!("the comment `{comment}`")))?;
+        if comment.author != *by && by.standing != Standing::Owner {
+            return Err(TrackerError::refused("somebody else said it"));
+        }
+        (comment.body, comment.revision) = (body.to_owned(), format!("{}+", comment.revision));
+        Ok(())
     }
 
     async fn review(&self, review: &NewReview) -> Result<String, TrackerError> {

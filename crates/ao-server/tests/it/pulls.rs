@@ -341,6 +341,9 @@ async fn the_client_speaks_of_pull_requests() {
     assert!(!client.pull_diff("!1", None).await.unwrap().cut);
     let comment = NewComment { body: "hm".into(), ..NewComment::default() };
     let thread = client.comment_on_pull("1", &comment).await.unwrap().thread;
+    let comment = client.pull("1").await.unwrap().threads[0].comments[0].id.clone();
+    let edited = client.edit_comment("1", &comment, "well").await.unwrap();
+    assert_eq!(edited.threads[0].comments[0].body, "well");
     assert!(client.resolve_thread("1", &thread, true).await.unwrap().threads[0].resolved);
     let review = NewReview { verdict: "approve".into(), ..NewReview::default() };
     client.review_pull("1", &review).await.unwrap();

@@ -166,6 +166,46 @@ async fn whose_words_they_are_is_told_by_the_token_alone() {
     house.end().await;
 }
 
+/// Whoever may say something there may edit it, and nobody's words but their own. acceptance: X8
+#[tokio::test]
+async fn words_are_edited_by_whoever_said_them_and_by_the_owner() {
+    let house = world().await;
+    let app = house.app().await;
+    let said = || {
+        let forge = house.host.forge.lock();
+        let threads = &forge.pulls[&pull("my-app", 1)].threads;
+        threads.iter().map(|thread| thread.comments[0].clone()).collect::<Vec<_>>()
+    };
+    for who in ["worker", "reviewer", "chief"] {
+        post("/api/pulls/1/comments", json!({"body": "hm"})).token(who).to(&app).await;
+    }
+    let who = ["worker", "reviewer", "chief", "other", "foreigner"];
+    let expected =
+        [("anna", "rrrff"), ("my-app-1", "yrrff"), ("my-app-reviewer", "ryrff"), ("my-app-chief", "rryff")];
+    for (comment, (author, expected)) in said().into_iter().zip(expected) {
+        assert_eq!(comment.author.login, author);
+        let path = format!("/api/pulls/my-app!1/comments/{}", comment.id);
+        for (who, expected) in who.iter().zip(expected.chars()) {
+            let told = patch(&path, json!({"body": format!("{who} says")})).token(who).to(&app).await.told();
+            let expected = match expected {
+                'y' => "200",
+                'r' => "422 refused",
+                _ => "403 forbidden",
+            };
+            assert_eq!(told, expected, "what {author} said, as {who}");
+        }
+        let edited = patch(&path, json!({"body": "anna says"})).owner().to(&app).await;
+        assert_eq!(edited.told(), "200");
+        assert!(edited.text.contains("anna says"));
+        assert_eq!(patch(&path, json!({"body": " "})).owner().to(&app).await.told(), "422 invalid");
+    }
+    let nothing = patch("/api/pulls/my-app!1/comments/c0", json!({"body": "x"})).owner().to(&app).await;
+    assert_eq!(nothing.told(), "404 not-found");
+    let revisions: Vec<String> = said().into_iter().map(|comment| comment.revision).collect();
+    assert_eq!(revisions, ["1+", "1++", "1++", "1++"], "by the owner, and by whoever it was");
+    house.end().await;
+}
+
 /// An agent that has ended changes nothing any more, though its token still reads. acceptance: X8
 #[tokio::test]
 async fn who_has_ended_reads_and_does_nothing_else() {

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_api::{
@@ -25,7 +25,8 @@ use ao_core::{
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
 use ao_ports::{Clock, EventStore, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError, Tracker};
 use ao_server::{
-    App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, serve,
+    App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, engine_problem,
+    forge_problem, serve,
 };
 use async_trait::async_trait;
 use axum::Router;
@@ -149,7 +150,7 @@ impl House {
             handle.ask(Input::Project { project: ProjectId::new(project), input }).await.unwrap();
         }
         let auth = Arc::new(Auth::open(folder.path()).unwrap());
-        let host = Arc::new(TestHost::default());
+        let host = Arc::new(TestHost { engine: handle.clone().into(), ..TestHost::default() });
         House { folder, handle, store, shaky, clock, host, auth, limits: Limits::default(), stop, engine }
     }
 
@@ -280,6 +281,7 @@ pub(crate) struct TestHost {
     pub(crate) scene: Mutex<Option<Scene>>,
     pub(crate) called: Mutex<Vec<String>>,
     pub(crate) forge: Arc<Forge>,
+    engine: OnceLock<Handle>,
 }
 
 impl TestHost {
@@ -448,6 +450,17 @@ impl Host for TestHost {
 
     fn scm(&self, _: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
         Ok(self.forge.clone())
+    }
+
+    async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, Problem> {
+        let seen = self.forge.pulls(pulls).await.map_err(|err| forge_problem(&err))?;
+        let engine = self.engine.get().expect("a house gives it one");
+        for (pull, facts) in &seen {
+            let input = PullInput::Seen(Box::new(facts.clone()));
+            let told = engine.ask(Input::Pull { pull: pull.clone(), input }).await;
+            told.map_err(engine_problem)?;
+        }
+        Ok(seen)
     }
 
     fn tracker(&self, _: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {

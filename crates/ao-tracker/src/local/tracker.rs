@@ -212,6 +212,11 @@ impl Tracker for LocalTracker {
         self.seen(found).await
     }
 
+    async fn warnings(&self) -> Result<Vec<String>, TrackerError> {
+        let told = |Warning { path, line, what }: &Warning| format!("{path}:{line}: {what}");
+        Ok(LocalTracker::warnings(self).await?.iter().map(told).collect())
+    }
+
     async fn create(&self, new: &NewTask) -> Result<TaskId, TrackerError> {
         self.must_be_ours(&new.project)?;
         let now = self.clock.now();

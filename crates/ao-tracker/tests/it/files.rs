@@ -225,6 +225,10 @@ async fn a_mistake_is_told_with_its_line_and_breaks_nothing_else() {
 
     let tracker = bench.local();
     let warnings = tracker.warnings().await.unwrap();
+    let by_the_port = Tracker::warnings(&tracker).await.unwrap();
+    assert_eq!(by_the_port.len(), warnings.len());
+    let first = &warnings[0];
+    assert_eq!(by_the_port[0], format!("{}:{}: {}", first.path, first.line, first.what));
     let told: Vec<String> = warnings
         .iter()
         .map(|warning| format!("{}:{}: {}", warning.path.file_name().unwrap(), warning.line, warning.what))

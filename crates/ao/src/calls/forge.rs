@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, Commented, Diff, ImportOrder, Imported, Issue,
-    IssueEdit, Issues, MergeDone, MergeWish, NewComment, NewIssue, NewIssueComment, NewPull, NewReview,
-    Project, Pull, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
+    CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, CommentEdit, Commented, Diff, ImportOrder,
+    Imported, Issue, IssueEdit, Issues, MergeDone, MergeWish, NewComment, NewIssue, NewIssueComment, NewPull,
+    NewReview, Project, Pull, PullDetail, PullEdit, Pulls, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -173,6 +173,16 @@ pub(crate) async fn comment_on_pull(
     comment: &NewComment,
 ) -> Called<Answered<Commented>> {
     post(client, &pull.path(PULLS, "/comments"), comment).await
+}
+
+pub(crate) async fn edit_comment(
+    client: &Client,
+    pull: Named<'_>,
+    comment: &str,
+    edit: &CommentEdit,
+) -> Called<Answered<IgnoredAny>> {
+    let rest = format!("/comments/{}", segment(comment));
+    ask(client, Method::PATCH, &pull.path(PULLS, &rest), Some(edit)).await
 }
 
 pub(crate) async fn review(

@@ -3,19 +3,18 @@
 use std::io::{IsTerminal, Read};
 use std::time::Duration;
 
-use ao_api::client::{Client, ClientError};
+use ao_api::client::Client;
 use ao_api::{MessageSent, MessageState, NewMessage};
 use camino::Utf8PathBuf;
 use tokio::time::{Instant, sleep};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
-use crate::{calls, complete, follow, span, ui};
+use crate::repeat::{self, KNOCK, Tries};
+use crate::{calls, complete, span, ui};
 
 /// What the daemon waits at most in one call.
 const ONE_CALL: u64 = 300;
-/// Between two tries to reach a daemon that is being replaced.
-const KNOCK: Duration = Duration::from_millis(300);
 
 /// Tell an agent something, and wait until it has taken it
 ///
@@ -95,8 +94,8 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
     // By its id, because a key is known to one session only: a beginning of a name that now means another would have the
     // text taken for a new message there.
     let session = calls::session(client, &args.session).await?.id;
-    let key = format!("cli-{:016x}{:016x}", fastrand::u64(..), fastrand::u64(..));
-    let mut reached = false;
+    let key = repeat::key();
+    let mut tries = Tries::until(deadline);
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let seconds = left.as_millis().div_ceil(1000).min(ONE_CALL.into());
@@ -108,7 +107,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
         };
         match calls::send(client, &session, &message).await {
             Ok(sent) => {
-                reached = true;
+                tries.answered();
                 let settled = matches!(sent.message.state, MessageState::Accepted | MessageState::Failed);
                 if settled || args.no_wait || Instant::now() >= deadline {
                     return Ok(sent);
@@ -116,13 +115,7 @@ async fn deliver(client: &Client, args: &Args, content: String) -> Result<Messag
                 // A daemon that answers before the time is over would otherwise be asked in a circle.
                 sleep(KNOCK).await;
             }
-            // Nobody to be reached at all has not got it; that is said at once.
-            Err(err @ ClientError::Unreachable { .. }) if !reached => return Err(err.into()),
-            Err(err) if follow::is_away(&err) && Instant::now() < deadline => {
-                reached = true;
-                sleep(KNOCK).await;
-            }
-            Err(err) => return Err(err.into()),
+            Err(err) => tries.again(err).await?,
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
-use ao_core::pull::PullInput;
+use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
 use ao_core::{Input, ProjectId, PullId, State, TaskId};
 use ao_engine::AskError;
@@ -51,7 +51,7 @@ impl Forges {
                 let pulls: Vec<PullId> = pulls.into_iter().collect();
                 let seen = self.see(&pulls).await;
                 for pull in pulls {
-                    self.settled(Hint::Pull(pull), seen.as_ref().map(|()| ()));
+                    self.settled(Hint::Pull(pull), seen.as_ref().map(|_| ()));
                 }
                 let of = project.clone();
                 let nobodys = self.handle.view(move |state| {
@@ -71,19 +71,21 @@ impl Forges {
         }
     }
 
-    /// Looks at pull requests of one project, and returns once the engine knows what was seen.
-    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<(), LookError> {
-        let Some(first) = pulls.first() else { return Ok(()) };
+    /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
+    pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
+        let Some(first) = pulls.first() else { return Ok(vec![]) };
         let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
         let turn = {
             let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
             looking.entry(first.project.clone()).or_default().clone()
         };
         let _turn = turn.lock().await;
-        for (pull, facts) in scm.pulls(pulls).await? {
-            self.handle.ask(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) }).await?;
+        let seen = scm.pulls(pulls).await?;
+        for (pull, facts) in &seen {
+            let input = PullInput::Seen(Box::new(facts.clone()));
+            self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
         }
-        Ok(())
+        Ok(seen)
     }
 
     /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.

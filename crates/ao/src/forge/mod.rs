@@ -25,6 +25,7 @@ use ao_scm::checks::Runner;
 use tokio::task::{AbortHandle, JoinSet};
 
 use self::asked::Asked;
+pub(crate) use self::look::LookError;
 pub(crate) use self::make::Wanted;
 
 /// The forges and trackers of all projects.
@@ -127,6 +128,11 @@ impl Forges {
     /// How the changes of a project land, if nobody says otherwise.
     pub(crate) fn strategy(&self, project: &ProjectId) -> Strategy {
         self.projects().get(project).map(|known| known.wanted.strategy).unwrap_or_default()
+    }
+
+    /// Whether the branch of a change goes once that has landed, if nobody says otherwise.
+    pub(crate) fn deletes_branch(&self, project: &ProjectId) -> bool {
+        self.projects().get(project).is_some_and(|known| known.wanted.delete_branch)
     }
 
     /// Those that the engine can merge at.

@@ -8,11 +8,13 @@ use ao_core::session::Role;
 use ao_core::setup::Origin;
 use ao_core::{Input, ProjectId, PullId, TaskId};
 use ao_ports::{PullDetail, Tracker, TrackerError};
+use ao_server::{engine_problem, forge_problem};
 use ao_tracker::import;
 
 use super::configs::InForce;
 use super::order::{self, Outside};
 use super::{TheHost, on_disk};
+use crate::forge::LookError;
 
 /// How long a check may take that nobody has configured.
 const PROPOSED_TIMEOUT: u64 = 30 * 60;
@@ -180,14 +182,15 @@ fn review_prompt(pull: &PullDetail, wish: Option<&str>) -> String {
 }
 
 /// A tracker's or a forge's refusal, as the API tells it.
-pub(super) fn refused(err: TrackerError) -> Problem {
-    let (status, word) = match &err {
-        TrackerError::NotFound { .. } => (404, "not-found"),
-        TrackerError::Refused { .. } => (422, "refused"),
-        TrackerError::Unsupported { .. } => (501, "unsupported"),
-        TrackerError::Denied { .. } => (403, "denied"),
-        TrackerError::Limited { .. } => (429, "limited"),
-        TrackerError::BadWebhook { .. } | TrackerError::Failed(_) => (502, "forge-failed"),
-    };
-    Problem::new(status, word, err.to_string())
+fn refused(err: TrackerError) -> Problem {
+    forge_problem(&err)
+}
+
+/// Why a look showed nothing.
+pub(super) fn not_seen(err: LookError) -> Problem {
+    match err {
+        LookError::NoForge(why) => Problem::new(422, "no-scm", why),
+        LookError::Forge(err) => forge_problem(&err),
+        LookError::Engine(err) => engine_problem(err),
+    }
 }

@@ -20,9 +20,9 @@ use ao_api::{
 };
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
-use ao_core::pull::Author;
+use ao_core::pull::{Author, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
-use ao_core::{Attempt, Input, ProjectId, Refusal, SessionId};
+use ao_core::{Attempt, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
 use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use ao_server::{Host, Look, View};
@@ -180,8 +180,16 @@ impl Host for TheHost {
         self.daemon.forges.strategy(project)
     }
 
+    fn deletes_branch(&self, project: &ProjectId) -> bool {
+        self.daemon.forges.deletes_branch(project)
+    }
+
     fn scm(&self, project: &ProjectId) -> Result<Arc<dyn Scm>, Problem> {
         self.daemon.forges.scm(project).map_err(|why| Problem::new(422, "no-scm", why))
+    }
+
+    async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, Problem> {
+        self.daemon.forges.see(pulls).await.map_err(forge::not_seen)
     }
 
     fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {

@@ -222,10 +222,12 @@ fn reviews(drawn: &mut String, detail: &PullDetail, parts: Parts, canvas: Canvas
         };
         let _ = writeln!(
             drawn,
-            "  {style}{}{style:#} {}{faint}{}{stale}{faint:#}",
+            "  {faint}{}{faint:#} {style}{}{style:#} {}{faint}{}{}{stale}{faint:#}",
+            words::plain(&review.id),
             words::plain(&verdict(&review.verdict)),
             author(&review.author),
-            ago(review.at, canvas)
+            ago(review.at, canvas),
+            edited(review.edited_at, canvas)
         );
         if !review.body.trim().is_empty() && (parts.all || !review.stale) {
             drawn.push_str(&prose(&review.body, "    ", 4, canvas.width));
@@ -283,8 +285,9 @@ pub(super) fn thread(thread: &Thread, indent: usize, canvas: Canvas) -> String {
 
 fn said(comment: &Comment, indent: usize, canvas: Canvas) -> String {
     let faint = ui::FAINT;
-    let who = author(&comment.author);
-    let mut drawn = format!("{:indent$}{who}{faint}{}{faint:#}\n", "", ago(comment.at, canvas));
+    let (id, who) = (words::plain(&comment.id), author(&comment.author));
+    let when = ago(comment.at, canvas) + &edited(comment.edited_at, canvas);
+    let mut drawn = format!("{:indent$}{faint}{id}{faint:#} {who}{faint}{when}{faint:#}\n", "");
     drawn.push_str(&prose(&comment.body, &" ".repeat(indent + 2), indent + 2, canvas.width));
     drawn
 }
@@ -296,4 +299,8 @@ pub(super) fn author(author: &Author) -> String {
 
 fn ago(at: Option<Timestamp>, canvas: Canvas) -> String {
     at.map_or_else(String::new, |at| format!(", {} ago", words::age(at, canvas.now)))
+}
+
+fn edited(at: Option<Timestamp>, canvas: Canvas) -> String {
+    at.map_or_else(String::new, |at| format!(", edited {} ago", words::age(at, canvas.now)))
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 use insta::assert_snapshot;
 use serde_json::Value;
 
+use crate::house::House;
 use crate::place::Place;
 
 impl Place {
@@ -198,4 +199,24 @@ fn a_port_that_somebody_else_has_is_a_problem() {
     drop(somebody);
     let found = place.found(&app, &[], "port");
     assert!(found.starts_with(&format!("ok: {port} is free")), "{found}");
+}
+
+/// A file that people write by hand can be wrong, and whoever looks for its issue is told so.
+#[test]
+fn a_file_of_an_issue_with_a_mistake_is_named_by_the_list_and_by_the_doctor() {
+    let house = House::new();
+    house.configure_project("    tracker: { plugin: local, keep: files }", "");
+    let issues = house.repository().join(".ao/issues");
+    std::fs::create_dir_all(&issues).unwrap();
+    std::fs::write(issues.join("1.md"), "---\ntitle: Right\n---\n").unwrap();
+    std::fs::write(issues.join("2.md"), "---\ntitle: Wrong\ntitle: Twice\n---\n").unwrap();
+    house.start();
+    let listed = house.ao(&["issue", "list"]).succeeds();
+    assert!(listed.out.contains("Right") && !listed.out.contains("Wrong"), "{}", listed.out);
+    let wrong = "issues/2.md:3: `title` is given twice";
+    assert!(listed.err.contains(wrong), "{}", listed.err);
+    let listed = house.ao(&["issue", "list", "--json"]).succeeds().json();
+    let warnings = listed["warnings"].as_array().unwrap();
+    assert!(warnings.len() == 1 && warnings[0].as_str().unwrap().contains(wrong), "{listed}");
+    house.ao(&["doctor"]).says(wrong);
 }

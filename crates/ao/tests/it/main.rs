@@ -5,6 +5,7 @@ mod changes;
 mod clean_machine;
 mod cli;
 mod clone;
+mod comment_edits;
 mod config;
 mod demo;
 mod disk;

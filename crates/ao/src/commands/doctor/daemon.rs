@@ -5,14 +5,14 @@ use std::os::unix::fs::FileTypeExt;
 use std::time::Duration;
 
 use ao_api::Daemon;
-use ao_api::client::ClientError;
+use ao_api::client::{Client, ClientError, IssuesWanted};
 use ao_config::Loaded;
 use camino::Utf8Path;
 
 use super::finding::Finding;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{background, paths, ui};
+use crate::{background, paths, show, ui};
 
 /// A daemon that lives answers at once.
 const LIMIT: Duration = Duration::from_secs(5);
@@ -25,7 +25,11 @@ pub(super) async fn running(
     let client = cx.client()?;
     let socket = paths::socket(data_dir);
     let mut findings = match tokio::time::timeout(LIMIT, client.get::<Daemon>("/api/daemon")).await {
-        Ok(Ok(daemon)) => return Ok(described(&daemon, loaded)),
+        Ok(Ok(daemon)) => {
+            let mut findings = described(&daemon, loaded);
+            findings.extend(issues(&client).await);
+            return Ok(findings);
+        }
         Ok(Err(err)) if err.is_absence() => nobody(&socket),
         Ok(Err(ClientError::Refused(problem))) => vec![
             Finding::problem("daemon", format!("the daemon refuses to answer: {}", problem.title))
@@ -87,6 +91,17 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
         (None, _) => {}
     }
     findings
+}
+
+/// Files of issues that cannot be read as they are.
+async fn issues(client: &Client) -> Vec<Finding> {
+    let wanted = IssuesWanted { limit: Some(1), ..IssuesWanted::default() };
+    let Ok(Ok(listed)) = tokio::time::timeout(LIMIT, client.issues(&wanted)).await else { return vec![] };
+    let wrong = |warning: String| {
+        Finding::warning("issues", show::plain(&warning))
+            .means("such an issue is left out, or not as it was meant, until the file is mended")
+    };
+    listed.warnings.into_iter().map(wrong).collect()
 }
 
 /// No daemon runs. That is no fault; a socket that leads nowhere is a leftover.

@@ -7,6 +7,7 @@ use crate::calls::forge;
 use crate::complete;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::repeat::{self, Tries};
 use crate::typed::Body;
 
 /// Write down an issue
@@ -53,9 +54,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             priority: args.priority,
             blocked_by: args.blocked_by.clone(),
             assignee: args.assignee.clone(),
-            key: None,
+            key: Some(repeat::key()),
             closed: false,
         };
-        told(&forge::add_issue(&client, &new).await?, "is written down", cx)
+        let added = Tries::default().call(async || forge::add_issue(&client, &new).await).await?;
+        told(&added, "is written down", cx)
     })
 }

@@ -6,6 +6,7 @@ use super::Which;
 use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::repeat::{self, Tries};
 use crate::{typed, ui};
 
 /// Say something on an issue
@@ -22,11 +23,13 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let comment = NewIssueComment { body: typed::something(&args.text)?, key: None };
+    let comment = NewIssueComment { body: typed::something(&args.text)?, key: Some(repeat::key()) };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await;
-        Ok(forge::comment_on_issue(&client, args.which.named(project.as_deref()), &comment).await?)
+        let named = args.which.named(project.as_deref());
+        let say = async || forge::comment_on_issue(&client, named, &comment).await;
+        Ok(Tries::default().call(say).await?)
     })?;
     match cx.json() {
         true => Ok(ui::raw(answer.raw())?),

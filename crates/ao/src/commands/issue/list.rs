@@ -40,7 +40,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let Issues { mut issues } = cx.wait_for(async {
+    let Issues { mut issues, warnings } = cx.wait_for(async {
         let project = forge::project(&client, args.project.as_deref()).await;
         let labels = args.label.join(",");
         let query = Query::new()
@@ -55,7 +55,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     issues.retain(|issue| args.wants(issue));
     issues.truncate(args.limit);
     if cx.json() {
-        return Ok(ui::json(&Issues { issues })?);
+        return Ok(ui::json(&Issues { issues, warnings })?);
+    }
+    // Some issues are not in the list because of these.
+    for warning in &warnings {
+        ui::note(show::plain(warning));
     }
     if issues.is_empty() {
         ui::note("there is no such issue; `ao issue add \"…\"` writes one down");

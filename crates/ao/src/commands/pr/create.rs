@@ -8,6 +8,7 @@ use crate::branch::Proposal;
 use crate::calls::{self, forge};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::repeat::Tries;
 use crate::repository::Repository;
 use crate::typed::Body;
 use crate::{complete, show, ui};
@@ -63,7 +64,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         if args.dry_run {
             return dry(&new, &proposal, cx);
         }
-        let answer = forge::open_pull(&client, &new).await?;
+        // The one that is open for these branches is found again, so this one needs no mark.
+        let answer = Tries::default().call(async || forge::open_pull(&client, &new).await).await?;
         if cx.json() {
             return Ok(ui::raw(answer.raw())?);
         }

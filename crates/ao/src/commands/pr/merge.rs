@@ -45,6 +45,9 @@ pub(crate) struct Args {
     /// Delete its branch afterwards
     #[arg(long, short)]
     delete_branch: bool,
+    /// Keep its branch, though the configuration deletes those of merged ones
+    #[arg(long, conflicts_with = "delete_branch")]
+    keep_branch: bool,
     /// Although a required check has not passed, or somebody asked for changes
     #[arg(long)]
     anyway: bool,
@@ -58,7 +61,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let wish = MergeWish {
             strategy: args.strategy().map(str::to_owned),
             head: Some(pinned(args.head.as_deref(), &pull.head)),
-            delete_branch: args.delete_branch,
+            delete_branch: args.delete_branch.then_some(true).or(args.keep_branch.then_some(false)),
             anyway: args.anyway,
         };
         let answer = tokio::select! {
@@ -78,7 +81,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ))?;
         if let Some(why) = &done.branch_left {
             ui::note(format_args!("its branch {} is left: {}", show::plain(&pull.head_branch), show::plain(why)));
-        } else if args.delete_branch {
+        } else if done.branch_deleted {
             ui::note(format_args!("its branch {} is deleted", show::plain(&pull.head_branch)));
         }
         Ok(())

@@ -10,6 +10,7 @@ use super::place::Place;
 use crate::calls::forge::{self, Named};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::repeat::{self, Tries};
 use crate::typed::{self, Body};
 use crate::{show, ui};
 
@@ -118,9 +119,13 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
     let client = cx.client()?;
     cx.wait_for(async {
         let project = which.project(&client).await;
-        let pull = forge::pull(&client, which.named(project.as_deref())).await?.value.pull;
+        let mut tries = Tries::default();
+        let named = which.named(project.as_deref());
+        let pull = tries.call(async || forge::pull(&client, named).await).await?.value.pull;
         review.head = Some(pinned(head, &pull.head));
-        let answer = forge::review(&client, Named::whole(&pull.id), &review).await?;
+        review.key = Some(repeat::key());
+        let named = Named::whole(&pull.id);
+        let answer = tries.call(async || forge::review(&client, named, &review).await).await?;
         if cx.json() {
             return Ok(ui::raw(answer.raw())?);
         }

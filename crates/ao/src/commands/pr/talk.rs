@@ -1,12 +1,13 @@
-//! `ao pr comment`, `ao pr reply` and `ao pr resolve`.
+//! `ao pr comment`, `ao pr reply` and `ao pr resolve`. What was said can be said otherwise.
 
-use ao_api::NewComment;
+use ao_api::{CommentEdit, NewComment};
 
 use super::Which;
 use super::place::Place;
 use crate::calls::forge::{self, Named};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::repeat::{self, Tries};
 use crate::{show, typed, ui};
 
 /// Say something on a pull request: on the whole, on a file, or at a line
@@ -15,7 +16,8 @@ use crate::{show, typed, ui};
   ao pr comment 7 \"Nice\"
   ao pr comment 7 \"Name it after what it does\" --at src/main.rs:12
   ao pr comment 7 \"Why is this gone?\" --at src/main.rs:3 --old
-  ao pr comment 7 - <notes.md")]
+  ao pr comment 7 - <notes.md
+  ao pr comment 7 --edit c3 \"Name it after what it is for\"")]
 pub(crate) struct CommentArgs {
     #[command(flatten)]
     which: Which,
@@ -28,6 +30,9 @@ pub(crate) struct CommentArgs {
     /// The line is meant as it was before the change
     #[arg(long, requires = "at")]
     old: bool,
+    /// Say it instead of what this comment or review says, as `ao pr show` names it: c3, r1
+    #[arg(long, value_name = "COMMENT", conflicts_with_all = ["at", "old"])]
+    edit: Option<String>,
 }
 
 /// Answer in a thread of a pull request
@@ -65,7 +70,11 @@ pub(crate) struct ResolveArgs {
 }
 
 pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandError> {
-    let mut comment = NewComment { body: typed::something(&args.text)?, ..NewComment::default() };
+    let body = typed::something(&args.text)?;
+    if let Some(said) = &args.edit {
+        return edit(&args.which, said, body, cx);
+    }
+    let mut comment = NewComment { body, key: Some(repeat::key()), ..NewComment::default() };
     if let Some(place) = &args.at {
         let place = Place { old: place.old || args.old, ..place.clone() };
         comment.side = place.side();
@@ -74,7 +83,9 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await;
-        Ok(forge::comment_on_pull(&client, args.which.named(project.as_deref()), &comment).await?)
+        let named = args.which.named(project.as_deref());
+        let say = async || forge::comment_on_pull(&client, named, &comment).await;
+        Ok(Tries::default().call(say).await?)
     })?;
     if cx.json() {
         return Ok(ui::raw(answer.raw())?);
@@ -83,19 +94,36 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     Ok(ui::line(format_args!("said on {} as {title}{thread}{title:#}", args.which.name()))?)
 }
 
+fn edit(which: &Which, said: &str, body: String, cx: &Context) -> Result<(), CommandError> {
+    let edit = CommentEdit { body };
+    let client = cx.client()?;
+    let answer = cx.wait_for(async {
+        let project = which.project(&client).await;
+        let named = which.named(project.as_deref());
+        let reword = async || forge::edit_comment(&client, named, said, &edit).await;
+        Ok(Tries::default().call(reword).await?)
+    })?;
+    match cx.json() {
+        true => Ok(ui::raw(answer.raw())?),
+        false => Ok(ui::line(format_args!("{} on {} says this now", show::plain(said), which.name()))?),
+    }
+}
+
 pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> {
     let comment = NewComment {
         body: typed::something(&args.text)?,
         thread: Some(args.thread.clone()),
+        key: Some(repeat::key()),
         ..NewComment::default()
     };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
         let project = args.which.project(&client).await;
         let named = args.which.named(project.as_deref());
-        let answer = forge::comment_on_pull(&client, named, &comment).await?;
+        let mut tries = Tries::default();
+        let answer = tries.call(async || forge::comment_on_pull(&client, named, &comment).await).await?;
         if args.resolve {
-            forge::resolve(&client, named, &args.thread, true).await?;
+            tries.call(async || forge::resolve(&client, named, &args.thread, true).await).await?;
         }
         Ok(answer)
     })?;

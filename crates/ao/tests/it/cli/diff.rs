@@ -101,9 +101,9 @@ fn threads_stand_at_their_lines() {
           4 │ +    remember(user);
             t1 src/login.rs:4
               │     let user = load();
-              anna (member), 20m ago
+              c1 anna (member), 20m ago
                 What if there is none?
-              app-1 (agent), 20m ago
+              c2 app-1 (agent), 20m ago
                 Then it is new.
       4   5 │      done()
       5   6 │  }
@@ -112,7 +112,7 @@ fn threads_stand_at_their_lines() {
     Elsewhere in this file
       t2 src/login.rs outdated resolved by anna
         │     let user = load();
-        anna (member), 20m ago
+        c3 anna (member), 20m ago
           Typo
     ");
 }

@@ -57,9 +57,28 @@ fn the_list_asks_for_what_is_wanted() {
     let line = "GET /api/issues?project=my-app&state=open&label=bug%2Cauth&limit=200";
     let mut other = issue("43", "open");
     other.labels.clear();
-    daemon.on(line, json(&Issues { issues: vec![issue("42", "open"), other] }));
+    daemon.on(line, json(&Issues { issues: vec![issue("42", "open"), other], warnings: vec![] }));
     let said = daemon.ao(&["issue", "list", "-p", "my-app", "--label", "bug,auth", "--json"]);
     assert!(said.contains(r#""key":"42""#) && !said.contains(r#""key":"43""#), "{said}");
+}
+
+#[test]
+fn what_is_wrong_in_the_files_of_issues_is_said_beside_the_list() {
+    let daemon = StandIn::new();
+    let warnings = vec!["/w/app/.ao/issues/7.md:3: `state` is open or closed".to_owned()];
+    let line = "GET /api/issues?project=my-app&state=open&limit=200";
+    daemon.on(line, json(&Issues { issues: vec![], warnings }));
+    assert_snapshot!(daemon.ao(&["issue", "list", "-p", "my-app"]), @r#"
+    exit 0
+    -- stderr --
+    note: /w/app/.ao/issues/7.md:3: `state` is open or closed
+    note: there is no such issue; `ao issue add "…"` writes one down
+    "#);
+    let said = daemon.ao(&["issue", "list", "-p", "my-app", "--json"]);
+    assert!(
+        said.contains(r#""warnings":["/w/app/.ao/issues/7.md:3: "#) && !said.contains("stderr"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -88,8 +107,10 @@ fn an_issue_is_written_down_with_all_that_was_said() {
     -- stdout --
     my-app#42 is written down: Login forgets the user
     ");
+    let mut body = daemon.calls("POST").pop().unwrap().body;
+    assert!(body["key"].take().as_str().unwrap().starts_with("cli-"));
     assert_eq!(
-        daemon.calls("POST").pop().unwrap().body,
+        body,
         value!({"projectId": "my-app", "title": "Login forgets", "body": "- body", "labels": ["a", "b"], "priority": -1,
             "blockedBy": ["9", "#12"], "assignee": "x", "key": null, "closed": false})
     );

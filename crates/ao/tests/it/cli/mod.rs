@@ -8,6 +8,7 @@ mod issues;
 mod logs;
 mod manual;
 mod pulls;
+mod repeated;
 mod show;
 mod standin;
 mod talk;

@@ -61,16 +61,16 @@ fn a_pull_request_is_shown_with_everything() {
       passed  lint  42s  run_2
 
     Reviews
-      approved anna (member), 20m ago, stale: given on 11111111
-      changes requested anna (member), 20m ago
+      r1 approved anna (member), 20m ago, stale: given on 11111111
+      r2 changes requested anna (member), 20m ago
         Please add a test for an empty file.
 
     Threads
       t1 src/login.rs:4
         │     let user = load();
-        anna (member), 20m ago
+        c1 anna (member), 20m ago
           What if there is none?
-        app-1 (agent), 20m ago
+        c2 app-1 (agent), 20m ago
           Then it is new.
       1 resolved thread; `--all` shows them
     ");
@@ -85,21 +85,21 @@ fn a_pull_request_is_shown_with_everything() {
       not yet: anna asked for changes
 
     Reviews
-      approved anna (member), 20m ago, stale: given on 11111111
+      r1 approved anna (member), 20m ago, stale: given on 11111111
         Fine
-      changes requested anna (member), 20m ago
+      r2 changes requested anna (member), 20m ago
         Please add a test for an empty file.
 
     Threads
       t1 src/login.rs:4
         │     let user = load();
-        anna (member), 20m ago
+        c1 anna (member), 20m ago
           What if there is none?
-        app-1 (agent), 20m ago
+        c2 app-1 (agent), 20m ago
           Then it is new.
       t2 src/login.rs outdated resolved by anna
         │     let user = load();
-        anna (member), 20m ago
+        c3 anna (member), 20m ago
           Typo
     ");
 }
@@ -305,6 +305,29 @@ fn a_review_is_pinned_to_the_head_that_was_read() {
 }
 
 #[test]
+fn what_was_said_is_said_otherwise_and_marked_as_such() {
+    let daemon = StandIn::new();
+    let mut edited = pull(7);
+    edited.threads[0].comments[0].edited_at = Some(edited.pull.updated_at);
+    edited.reviews[1].edited_at = Some(edited.pull.updated_at);
+    let shown = plain(&show::pull(&edited, Parts::default(), canvas(90)));
+    assert!(shown.contains("c1 anna (member), 20m ago, edited 10m ago\n"), "{shown}");
+    assert!(shown.contains("r2 changes requested anna (member), 20m ago, edited 10m ago\n"), "{shown}");
+    daemon.on("PATCH /api/pulls/7/comments/c1?project=p", json(&edited));
+    assert_snapshot!(daemon.ao(&["pr", "comment", "7", "--edit", "c1", "- better", "-p", "p"]), @"
+    exit 0
+    -- stdout --
+    c1 on !7 says this now
+    ");
+    assert_eq!(daemon.calls("PATCH").pop().unwrap().body, value!({"body": "- better"}));
+    let said = daemon.ao(&["pr", "comment", "7", "--edit", "c1", "x", "--at", "a:1", "-p", "p"]);
+    assert!(said.starts_with("exit 2") && said.contains("cannot be used with"), "{said}");
+    let said = daemon.ao(&["pr", "comment", "7", "--edit", "c1", " ", "-p", "p"]);
+    assert!(said.starts_with("exit 1"), "{said}");
+    assert_eq!(daemon.calls("PATCH").len(), 1);
+}
+
+#[test]
 fn what_is_said_goes_to_its_place() {
     let daemon = StandIn::new();
     daemon.on("POST /api/pulls/7/comments?project=p", json(&Commented { thread: "t9".into() }));
@@ -347,7 +370,12 @@ fn a_merge_says_what_landed_where() {
     daemon.on("GET /api/pulls/my-app%217", json(&pull(7)));
     daemon.on(
         "POST /api/pulls/my-app%217/merge",
-        json(&MergeDone { pull: merged, commit: "feedfacecafe0123".into(), branch_left: None }),
+        json(&MergeDone {
+            pull: merged,
+            commit: "feedfacecafe0123".into(),
+            branch_deleted: true,
+            branch_left: None,
+        }),
     );
     assert_snapshot!(daemon.ao(&["pr", "merge", "my-app!7", "--squash", "--delete-branch"]), @"
     exit 0

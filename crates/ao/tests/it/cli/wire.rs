@@ -125,12 +125,13 @@ pub(crate) fn check_run(id: &str, check: &str, state: &str) -> CheckRun {
 
 /// An open pull request with a bit of everything.
 pub(crate) fn pull(number: u64) -> PullDetail {
-    let comment = |author, body: &str| Comment {
-        id: "c1".into(),
+    let comment = |id: &str, author, body: &str| Comment {
+        id: id.into(),
         author,
         body: body.into(),
         url: String::new(),
         at: Some(ago(1200)),
+        edited_at: None,
     };
     let thread = |id: &str, line, resolved, comments| Thread {
         id: id.into(),
@@ -151,6 +152,7 @@ pub(crate) fn pull(number: u64) -> PullDetail {
         stale,
         body: body.into(),
         at: Some(ago(1200)),
+        edited_at: None,
     };
     PullDetail {
         pull: Pull {
@@ -200,11 +202,11 @@ pub(crate) fn pull(number: u64) -> PullDetail {
                 Some(4),
                 false,
                 vec![
-                    comment(author("anna", "member"), "What if there is none?"),
-                    comment(author("app-1", "agent"), "Then it is new."),
+                    comment("c1", author("anna", "member"), "What if there is none?"),
+                    comment("c2", author("app-1", "agent"), "Then it is new."),
                 ],
             ),
-            thread("t2", None, true, vec![comment(author("anna", "member"), "Typo")]),
+            thread("t2", None, true, vec![comment("c3", author("anna", "member"), "Typo")]),
         ],
         blockers: vec!["the check test has failed".into(), "anna asked for changes".into()],
     }
