@@ -44,7 +44,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/api/sessions/{id}/setup-log", Right::Own),
     ("GET", "/api/sessions/{id}/terminal", Right::Own),
     ("GET", "/api/events", Right::Own),
-    ("GET", "/api/projects", Right::Owner),
+    ("GET", "/api/projects", Right::Forge),
     ("POST", "/api/projects", Right::Owner),
     ("DELETE", "/api/projects/{id}", Right::Owner),
     ("GET", "/api/projects/{id}/checks", Right::Forge),

@@ -79,10 +79,14 @@ pub(crate) async fn see(app: &App, id: &PullId) -> Result<PullFacts, Failure> {
     Ok(facts.ok_or_else(|| TrackerError::not_found(format!("the pull request `{id}`")))?)
 }
 
-/// The same for an issue.
+/// Looks at an issue. The engine hears of it if it has to do with it: it keeps in memory what is worked on or waited for, and
+/// not every issue that there ever was.
 pub(crate) async fn see_task(app: &App, tracker: &dyn Tracker, id: &TaskId) -> Result<TaskSeen, Failure> {
     let seen = tracker.task(id).await?;
-    app.handle.ask(Input::Task { task: id.clone(), facts: Box::new(seen.facts.clone()) }).await?;
+    let task = id.clone();
+    if app.handle.view(move |state| state.tasks.contains_key(&task)).await? {
+        app.handle.ask(Input::Task { task: id.clone(), facts: Box::new(seen.facts.clone()) }).await?;
+    }
     Ok(seen)
 }
 

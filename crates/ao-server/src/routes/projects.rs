@@ -9,13 +9,18 @@ use axum::extract::State;
 use axum::http::StatusCode;
 
 use crate::app::App;
+use crate::auth::Caller;
 use crate::extract::{Given, Part};
 use crate::problem::Failure;
 
-/// The projects that the configuration names.
+/// The projects that the configuration names; to an agent only its own.
 #[utoipa::path(get, path = "/api/projects", tag = "projects", responses((status = 200, body = Projects)))]
-pub(super) async fn list(State(app): State<Arc<App>>) -> Result<Json<Projects>, Failure> {
-    Ok(Json(Projects { projects: known(&app).await? }))
+pub(super) async fn list(State(app): State<Arc<App>>, caller: Caller) -> Result<Json<Projects>, Failure> {
+    let mut projects = known(&app).await?;
+    if let Caller::Session(agent) = &caller {
+        projects.retain(|project| project.id == agent.project.as_str());
+    }
+    Ok(Json(Projects { projects }))
 }
 
 /// Takes the projects of a configuration file into care.

@@ -3,6 +3,7 @@
 use ao_api::client::IssuesWanted;
 use ao_api::{ImportOrder, IssueEdit, NewIssue, NewIssueComment};
 use ao_core::Input;
+use ao_server::Host as _;
 use serde_json::{Value, json};
 
 use crate::forge::task;
@@ -13,7 +14,7 @@ fn ids(answer: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn an_issue_is_made_changed_closed_and_the_engine_knows_at_once() {
+async fn an_issue_is_made_changed_closed_and_the_engine_knows_at_once_if_it_has_to() {
     let house = House::new().await;
     let app = house.app().await;
     let first = json!({"projectId": "my-app", "title": "First", "labels": ["bug"], "priority": 3});
@@ -24,12 +25,18 @@ async fn an_issue_is_made_changed_closed_and_the_engine_knows_at_once() {
         json!({"projectId": "my-app", "title": "Second", "blockedBy": ["1", "docs#9"], "assignee": "bob"});
     let second = post("/api/issues", second).owner().to(&app).await;
     assert_eq!(second.json["blockedBy"], json!(["docs#9", "my-app#1"]));
-    let known = house.handle.view(|state| state.tasks[&task("my-app", "2")].blocked_by.len()).await.unwrap();
-    assert_eq!(known, 2);
+    let known = house.handle.view(|state| state.tasks.len()).await.unwrap();
+    assert_eq!(known, 0, "nobody has to do with it yet");
+    // A session is to work on it.
+    let id = task("my-app", "2");
+    let facts = house.host.tracker(&id.project).unwrap().task(&id).await.unwrap().facts;
+    house.handle.ask(Input::Task { task: id, facts: Box::new(facts) }).await.unwrap();
     let edit = json!({"title": "Better", "addLabels": ["ui"], "assignee": "", "addBlockedBy": ["#7"]});
     let edited = patch("/api/issues/my-app%232", edit).owner().to(&app).await;
     assert_eq!((&edited.json["title"], &edited.json["assignee"]), (&json!("Better"), &Value::Null));
     assert_eq!(edited.json["blockedBy"], json!(["docs#9", "my-app#1", "my-app#7"]));
+    let known = house.handle.view(|state| state.tasks[&task("my-app", "2")].blocked_by.len()).await.unwrap();
+    assert_eq!(known, 3);
     let closed = patch("/api/issues/my-app%232", json!({"state": "closed"})).owner().to(&app).await;
     assert_eq!(closed.json["state"], "closed");
     assert!(house.handle.view(|state| state.tasks[&task("my-app", "2")].closed).await.unwrap());
