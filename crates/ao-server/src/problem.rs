@@ -134,7 +134,8 @@ fn of_refusal(refusal: &Refusal) -> Problem {
             problem.session_id = Some(session.to_string());
         }
         Refusal::BranchTaken { session, .. } => {
-            problem = problem.hint(format!("choose another branch, or end `ao status {session}` first"));
+            problem = problem
+                .hint(format!("choose another branch, or end that session first: `ao stop {session}`"));
             problem.session_id = Some(session.to_string());
         }
         Refusal::Ended { session, .. } => {

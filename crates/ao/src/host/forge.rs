@@ -6,7 +6,8 @@ use ao_core::input::SpawnRequest;
 use ao_core::pull::{Author, PullState};
 use ao_core::session::Role;
 use ao_core::setup::Origin;
-use ao_core::{Input, ProjectId, PullId, TaskId};
+use ao_core::{Input, ProjectId, PullId, Refusal, TaskId};
+use ao_engine::AskError;
 use ao_ports::{PullDetail, Tracker, TrackerError};
 use ao_server::{engine_problem, forge_problem};
 use ao_tracker::import;
@@ -102,6 +103,12 @@ impl TheHost {
             let task = TaskId { project: project.clone(), key };
             match tracker.task(&task).await {
                 Ok(seen) => {
+                    let id = task.clone();
+                    let live = self.daemon.handle.view(move |state| state.live_session_of(&id)).await;
+                    // The engine forgets closed ones, so it is said here; whoever works on it still is told first.
+                    if seen.facts.closed && live.map_err(super::stopping)?.is_none() {
+                        return Err(engine_problem(AskError::Refused(Refusal::TaskClosed { task })));
+                    }
                     let facts = Box::new(seen.facts.clone());
                     self.daemon.handle.ask(Input::Task { task, facts }).await.map_err(super::stopping)?;
                     outside.issue = Some(seen);

@@ -17,7 +17,7 @@ use crate::{complete, typed, ui};
 #[command(after_help = "Examples:
   ao issue import TODO.md --dry-run
   ao issue import TODO.md
-  gh issue list --json number,title,body,labels,state | ao issue import -")]
+  gh issue list --state all --limit 1000 --json number,title,body,labels,state | ao issue import -")]
 pub(crate) struct Args {
     /// The file; `-` is stdin
     #[arg(value_hint = clap::ValueHint::FilePath)]

@@ -73,7 +73,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         let (title, id) = (ui::TITLE, show::plain(&pull.id));
         ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
         let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
-        ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks"));
+        match pull.checks.as_str() {
+            "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` tells where it stands")),
+            _ => ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks")),
+        }
         Ok(())
     })
 }

@@ -57,7 +57,7 @@ fn of_a_log_of_five_megabytes_the_agent_gets_what_matters_and_the_path_of_the_re
         "src/parser.rs:42",
         "assertion `left == right` failed",
         "right: Err(Empty)",
-        "step: cargo test --workspace",
+        "in step `cargo test --workspace`",
         pull["head"].as_str().unwrap(),
         log,
     ] {
