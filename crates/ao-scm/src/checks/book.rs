@@ -175,11 +175,13 @@ pub(super) fn key(job: &Job, spec: &CheckSpec) -> String {
     digest(&[job.project.as_str(), &job.tree, &spec.name, &spec.command, &timeout, &environment])
 }
 
-/// What was asked for: a result, for a commit of a pull request.
+/// What was asked for: a result, for a commit of a pull request, if it touches some paths. The paths say whether there is
+/// anything to run and nothing of the result, so they are no part of the key.
 pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
+    let paths = serde_json::to_string(&spec.paths).expect("text only");
     let pull = job.pull.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = job.base.as_ref().map_or("", |base| base.as_str());
-    digest(&[key, &pull, job.head.as_str(), base, if spec.required { "required" } else { "" }])
+    digest(&[key, &pull, job.head.as_str(), base, if spec.required { "required" } else { "" }, &paths])
 }
 
 fn digest(parts: &[&str]) -> String {

@@ -60,7 +60,7 @@ impl Runner {
     /// Sees to it that checks are run, and returns at once: a run for each, in the order of the job.
     ///
     /// Nothing is run twice. Asked again for the same commit of the same pull request, it is the same run, unless that was
-    /// cancelled. The same tree and command elsewhere makes a new run that is `same_as` the one there is. With `again`,
+    /// cancelled or is broken. The same tree and command elsewhere makes a new run that is `same_as` the one there is. With `again`,
     /// results do not count; what is under way does.
     pub async fn run(&self, job: Job) -> Result<Vec<CheckRun>, RunnerError> {
         let runner = self.clone();
