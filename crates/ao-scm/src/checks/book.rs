@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use ao_core::ProjectId;
 use ao_ports::{Change, CheckRun, CheckSpec, Records, RunFilter, RunState, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -99,7 +100,20 @@ impl Book {
 
     /// The ids of the runs of a group, newest first, a page of them behind the first `skip`.
     pub(super) async fn group(&self, group: &str, skip: usize) -> Result<Vec<String>, RunnerError> {
-        let listed = self.records.list(SHELF, &format!("group/{group}/"), None, skip + PAGE).await?;
+        self.ids(&format!("group/{group}/"), skip).await
+    }
+
+    /// The same of a project.
+    pub(super) async fn of_project(
+        &self,
+        project: &ProjectId,
+        skip: usize,
+    ) -> Result<Vec<String>, RunnerError> {
+        self.ids(&format!("project/{project}/"), skip).await
+    }
+
+    async fn ids(&self, prefix: &str, skip: usize) -> Result<Vec<String>, RunnerError> {
+        let listed = self.records.list(SHELF, prefix, None, skip.saturating_add(PAGE)).await?;
         Ok(listed.into_iter().map(|(_, body)| pointer(&body)).collect())
     }
 

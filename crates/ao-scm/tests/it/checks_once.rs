@@ -235,3 +235,40 @@ async fn runs_are_listed_newest_first_and_the_oldest_are_forgotten() {
         [3, 3, 3, 3, 3, 0]
     );
 }
+
+#[tokio::test]
+async fn of_a_pull_request_that_is_over_only_the_last_commit_is_kept() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let mut other = bench.job(vec![check("echo other")]);
+    other.pull = Some(pull(8));
+    let other = bench.run_job(&runner, other).await.id;
+    let mut last = String::new();
+    for number in 0..3 {
+        bench.commit("README.md", &format!("{number}\n"));
+        last = bench.run(&runner, check("echo x")).await.id;
+    }
+    runner.cancel(&pull(7), Some(&Commit::new(&bench.git(&["rev-parse", "HEAD"])))).await;
+    assert_eq!(bench.shelf.count("run/"), 4, "its head has only moved");
+    runner.cancel(&pull(7), None).await;
+    until("the earlier ones are forgotten", || bench.shelf.count("run/") == 2).await;
+    assert!(runner.get(&last).await.is_some() && runner.get(&other).await.is_some());
+    until("so are their logs", || fs::read_dir(bench.path("checks/logs")).unwrap().count() == 2).await;
+}
+
+#[tokio::test]
+async fn a_project_keeps_no_more_runs_than_it_may_however_many_pull_requests_it_has() {
+    let bench = Bench::new();
+    let runner = bench.runner_with(Options { keep_project_runs: 3, ..bench.options() }).await;
+    let mut ids = Vec::new();
+    for number in 1..=6 {
+        let mut job = bench.job(vec![check(&format!("echo {number}"))]);
+        job.pull = Some(pull(number));
+        ids.push(bench.run_job(&runner, job).await.id);
+    }
+    until("the oldest are forgotten", || bench.shelf.count("run/") == 3).await;
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(runner.get(id).await.is_some(), number >= 3, "{number}");
+    }
+    assert_eq!(["group/", "project/", "log/"].map(|prefix| bench.shelf.count(prefix)), [3, 3, 3]);
+}
