@@ -23,9 +23,13 @@ pub(super) async fn prune(desk: Arc<Desk>, group: String, keep: usize) {
 pub(super) async fn prune_project(desk: Arc<Desk>, project: ProjectId) {
     let keep = desk.options.keep_project_runs;
     let pruned = async {
-        let ids = desk.book.of_project(&project, keep).await?;
-        for id in ids.iter().skip(keep) {
-            forget(&desk, id, None).await?;
+        // A page at a time, and not for ever: what is under way stays.
+        let (mut ids, mut before) = (desk.book.of_project(&project, keep).await?, vec![]);
+        while ids.len() > keep && ids != before {
+            for id in &ids[keep..] {
+                forget(&desk, id, None).await?;
+            }
+            before = std::mem::replace(&mut ids, desk.book.of_project(&project, keep).await?);
         }
         Ok::<(), RunnerError>(())
     };
