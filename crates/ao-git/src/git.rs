@@ -3,25 +3,48 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Output, Stdio};
+use std::process::Output;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-/// What would point git at another repository than the folder it is called in, if we were started by a hook.
-pub const MISLEADING: [&str; 9] = [
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_COMMON_DIR",
-    "GIT_INDEX_FILE",
-    "GIT_OBJECT_DIRECTORY",
+use crate::process::{Call, Fault};
+
+/// What would point git at another repository than the folder it is called in, or change what it finds there, if we were
+/// started by a hook. What `git rev-parse --local-env-vars` names, of old versions too, and the namespace.
+///
+/// Without `GIT_CONFIG_COUNT`: it is how a container or a service gives git settings for all it runs (`safe.directory`), and
+/// ours are put behind those.
+pub const MISLEADING: [&str; 16] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_NAMESPACE",
-    "GIT_PREFIX",
+    "GIT_COMMON_DIR",
     "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
 ];
+
+/// How long git may take to say something of names and commits.
+const READ: Duration = Duration::from_secs(60);
+/// The same for what is in files, which are many, and may have to be fetched.
+const READ_FILES: Duration = Duration::from_secs(5 * 60);
+/// How long it may take to change something, unless the caller knows better.
+const WRITE: Duration = Duration::from_secs(10 * 60);
+/// The commands that look into files. In a clone that has only a part of them they fetch what they miss; for all others
+/// that something is missing is the answer.
+const OF_FILES: [&str; 8] =
+    ["cat-file", "cherry", "diff", "diff-tree", "merge-tree", "show", "stash", "status"];
 
 /// Git in one folder.
 #[derive(Debug, Clone)]
@@ -31,9 +54,9 @@ pub struct Git {
     variables: Vec<(&'static str, OsString)>,
     /// Whether it may change something. In a tree where agents work only who has shown just before that it is ours may.
     writes: bool,
-    /// Whether it runs in a process group of its own, which is ended as a whole if nobody waits for it any more: git's
-    /// helpers for the network outlive it otherwise.
-    apart: bool,
+    /// How long a call may take; it is ended, too, if nobody waits for it any more. Without this it has the usual time, and
+    /// a change that was begun is brought to its end.
+    within: Option<Duration>,
 }
 
 /// Settings that hold for every call, as `git -c` would give them.
@@ -71,7 +94,7 @@ impl GitError {
 impl Git {
     /// In the user's repository.
     pub fn at(dir: &Path, settings: &Settings) -> Git {
-        Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, apart: false }
+        Git { dir: dir.to_owned(), settings: settings.clone(), variables: vec![], writes: true, within: None }
     }
 
     /// With no settings but the user's own. In a tree of ours only once the caller has shown that it is.
@@ -84,7 +107,7 @@ impl Git {
     pub fn in_tree(dir: &Path, settings: &Settings) -> Git {
         let ceiling = dir.parent().unwrap_or(dir).as_os_str().to_owned();
         let variables = vec![("GIT_CEILING_DIRECTORIES", ceiling)];
-        Git { dir: dir.to_owned(), settings: settings.clone(), variables, writes: false, apart: false }
+        Git { dir: dir.to_owned(), settings: settings.clone(), variables, writes: false, within: None }
     }
 
     /// The same, allowed to write. For who has looked just before that the tree is ours: an agent can replace its `.git`.
@@ -120,26 +143,11 @@ impl Git {
     /// Asks for something that may be large, or no text: its first bytes as they are, at most `limit`. Git is ended once
     /// there are more.
     pub async fn read_bytes<S: AsRef<OsStr>>(&self, args: &[S], limit: usize) -> Result<Vec<u8>, GitError> {
-        let not_run = |err: io::Error| self.not_run(args, err);
-        let mut child = self.command(true, args, false).kill_on_drop(true).spawn().map_err(not_run)?;
-        let (Some(stdout), Some(mut stderr)) = (child.stdout.take(), child.stderr.take()) else {
-            return Err(not_run(io::Error::other("its output is not here")));
-        };
-        let (mut bytes, mut told) = (vec![], vec![]);
-        let reads = async {
-            stdout.take(limit as u64).read_to_end(&mut bytes).await?;
-            if bytes.len() >= limit {
-                // It may be over, with exactly as much as was wanted.
-                child.start_kill().ok();
-            }
-            child.wait().await
-        };
-        let (status, _) = tokio::join!(reads, stderr.read_to_end(&mut told));
-        let status = status.map_err(not_run)?;
-        if bytes.len() < limit {
-            self.succeeded(args, &Output { status, stdout: vec![], stderr: told })?;
+        let output = self.call(true, args, None, limit).await?;
+        if output.stdout.len() < limit {
+            self.succeeded(args, &output)?;
         }
-        Ok(bytes)
+        Ok(output.stdout)
     }
 
     /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
@@ -160,12 +168,9 @@ impl Git {
         Ok(text(&output.stdout))
     }
 
-    /// Changes something that another machine has a part in, which may never answer.
+    /// Changes something that another machine has a part in, which may never answer. Ended if nobody waits for it any more.
     pub async fn write_within<S: AsRef<OsStr>>(&self, limit: Duration, args: &[S]) -> Result<(), GitError> {
-        let apart = Git { apart: true, ..self.clone() };
-        tokio::time::timeout(limit, apart.write(args)).await.unwrap_or_else(|_| {
-            Err(GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit })
-        })?;
+        Git { within: Some(limit), ..self.clone() }.write(args).await?;
         Ok(())
     }
 
@@ -195,19 +200,36 @@ impl Git {
         args: &[S],
         input: Option<&str>,
     ) -> Result<Output, GitError> {
-        let not_run = |err: io::Error| self.not_run(args, err);
-        let mut child = self.command(reads, args, input.is_some()).spawn().map_err(not_run)?;
-        let mut group = Group(child.id().filter(|_| self.apart));
-        if let (Some(input), Some(mut stdin)) = (input, child.stdin.take()) {
-            // What git did not want to read shows in how it ends.
-            stdin.write_all(input.as_bytes()).await.ok();
-        }
-        let output = child.wait_with_output().await.map_err(not_run);
-        group.0 = None;
-        output
+        self.call(reads, args, input, usize::MAX).await
     }
 
-    fn command<S: AsRef<OsStr>>(&self, reads: bool, args: &[S], has_input: bool) -> Command {
+    async fn call<S: AsRef<OsStr>>(
+        &self,
+        reads: bool,
+        args: &[S],
+        input: Option<&str>,
+        most: usize,
+    ) -> Result<Output, GitError> {
+        // Behind an option for git itself, at most.
+        let of_files = args.iter().take(2).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
+        let usual = match (reads, of_files) {
+            (true, false) => READ,
+            (true, true) => READ_FILES,
+            (false, _) => WRITE,
+        };
+        let mut command = self.command(reads, args);
+        if reads && !of_files {
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        }
+        let limit = self.within.unwrap_or(usual);
+        let call = Call { command, input, most, limit, ends_when_dropped: reads || self.within.is_some() };
+        call.run().await.map_err(|fault| match fault {
+            Fault::NotRun(err) => self.not_run(args, err),
+            Fault::TooSlow => GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit },
+        })
+    }
+
+    fn command<S: AsRef<OsStr>>(&self, reads: bool, args: &[S]) -> Command {
         let mut command = Command::new("git");
         for name in MISLEADING {
             command.env_remove(name);
@@ -223,13 +245,7 @@ impl Git {
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("GIT_LFS_SKIP_SMUDGE", "1")
             .envs(self.settings_variables())
-            .envs(self.variables.iter().map(|(name, value)| (name, value)))
-            .stdin(if has_input { Stdio::piped() } else { Stdio::null() })
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        if self.apart {
-            command.process_group(0);
-        }
+            .envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 
@@ -266,20 +282,6 @@ impl Git {
     }
 }
 
-/// Ends a process group when it is dropped, unless the group was waited for.
-struct Group(Option<u32>);
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        let pid = self.0.and_then(|id| rustix::process::Pid::from_raw(id.cast_signed()));
-        if let Some(pid) = pid {
-            // By a signal that git can clear up after: killed, it would leave its locks behind. It may have ended just
-            // now, which is what is wanted.
-            rustix::process::kill_process_group(pid, rustix::process::Signal::TERM).ok();
-        }
-    }
-}
-
 /// A command as it is told in errors and logs.
 fn told<S: AsRef<OsStr>>(args: &[S]) -> String {
     without_userinfo(&args.iter().map(|arg| arg.as_ref().to_string_lossy()).collect::<Vec<_>>().join(" "))
@@ -312,19 +314,4 @@ fn text(bytes: &[u8]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_error_tells_a_token() {
-        for (text, told) in [
-            ("clone https://ann:t0ken@host/x", "clone https://***@host/x"),
-            ("fatal: 'https://t0ken@host': no", "fatal: 'https://***@host': no"),
-            ("http://a:p@ss@h:80/x and ssh://git@h/y", "http://***@h:80/x and ssh://***@h/y"),
-            ("https://host/a@b and c@d", "https://host/a@b and c@d"),
-            ("plain text", "plain text"),
-        ] {
-            assert_eq!(without_userinfo(text), told);
-        }
-    }
-}
+mod tests;

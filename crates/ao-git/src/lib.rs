@@ -4,6 +4,7 @@
 //! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
 
 mod git;
+mod process;
 mod queue;
 pub mod refs;
 

@@ -9,3 +9,4 @@
 pub mod checks;
 pub mod failure;
 pub mod local;
+mod told;

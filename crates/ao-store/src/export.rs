@@ -2,7 +2,7 @@
 //! export come the documents, one a line.
 
 use std::borrow::Cow;
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Seek, Write};
 use std::ops::{Bound, RangeBounds};
 
 use ao_ports::{Record, Seq, StoreError};
@@ -10,6 +10,7 @@ use camino::Utf8Path;
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+use tempfile::SpooledTempFile;
 
 use crate::error::sqlite_error;
 use crate::{Store, read};
@@ -68,6 +69,9 @@ pub enum ExportError {
 /// of a pipe must not keep the WAL from being emptied.
 const BATCH: usize = 256;
 
+/// How many bytes of documents are in memory at a time. What is more waits in a temporary file.
+const IN_MEMORY: usize = 8 << 20;
+
 impl Store {
     /// Writes the events of a range as newline-delimited JSON, oldest first; and if that is all of them, the documents,
     /// all as they are at one moment.
@@ -90,10 +94,12 @@ impl Store {
             after = upto;
         }
         if matches!((range.start_bound(), range.end_bound()), (Bound::Unbounded, Bound::Unbounded)) {
-            let documents = self.readers().run_here(|conn| Ok(documents(conn, &mut exported)))?;
-            for (shelf, key, body) in &documents {
-                exported.write_document(out, shelf, key, body).map_err(ExportError::Write)?;
-            }
+            let mut aside = BufWriter::new(SpooledTempFile::new(IN_MEMORY));
+            let set_aside = self.readers().run_here(|conn| Ok(documents(conn, &mut aside, &mut exported)))?;
+            let set_aside = set_aside.and_then(|()| Ok(aside.into_inner()?));
+            let mut aside = set_aside.map_err(not_set_aside)?;
+            aside.rewind().map_err(not_set_aside)?;
+            io::copy(&mut aside, out).map_err(ExportError::Write)?;
         }
         out.flush().map_err(ExportError::Write)?;
         Ok(exported)
@@ -143,6 +149,12 @@ impl Exported {
     }
 }
 
+fn not_set_aside(err: io::Error) -> ExportError {
+    let folder = std::env::temp_dir();
+    let told = format!("documents could not be set aside in `{}`, set TMPDIR: {err}", folder.display());
+    ExportError::Write(io::Error::new(err.kind(), told))
+}
+
 /// Between the tokens of JSON a line break means as much as a space, and within them it cannot occur.
 fn on_one_line(json: &str) -> Cow<'_, str> {
     if json.contains(['\n', '\r']) { json.replace(['\n', '\r'], " ").into() } else { json.into() }
@@ -190,16 +202,21 @@ fn batch(
     Ok(records)
 }
 
-/// Reads all documents. Whole and not in batches: one of them may count what the others are, so they have to be of one
-/// moment, and they are few and small beside the events.
-fn documents(conn: &Connection, exported: &mut Exported) -> Vec<(String, String, String)> {
-    let mut found = Vec::new();
+/// Sets all documents aside, as they are to be written. Not in batches: one of them may count what the others are, so they
+/// have to be of one moment, and a transaction has to be open for that, which must not wait for a slow reader.
+fn documents(conn: &Connection, aside: &mut dyn Write, exported: &mut Exported) -> io::Result<()> {
+    let mut written = Ok(());
     let read =
         conn.prepare("SELECT shelf, key, body FROM records ORDER BY shelf, key").and_then(|mut select| {
             let mut rows = select.query([])?;
-            while let Some(row) = rows.next()? {
-                match (row.get(0), row.get(1), row.get(2)) {
-                    (Ok(shelf), Ok(key), Ok(body)) => found.push((shelf, key, body)),
+            while written.is_ok()
+                && let Some(row) = rows.next()?
+            {
+                let text = |column| row.get::<_, String>(column);
+                match (text(0), text(1), text(2)) {
+                    (Ok(shelf), Ok(key), Ok(body)) => {
+                        written = exported.write_document(aside, &shelf, &key, &body);
+                    }
                     _ => exported.unreadable_records += 1,
                 }
             }
@@ -209,5 +226,5 @@ fn documents(conn: &Connection, exported: &mut Exported) -> Vec<(String, String,
     if read.is_err() {
         exported.unreadable_records += 1;
     }
-    found
+    written
 }

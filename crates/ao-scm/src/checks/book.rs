@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use ao_core::ProjectId;
 use ao_ports::{Change, CheckRun, CheckSpec, Records, RunFilter, RunState, StoreError};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -99,7 +100,20 @@ impl Book {
 
     /// The ids of the runs of a group, newest first, a page of them behind the first `skip`.
     pub(super) async fn group(&self, group: &str, skip: usize) -> Result<Vec<String>, RunnerError> {
-        let listed = self.records.list(SHELF, &format!("group/{group}/"), None, skip + PAGE).await?;
+        self.ids(&format!("group/{group}/"), skip).await
+    }
+
+    /// The same of a project.
+    pub(super) async fn of_project(
+        &self,
+        project: &ProjectId,
+        skip: usize,
+    ) -> Result<Vec<String>, RunnerError> {
+        self.ids(&format!("project/{project}/"), skip).await
+    }
+
+    async fn ids(&self, prefix: &str, skip: usize) -> Result<Vec<String>, RunnerError> {
+        let listed = self.records.list(SHELF, prefix, None, skip.saturating_add(PAGE)).await?;
         Ok(listed.into_iter().map(|(_, body)| pointer(&body)).collect())
     }
 
@@ -175,11 +189,13 @@ pub(super) fn key(job: &Job, spec: &CheckSpec) -> String {
     digest(&[job.project.as_str(), &job.tree, &spec.name, &spec.command, &timeout, &environment])
 }
 
-/// What was asked for: a result, for a commit of a pull request.
+/// What was asked for: a result, for a commit of a pull request, if it touches some paths. The paths say whether there is
+/// anything to run and nothing of the result, so they are no part of the key.
 pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
+    let paths = serde_json::to_string(&spec.paths).expect("text only");
     let pull = job.pull.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = job.base.as_ref().map_or("", |base| base.as_str());
-    digest(&[key, &pull, job.head.as_str(), base, if spec.required { "required" } else { "" }])
+    digest(&[key, &pull, job.head.as_str(), base, if spec.required { "required" } else { "" }, &paths])
 }
 
 fn digest(parts: &[&str]) -> String {

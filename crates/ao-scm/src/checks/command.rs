@@ -1,6 +1,7 @@
 //! One command, run by the shell, from its start to its end.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::io;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -23,7 +24,6 @@ const DRAIN: Duration = Duration::from_millis(250);
 const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A command as it is to be run.
-#[derive(Debug)]
 pub(super) struct Order<'a> {
     pub(super) shell: &'a Utf8Path,
     pub(super) command: &'a str,
@@ -32,6 +32,19 @@ pub(super) struct Order<'a> {
     pub(super) mark: Mark,
     pub(super) timeout: Duration,
     pub(super) grace: Duration,
+}
+
+impl fmt::Debug for Order<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Of the environment the names alone: secrets are in it.
+        let names: Vec<_> = self.environment.iter().map(|(name, _)| name).collect();
+        f.debug_struct("Order")
+            .field("command", &self.command)
+            .field("folder", &self.folder)
+            .field("environment", &names)
+            .field("timeout", &self.timeout)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How a command has ended.
@@ -122,5 +135,25 @@ async fn follow(child: &mut Child, output: &mut Receiver, log: &Log) -> io::Resu
     match timeout(DRAIN, rest).await {
         Ok(drained) => drained.map(|()| (status, false)),
         Err(_) => Ok((status, true)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_does_not_tell_its_secrets() {
+        let order = Order {
+            shell: "/bin/sh".into(),
+            command: "make",
+            folder: "/x".into(),
+            environment: vec![("TOKEN".into(), "hunter2".into())],
+            mark: Mark::new(&[("AO_CHECK_RUN", b"run_1")], Duration::ZERO),
+            timeout: Duration::ZERO,
+            grace: Duration::ZERO,
+        };
+        let told = format!("{order:?}");
+        assert!(told.contains("TOKEN") && !told.contains("hunter2"), "{told}");
     }
 }

@@ -1,6 +1,5 @@
 //! The way of a command that is really run: a slot, a checkout, its output, what it means, and what is left afterwards.
 
-use std::fmt::Write;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -18,6 +17,7 @@ use super::log::Log;
 use super::options::Job;
 use super::tree::Tree;
 use super::verdict::{self, About, Outcome, Verdict};
+use crate::told::told;
 
 /// A command that runs, or will when there is a slot.
 #[derive(Debug)]
@@ -88,7 +88,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
         return (Outcome::Cancelled, left);
     }
     if let Err(err) = log.begin() {
-        return (Outcome::Machine { why: told("its log could not be written", &err) }, left);
+        return (Outcome::Machine { why: failed("its log could not be written", &err) }, left);
     }
     let wanted =
         WantedByCheck { check: &spec.name, run: id, project: &job.project, environment: &spec.environment };
@@ -109,7 +109,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
                 log.say(&format!("the submodule `{path}` is not here, so it is empty")).ok();
             }
         }
-        Err(err) => return (Outcome::Machine { why: told("could not be checked out", &err) }, left),
+        Err(err) => return (Outcome::Machine { why: failed("could not be checked out", &err) }, left),
     }
     if cancelled.is_cancelled() {
         return (Outcome::Cancelled, left);
@@ -131,7 +131,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
             left.is_clear = left.guard.is_none();
             end
         }
-        Err(err) => return (Outcome::Machine { why: told("could not be run", &err) }, left),
+        Err(err) => return (Outcome::Machine { why: failed("could not be run", &err) }, left),
     };
     let about = About {
         command: spec.command.clone(),
@@ -154,7 +154,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
 /// Judges elsewhere: a log may be long, and is read as a whole.
 async fn read_log(judge: impl FnOnce() -> Outcome + Send + 'static) -> Outcome {
     let judged = tokio::task::spawn_blocking(judge).await;
-    judged.unwrap_or_else(|err| Outcome::Machine { why: told("its log could not be read", &err) })
+    judged.unwrap_or_else(|err| Outcome::Machine { why: failed("its log could not be read", &err) })
 }
 
 /// What a try leaves behind.
@@ -186,7 +186,7 @@ impl Left {
             warn!(%err, "a check has left processes that could not be ended");
         }
         if let Err(err) = self.tree.remove(&desk.options.queues).await {
-            warn!(err = told("", &err), "the checkout of a check could not be removed");
+            warn!(err = told(&err), "the checkout of a check could not be removed");
         }
     }
 }
@@ -195,14 +195,6 @@ fn cancelled() -> Verdict {
     Verdict { state: RunState::Cancelled, why: None, exit_code: None, failure: None }
 }
 
-/// What went wrong, with every cause.
-fn told(what: &str, err: &dyn std::error::Error) -> String {
-    let mut text = if what.is_empty() { err.to_string() } else { format!("{what}: {err}") };
-    let mut cause = err.source();
-    while let Some(err) = cause {
-        // Writing to a string cannot fail.
-        let _ = write!(text, ": {err}");
-        cause = err.source();
-    }
-    text
+fn failed(what: &str, err: &dyn std::error::Error) -> String {
+    format!("{what}: {}", told(err))
 }

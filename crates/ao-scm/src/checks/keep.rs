@@ -5,21 +5,40 @@ use std::fs;
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use ao_core::{Commit, ProjectId};
 use camino::Utf8Path;
 use tracing::{debug, warn};
 
 use super::error::RunnerError;
 use super::live::Desk;
 
-/// Forgets the runs of a group that are too old to be kept.
-pub(super) async fn prune(desk: Arc<Desk>, group: String) {
-    if let Err(err) = prune_group(&desk, &group).await {
+/// Forgets the runs of a group but the newest `keep`, and those of its newest commit.
+pub(super) async fn prune(desk: Arc<Desk>, group: String, keep: usize) {
+    if let Err(err) = prune_group(&desk, &group, keep).await {
         warn!(%err, group, "old runs of checks could not be forgotten");
     }
 }
 
-async fn prune_group(desk: &Desk, group: &str) -> Result<(), RunnerError> {
-    let keep = desk.options.keep_runs;
+/// Forgets the oldest runs of a project that has too many.
+pub(super) async fn prune_project(desk: Arc<Desk>, project: ProjectId) {
+    let keep = desk.options.keep_project_runs;
+    let pruned = async {
+        // A page at a time, and not for ever: what is under way stays.
+        let (mut ids, mut before) = (desk.book.of_project(&project, keep).await?, vec![]);
+        while ids.len() > keep && ids != before {
+            for id in &ids[keep..] {
+                forget(&desk, id, None).await?;
+            }
+            before = std::mem::replace(&mut ids, desk.book.of_project(&project, keep).await?);
+        }
+        Ok::<(), RunnerError>(())
+    };
+    if let Err(err) = pruned.await {
+        warn!(%err, %project, "old runs of checks could not be forgotten");
+    }
+}
+
+async fn prune_group(desk: &Desk, group: &str, keep: usize) -> Result<(), RunnerError> {
     let ids = desk.book.group(group, keep).await?;
     if ids.len() <= keep {
         return Ok(());
@@ -30,26 +49,29 @@ async fn prune_group(desk: &Desk, group: &str) -> Result<(), RunnerError> {
         None => None,
     };
     for id in &ids[keep..] {
-        // Held, so that nobody takes a result over that is just being forgotten.
-        let live = desk.live.lock().await;
-        let Some(stored) = desk.book.get(id).await? else { continue };
-        if live.runs.contains_key(id)
-            || !stored.run.state.is_over()
-            || Some(&stored.run.head) == newest.as_ref()
-        {
-            continue;
-        }
-        let changes = desk.book.forget(&stored).await?;
-        desk.book.change(changes).await?;
-        if let Some(execution) = &stored.execution
-            && !live.executions.contains_key(execution)
-            && !desk.book.has_log(execution).await?
-        {
-            // There may never have been one.
-            fs::remove_file(desk.options.log(execution)).ok();
-        }
-        debug!(run = id, "forgotten");
+        forget(desk, id, newest.as_ref()).await?;
     }
+    Ok(())
+}
+
+/// Forgets a run that is over, unless it is of a commit that matters.
+async fn forget(desk: &Desk, id: &str, matters: Option<&Commit>) -> Result<(), RunnerError> {
+    // Held, so that nobody takes a result over that is just being forgotten.
+    let live = desk.live.lock().await;
+    let Some(stored) = desk.book.get(id).await? else { return Ok(()) };
+    if live.runs.contains_key(id) || !stored.run.state.is_over() || Some(&stored.run.head) == matters {
+        return Ok(());
+    }
+    let changes = desk.book.forget(&stored).await?;
+    desk.book.change(changes).await?;
+    if let Some(execution) = &stored.execution
+        && !live.executions.contains_key(execution)
+        && !desk.book.has_log(execution).await?
+    {
+        // There may never have been one.
+        fs::remove_file(desk.options.log(execution)).ok();
+    }
+    debug!(run = id, "forgotten");
     Ok(())
 }
 

@@ -13,6 +13,7 @@ use super::book::{self, Book};
 use super::error::RunnerError;
 use super::options::Options;
 use super::tree::Tree;
+use crate::told::told;
 
 /// Why a run was cancelled that nobody cancelled.
 pub(super) const ENDED: &str = "the daemon ended";
@@ -45,8 +46,7 @@ async fn clear_tree(options: &Options, holder: Utf8PathBuf) {
         warn!(%err, run, "a check of an earlier daemon could not be ended");
     }
     if let Err(err) = Tree::left_in(&holder).remove(&options.queues).await {
-        let cause = std::error::Error::source(&err).map(ToString::to_string);
-        warn!(%err, cause, run, "the checkout of an earlier daemon could not be removed");
+        warn!(err = told(&err), run, "the checkout of an earlier daemon could not be removed");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::Timestamp;
+use ao_core::{ProjectId, Timestamp};
 use ao_ports::{Change, CheckRun, Clock, RunState};
 use tokio::sync::{Mutex, Semaphore, broadcast, watch};
 use tracing::warn;
@@ -38,6 +38,8 @@ pub(super) struct Live {
     pub(super) order: u64,
     /// How many bytes all logs have together, but for those that are being written.
     pub(super) logs: u64,
+    /// How many runs each project has got since its oldest ones were last looked for.
+    pub(super) since_pruned: HashMap<ProjectId, usize>,
     pub(super) stopping: bool,
 }
 
@@ -65,6 +67,19 @@ impl Live {
         // Room for a thousand in one millisecond.
         self.order = (self.order + 1).max((now.0.max(0) as u64) << 10);
         self.order
+    }
+
+    /// Counts new runs of a project, and says whether it is time to look for its oldest ones. Not with every run, because
+    /// for that all of them have to be counted.
+    pub(super) fn is_time_to_prune(&mut self, project: &ProjectId, new: usize, keep: usize) -> bool {
+        // The first time after a start, too.
+        let since = self.since_pruned.entry(project.clone()).or_insert(keep);
+        *since = since.saturating_add(new);
+        let is_time = *since >= (keep / 50).max(1);
+        if is_time {
+            *since = 0;
+        }
+        is_time
     }
 
     fn no_longer_joined(&mut self, execution: &Execution) {

@@ -19,8 +19,11 @@ pub struct Options {
     /// How many bytes all logs may have together. The oldest go first.
     pub logs_limit: u64,
     /// How many runs are kept of each pull request, and of each project's branches together. Those of the newest commit
-    /// are kept whatever their number is.
+    /// are kept whatever their number is, and only those once the pull request is over.
     pub keep_runs: usize,
+    /// How many runs are kept of each project, whatever they are of. The oldest go first, so a pull request that nothing
+    /// happens to may lose its results, and has them run anew.
+    pub keep_project_runs: usize,
     /// How long a command that is to end may take before it is killed.
     pub grace: Duration,
     /// How long to wait before a run is tried again for which the machine was at fault.
@@ -42,6 +45,7 @@ impl Options {
             log_limit: 32 << 20,
             logs_limit: 2 << 30,
             keep_runs: 50,
+            keep_project_runs: 5_000,
             grace: Duration::from_secs(5),
             retry_pause: Duration::from_secs(2),
             queues,

@@ -79,15 +79,16 @@ pub(super) async fn place(
     Ok(Placed::New(stored, Arc::new(execution)))
 }
 
-/// The run that was asked for in the same words, if it still says something. Also one that is broken: it has been tried as
-/// often as was wanted. One that was cancelled says nothing.
+/// The run that was asked for in the same words, if it still says something. One that was cancelled says nothing, and one
+/// that is broken nothing of now: the program or the secret that it lacked may be there meanwhile. Whoever starts checks by
+/// himself does so once for each head, so nothing is tried for ever.
 async fn known(desk: &Desk, live: &Live, ask: &str, again: bool) -> Result<Option<CheckRun>, RunnerError> {
     let Some(stored) = desk.book.by_ask(ask).await? else { return Ok(None) };
     if let Some(entry) = live.runs.get(&stored.run.id) {
         return Ok(Some(entry.stored.run.clone()));
     }
-    let counts = !again && stored.run.state.is_over() && stored.run.state != RunState::Cancelled;
-    Ok(counts.then_some(stored.run))
+    let says_something = matches!(stored.run.state, RunState::Passed | RunState::Failed | RunState::Skipped);
+    Ok((says_something && !again).then_some(stored.run))
 }
 
 async fn new_run(

@@ -60,7 +60,7 @@ impl Runner {
     /// Sees to it that checks are run, and returns at once: a run for each, in the order of the job.
     ///
     /// Nothing is run twice. Asked again for the same commit of the same pull request, it is the same run, unless that was
-    /// cancelled. The same tree and command elsewhere makes a new run that is `same_as` the one there is. With `again`,
+    /// cancelled or is broken. The same tree and command elsewhere makes a new run that is `same_as` the one there is. With `again`,
     /// results do not count; what is under way does.
     pub async fn run(&self, job: Job) -> Result<Vec<CheckRun>, RunnerError> {
         let runner = self.clone();
@@ -88,7 +88,7 @@ impl Runner {
             Placed::Over(stored) | Placed::Joined(stored, _) | Placed::New(stored, _) => book::enter(stored),
         });
         desk.book.change(changes.collect()).await?;
-        let mut group = None;
+        let (mut group, mut new) = (None, 0);
         let runs = placed.into_iter().map(|placed| {
             let stored = match placed {
                 Placed::Known(run) => return run,
@@ -112,11 +112,15 @@ impl Runner {
             };
             desk.announce(&stored.run);
             group = Some(stored.group());
+            new += 1;
             stored.run
         });
         let runs = runs.collect();
         if let Some(group) = group {
-            self.spawn(keep::prune(desk.clone(), group));
+            self.spawn(keep::prune(desk.clone(), group, desk.options.keep_runs));
+            if live.is_time_to_prune(&job.project, new, desk.options.keep_project_runs) {
+                self.spawn(keep::prune_project(desk.clone(), job.project.clone()));
+            }
         }
         Ok(runs)
     }
@@ -139,12 +143,14 @@ impl Runner {
     }
 
     /// Cancels the runs of a pull request: all of them if it is over, or those of other commits if its head has moved. What
-    /// somebody else waits for as well goes on for them.
+    /// somebody else waits for as well goes on for them. Of one that is over, the runs of earlier commits are forgotten.
     pub async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>) {
         let why = match keep_head {
             Some(_) => "the head has moved",
             None => "the pull request is over",
         };
+        let is_over = keep_head.is_none();
+        let group = pull.to_string();
         let (desk, pull, keep) = (self.desk.clone(), pull.clone(), keep_head.cloned());
         let cancelling = tokio::spawn(async move {
             let which = |run: &CheckRun| run.pull.as_ref() == Some(&pull) && keep.as_ref() != Some(&run.head);
@@ -152,6 +158,9 @@ impl Runner {
             desk.cancel(&mut live, which, why).await;
         });
         cancelling.await.expect("it does not panic");
+        if is_over {
+            self.spawn(keep::prune(self.desk.clone(), group, 0));
+        }
     }
 
     /// One run, if it is known.

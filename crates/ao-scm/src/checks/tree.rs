@@ -74,7 +74,9 @@ impl Tree {
     /// What an earlier daemon has left in a folder, if there is enough to know it by.
     pub(super) fn left_in(holder: &Utf8Path) -> Tree {
         let text = fs::read(holder.join(PLACE)).unwrap_or_default();
-        let known = serde_json::from_slice(&text).ok().filter(|place: &Place| place.path.starts_with(holder));
+        // A check can write there too, and what is named is deleted: right below the holder, or not at all.
+        let is_below = |path: &Utf8Path| path.parent() == Some(holder) && path.file_name().is_some();
+        let known = serde_json::from_slice(&text).ok().filter(|place: &Place| is_below(&place.path));
         // It was cut off before git heard of it, so there is only the folder.
         let nowhere = || Place { path: holder.join("tree"), repository: "".into(), common_dir: "".into() };
         Tree { holder: holder.to_owned(), place: known.unwrap_or_else(nowhere) }

@@ -56,7 +56,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// What a line must have for any reader to know it, unless it begins with a number. Most lines with a word that matters
-/// have none of these, and are done with after one look.
+/// have none of these nor of [`steps::DEATHS`], and are done with after one look.
 const MARKS: &[&str] = &[
     "##[",
     "::group::",
@@ -90,17 +90,6 @@ const MARKS: &[&str] = &[
     "[Error",
     "undefined reference",
     "xception",
-    "Segmentation",
-    "Aborted",
-    "Killed",
-    "Terminated",
-    "Bus error",
-    "Illegal",
-    "signal:",
-    "exceeded",
-    "emory",
-    "imed out",
-    "imeout",
 ];
 
 static SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
@@ -151,7 +140,7 @@ impl Readers {
             return json::read(view, &mut self.rust, &mut self.go, found);
         }
         let numbered = trimmed.starts_with(|char: char| char.is_ascii_digit());
-        if !numbered && !has_any!(line, MARKS) {
+        if !numbered && !has_any!(line, MARKS.iter().chain(&steps::DEATHS)) {
             return None;
         }
         None.or_else(|| steps::read(view, trimmed, found))

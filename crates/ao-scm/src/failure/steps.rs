@@ -113,22 +113,24 @@ fn make(line: &str, found: &mut Found) -> Option<()> {
     Some(())
 }
 
+/// What a line must have to tell of a program that was ended by the system, or ran out of something.
+pub(super) const DEATHS: [&str; 11] = [
+    "Segmentation",
+    "Aborted",
+    "Killed",
+    "Terminated",
+    "Bus error",
+    "Illegal",
+    "signal:",
+    "exceeded",
+    "emory",
+    "imed out",
+    "imeout",
+];
+
 /// A program that was ended by the system, or ran out of something.
 pub(super) fn read_death(view: &View<'_>, line: &str, found: &mut Found) -> Option<usize> {
-    const WORDS: [&str; 11] = [
-        "Segmentation",
-        "Aborted",
-        "Killed",
-        "Terminated",
-        "Bus error",
-        "Illegal",
-        "signal:",
-        "exceeded",
-        "emory",
-        "imed out",
-        "imeout",
-    ];
-    if !has_any!(line, WORDS) {
+    if !has_any!(line, DEATHS) {
         return None;
     }
     if let Some(parts) = SIGNAL.captures(line) {

@@ -58,6 +58,8 @@ use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
 use repository::Repository;
 
+use crate::told::told;
+
 /// What a project's forge is about.
 #[derive(Debug, Clone)]
 pub struct Options {
@@ -128,14 +130,6 @@ impl From<LocalError> for ScmError {
             LocalError::Forge(err) => ScmError::Forge(err),
             err => ScmError::Failed(told(&err)),
         }
-    }
-}
-
-/// An error with its causes, because the ports carry words only.
-fn told(err: &dyn std::error::Error) -> String {
-    match err.source() {
-        Some(source) => format!("{err}: {}", told(source)),
-        None => err.to_string(),
     }
 }
 

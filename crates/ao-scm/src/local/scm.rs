@@ -122,6 +122,12 @@ impl Scm for LocalScm {
         self.checks.runs(&self.options.project, filter).await
     }
 
+    async fn run(&self, run: &str) -> Result<CheckRun, TrackerError> {
+        // One runner keeps the runs of all projects.
+        let known = self.checks.get(run).await?.filter(|known| known.project == self.options.project);
+        known.ok_or_else(|| TrackerError::not_found(format!("the run `{run}`")))
+    }
+
     async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
         if order.project != self.options.project {
             return Err(TrackerError::not_found(format!("the project `{}`", order.project)));

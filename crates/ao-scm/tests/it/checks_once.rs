@@ -1,6 +1,7 @@
 //! Nothing runs twice, no more run at a time than may, and what nobody waits for is ended.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use ao_core::Commit;
 use ao_ports::{CheckSpec, RunFilter, RunState};
@@ -84,6 +85,43 @@ async fn a_failure_counts_as_a_result_and_a_broken_run_does_not() {
     let anew = bench.run_job(&runner, other("no-such-program")).await;
     assert_eq!((anew.state, anew.same_as), (RunState::Broken, None));
     assert_ne!(anew.id, broken.id);
+}
+
+#[tokio::test]
+async fn a_broken_run_is_tried_again_when_somebody_asks_again() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let program = bench.path("program");
+    let job = bench.job(vec![check(program.as_str())]);
+    let broken = bench.run_job(&runner, job.clone()).await;
+    assert_eq!(broken.state, RunState::Broken, "the program is not there: {:?}", broken.why);
+    fs::write(&program, "#!/bin/sh\n").unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let anew = bench.run_job(&runner, job.clone()).await;
+    assert_eq!((anew.state, anew.same_as), (RunState::Passed, None));
+    assert_eq!(bench.run_job(&runner, job).await.id, anew.id, "which is the answer from now on");
+}
+
+#[tokio::test]
+async fn other_paths_are_another_question_with_the_same_result() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let count = bench.path("count");
+    let with = |paths: &[&str]| {
+        let paths = paths.iter().map(|&path| path.to_owned()).collect();
+        let mut job = bench.job(vec![CheckSpec { paths, ..check(&format!("echo x >> {count}")) }]);
+        job.changed = Some(vec!["README.md".into()]);
+        job
+    };
+    assert_eq!(bench.run_job(&runner, with(&["src/**"])).await.state, RunState::Skipped);
+    let wider = bench.run_job(&runner, with(&["src/**", "*.md"])).await;
+    assert_eq!((wider.state, wider.same_as), (RunState::Passed, None), "it was only skipped before");
+    let always = bench.run_job(&runner, with(&[])).await;
+    assert_eq!((always.state, always.same_as), (RunState::Passed, Some(wider.id)));
+
+    assert_eq!(bench.run_job(&runner, with(&["[a"])).await.state, RunState::Broken);
+    assert_eq!(bench.run_job(&runner, with(&["[a]"])).await.state, RunState::Skipped);
+    assert_eq!(fs::read_to_string(&count).unwrap(), "x\n");
 }
 
 #[tokio::test]
@@ -196,4 +234,41 @@ async fn runs_are_listed_newest_first_and_the_oldest_are_forgotten() {
         ["ask/", "key/", "log/", "group/", "project/", "live/"].map(|prefix| bench.shelf.count(prefix)),
         [3, 3, 3, 3, 3, 0]
     );
+}
+
+#[tokio::test]
+async fn of_a_pull_request_that_is_over_only_the_last_commit_is_kept() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let mut other = bench.job(vec![check("echo other")]);
+    other.pull = Some(pull(8));
+    let other = bench.run_job(&runner, other).await.id;
+    let mut last = String::new();
+    for number in 0..3 {
+        bench.commit("README.md", &format!("{number}\n"));
+        last = bench.run(&runner, check("echo x")).await.id;
+    }
+    runner.cancel(&pull(7), Some(&Commit::new(&bench.git(&["rev-parse", "HEAD"])))).await;
+    assert_eq!(bench.shelf.count("run/"), 4, "its head has only moved");
+    runner.cancel(&pull(7), None).await;
+    until("the earlier ones are forgotten", || bench.shelf.count("run/") == 2).await;
+    assert!(runner.get(&last).await.is_some() && runner.get(&other).await.is_some());
+    until("so are their logs", || fs::read_dir(bench.path("checks/logs")).unwrap().count() == 2).await;
+}
+
+#[tokio::test]
+async fn a_project_keeps_no_more_runs_than_it_may_however_many_pull_requests_it_has() {
+    let bench = Bench::new();
+    let runner = bench.runner_with(Options { keep_project_runs: 3, ..bench.options() }).await;
+    let mut ids = Vec::new();
+    for number in 1..=6 {
+        let mut job = bench.job(vec![check(&format!("echo {number}"))]);
+        job.pull = Some(pull(number));
+        ids.push(bench.run_job(&runner, job).await.id);
+    }
+    until("the oldest are forgotten", || bench.shelf.count("run/") == 3).await;
+    for (number, id) in ids.iter().enumerate() {
+        assert_eq!(runner.get(id).await.is_some(), number >= 3, "{number}");
+    }
+    assert_eq!(["group/", "project/", "log/"].map(|prefix| bench.shelf.count(prefix)), [3, 3, 3]);
 }

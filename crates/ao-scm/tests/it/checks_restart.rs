@@ -93,6 +93,25 @@ async fn daemon() {
 }
 
 #[tokio::test]
+async fn what_a_check_wrote_about_its_checkout_cannot_have_something_else_deleted() {
+    let bench = Bench::new();
+    let precious = bench.path("precious");
+    fs::create_dir(&precious).unwrap();
+    fs::write(precious.join("file"), "mine").unwrap();
+    for (number, rest) in ["/../../../precious", "/..", "/x/../../../../precious", ""].iter().enumerate() {
+        let holder = bench.path(&format!("checks/trees/run_{number}"));
+        fs::create_dir_all(&holder).unwrap();
+        let place = serde_json::json!({
+            "path": format!("{holder}{rest}"), "repository": "/none", "common_dir": "/none",
+        });
+        fs::write(holder.join("place.json"), place.to_string()).unwrap();
+    }
+    bench.runner().await;
+    assert_eq!(fs::read_to_string(precious.join("file")).unwrap(), "mine");
+    assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 0, "they themselves are gone");
+}
+
+#[tokio::test]
 async fn a_daemon_that_ends_in_good_order_leaves_nothing() {
     let bench = Bench::new();
     let runner = bench.runner().await;

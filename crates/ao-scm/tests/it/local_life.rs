@@ -1,9 +1,10 @@
 //! The life of a pull request, from the first commit to the merge.
 
+use ao_core::ProjectId;
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_ports::{
-    CheckOrder, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
-    TestOrder, TestOutcome,
+    CheckOrder, CheckRun, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
+    TestOrder, TestOutcome, TrackerError,
 };
 
 use crate::local_support::{
@@ -230,6 +231,21 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
     assert_eq!(facts(&scm, &id).await.checks[0].state, CheckState::Passed);
     assert!(why(scm.rerun(&id, &seen.head, "nope").await).contains("there are test, lint"));
     assert!(why(scm.rerun(&id, &seen.base, "test").await).contains("now"));
+}
+
+#[tokio::test]
+async fn a_run_is_found_by_its_id_unless_it_is_another_projects() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    open(&scm, "x", "main").await;
+    let known = desk.checks.runs.lock().unwrap()[0].clone();
+    assert_eq!(scm.run(&known.id).await.unwrap(), known);
+    let foreign = CheckRun { id: "run_ff".into(), project: ProjectId::new("other"), ..known };
+    desk.checks.runs.lock().unwrap().push(foreign);
+    for id in ["run_ff", "run_none"] {
+        assert!(matches!(scm.run(id).await, Err(TrackerError::NotFound { .. })), "{id}");
+    }
 }
 
 #[tokio::test]

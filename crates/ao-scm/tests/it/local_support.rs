@@ -334,7 +334,7 @@ impl Records for Memory {
 
 /// Checks that wait to be told how they end, or pass at once.
 pub(crate) struct FakeChecks {
-    runs: Mutex<Vec<CheckRun>>,
+    pub(crate) runs: Mutex<Vec<CheckRun>>,
     pub(crate) jobs: Mutex<Vec<Job>>,
     /// What becomes of runs when they are ordered, by check; those not named pass.
     pub(crate) fate: Mutex<BTreeMap<String, RunState>>,

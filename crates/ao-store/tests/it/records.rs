@@ -163,6 +163,21 @@ async fn a_whole_export_has_the_documents_and_brings_them_back() {
 }
 
 #[tokio::test]
+async fn more_documents_than_are_kept_in_memory_are_exported_too() {
+    let dir = DataDir::new();
+    let store = dir.open();
+    let body = serde_json::to_string(&"x".repeat(64 << 10)).unwrap();
+    let put = |number: u32| Change::put("issues", format!("{number:03}"), body.clone());
+    store.change((0..200).map(put).collect()).await.unwrap();
+    let mut out = Vec::new();
+    assert_eq!(store.export(&mut out, ..).unwrap().records, 200);
+    let text = String::from_utf8(out).unwrap();
+    let lines =
+        (0..200).map(|number| format!("{{\"shelf\":\"issues\",\"key\":\"{number:03}\",\"body\":{body}}}"));
+    assert!(text.lines().eq(lines), "there are {} lines of {} bytes", text.lines().count(), text.len());
+}
+
+#[tokio::test]
 async fn a_document_that_is_not_json_is_told() {
     let dir = DataDir::new();
     let store = dir.open();

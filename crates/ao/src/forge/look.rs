@@ -66,7 +66,7 @@ impl Forges {
             }
             for task in tasks {
                 let seen = self.see_task(&task).await;
-                self.settled(Hint::Task(task), seen.as_ref().map(|()| ()));
+                self.settled(Hint::Task(task), seen.as_ref().copied());
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Repositories and words that nobody expects. acceptance: the forge on hostile repositories
+//! Repositories and words that nobody expects.
 
 use std::fs;
 use std::os::unix::fs::symlink;
