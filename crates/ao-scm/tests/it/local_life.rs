@@ -41,7 +41,7 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     let CheckState::Failed { signature, excerpt, url, log } = &seen.checks[0].state else {
         panic!("{seen:?}")
     };
-    assert_eq!((signature.as_str(), excerpt.as_str()), ("test_login", "assertion failed: login"));
+    assert_eq!((signature.as_str(), excerpt.as_str()), ("test_login", "`make test` failed\nassertion failed: login"));
     assert_eq!((url.as_str(), log.as_deref()), ("ao://my-app/checks/run_1", Some("/logs/run.log")));
     assert_eq!((&seen.checks[0].commit, seen.checks[0].required), (&first, true));
     assert_eq!(seen.checks[1].state, CheckState::Passed);
@@ -100,11 +100,12 @@ async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
         let why = why(scm.open(&new_pull(head, base)).await);
         assert!(why.contains(told), "{head}: {why}");
     }
-    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
-    assert!(why(scm.open(&untitled).await).contains("title"));
     let long = ao_ports::NewPull { body: "x".repeat(70_000), ..new_pull("agent/login", "main") };
     assert!(why(scm.open(&long).await).contains("70000 bytes"));
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
+    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
+    let id = scm.open(&untitled).await.unwrap();
+    assert_eq!(facts(&scm, &id).await.title, "agent/login: x", "without a title its commit's is taken");
 }
 
 #[tokio::test]
