@@ -109,6 +109,7 @@ impl LocalScm {
             let tip = tips.of(&self.repository, refs, &pull.base_branch).await?;
             let Some(tip) = tip.filter(|tip| tip.commit != pull.base) else { continue };
             if let Some(landing) = &pull.landing
+                && self.repository.has(&landing.commit).await?
                 && self.repository.is_ancestor(&landing.commit, &tip.commit).await?
             {
                 self.finish(writing, &entry, landing.commit.clone(), landing.by.clone(), refs).await?;

@@ -100,8 +100,12 @@ impl LocalScm {
                 == (&order.head, &order.base, &order.tree, order.strategy)
         };
         // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
-        let commit = match pull.landing.as_ref().filter(same) {
-            Some(landing) => landing.commit.clone(),
+        let earlier = match pull.landing.as_ref().filter(same) {
+            Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
+            _ => None,
+        };
+        let commit = match earlier {
+            Some(commit) => commit,
             None => match self.repository.make(&order.pull, pull, &order.tree, order.strategy).await? {
                 Ok(commit) => commit,
                 Err(why) => return refused(why),
@@ -116,9 +120,15 @@ impl LocalScm {
             by: order.by.clone(),
             delete_branch: order.delete_branch,
         });
+        // Nobody refers to it before it has landed, and what is written down must not be forgotten by git.
+        let pin = format!("{}/landing", entry.pull.number);
+        self.repository.pin(&[(pin.clone(), &commit)]).await?;
         self.book.save(writing, vec![entry.clone()]).await?;
         let message = format!("ao: merge {}", order.pull);
         if let Err(not) = self.repository.land(&entry.pull, &tip, &commit, &message).await? {
+            entry.pull.landing = None;
+            self.book.save(writing, vec![entry.clone()]).await?;
+            self.repository.unpin(&pin).await?;
             return Ok(Err(not));
         }
         let refs = self.repository.refs().await?;

@@ -122,6 +122,18 @@ impl Repository {
         Ok(())
     }
 
+    /// Lets git forget what was kept under a name below `refs/ao/pulls/`.
+    pub(super) async fn unpin(&self, name: &str) -> Result<(), GitError> {
+        let _turn = self.turn().await;
+        self.git.write(&["update-ref", "--no-deref", "-d", &format!("refs/ao/pulls/{name}")]).await?;
+        Ok(())
+    }
+
+    /// Whether git has a commit at all, whoever refers to it.
+    pub(super) async fn has(&self, commit: &Commit) -> Result<bool, GitError> {
+        Ok(self.git.commit(commit.as_str()).await?.is_some())
+    }
+
     /// Where branches are checked out.
     pub(super) async fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
         let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
@@ -143,9 +155,11 @@ impl Repository {
         Ok(checkouts)
     }
 
-    /// Git in a checkout, whatever the checkout's own `.git` says.
-    pub(super) fn git_in(&self, checkout: &Checkout) -> Git {
-        Git::at(&checkout.path, &self.settings)
+    /// Git in a checkout, whatever the checkout's own `.git` says, with one more setting.
+    pub(super) fn git_in(&self, checkout: &Checkout, setting: (String, String)) -> Git {
+        let mut settings = self.settings.as_ref().clone();
+        settings.push(setting);
+        Git::at(&checkout.path, &Arc::new(settings))
             .with("GIT_DIR", checkout.git_dir.as_os_str())
             .with("GIT_WORK_TREE", checkout.path.as_os_str())
     }
