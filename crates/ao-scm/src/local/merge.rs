@@ -168,6 +168,13 @@ fn is_as_ordered(pull: &PullRecord, tip: &Tip, order: &MergeOrder) -> Result<(),
     if pull.draft {
         return refused(None, format!("`{}` is a draft; mark it as ready first", order.pull));
     }
+    if pull.unmeasured {
+        let why = format!(
+            "what `{}` changes cannot be told; see with `git fsck` whether everything is there",
+            order.pull
+        );
+        return refused(None, why);
+    }
     if pull.head != order.head {
         return refused(None, format!("`{}` is at {} now, which was not tested", order.pull, pull.head));
     }

@@ -36,8 +36,10 @@ impl LocalScm {
         let at = self.now();
         entry.pull.updated_at = at;
         let (by, verdict, commit) = (review.by.clone(), review.verdict, entry.pull.head.clone());
+        let (base_branch, fork) = (Some(entry.pull.base_branch.clone()), entry.pull.fork.clone());
         let key = review.key.clone();
-        entry.pull.reviews.push(ReviewRecord { id: id.clone(), by, verdict, commit, body, at, key });
+        let given = ReviewRecord { id: id.clone(), by, verdict, commit, base_branch, fork, body, at, key };
+        entry.pull.reviews.push(given);
         self.save(&mut writing, vec![entry]).await?;
         Ok(id)
     }

@@ -41,7 +41,10 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     let CheckState::Failed { signature, excerpt, url, log } = &seen.checks[0].state else {
         panic!("{seen:?}")
     };
-    assert_eq!((signature.as_str(), excerpt.as_str()), ("test_login", "`make test` failed\nassertion failed: login"));
+    assert_eq!(
+        (signature.as_str(), excerpt.as_str()),
+        ("test_login", "`make test` failed\nassertion failed: login")
+    );
     assert_eq!((url.as_str(), log.as_deref()), ("ao://my-app/checks/run_1", Some("/logs/run.log")));
     assert_eq!((&seen.checks[0].commit, seen.checks[0].required), (&first, true));
     assert_eq!(seen.checks[1].state, CheckState::Passed);
@@ -312,4 +315,34 @@ async fn a_pull_request_that_is_unknown_is_said_to_be_so() {
     assert!(scm.show(&pull(7)).await.unwrap_err().to_string().contains("my-app!7"));
     let other = ao_ports::NewPull { project: ao_core::ProjectId::new("other"), ..new_pull("x", "main") };
     assert!(scm.open(&other).await.is_err());
+}
+
+#[tokio::test]
+async fn what_is_over_keeps_its_base_and_is_no_draft() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    for name in ["x", "y"] {
+        desk.push(name, name, "1");
+        open(&scm, name, "main").await;
+    }
+    desk.git(&["branch", "other"]);
+    let draft = PullEdit { draft: Some(true), ..PullEdit::default() };
+    let base = PullEdit { base_branch: Some("other".into()), ..PullEdit::default() };
+    let words = PullEdit { title: Some("Better words".into()), ..PullEdit::default() };
+    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    scm.edit(&pull(2), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    for edit in [&draft, &base] {
+        assert!(why(scm.edit(&pull(1), edit).await).contains("is merged, and stays so"));
+        assert!(why(scm.edit(&pull(2), edit).await).contains("is closed; open it again first"));
+    }
+    for number in [1, 2] {
+        scm.edit(&pull(number), &words).await.unwrap();
+        let seen = facts(&scm, &pull(number)).await;
+        assert_eq!(
+            (seen.title.as_str(), seen.draft, seen.base_branch.as_str()),
+            ("Better words", false, "main")
+        );
+    }
+    scm.edit(&pull(2), &PullEdit { closed: Some(false), ..draft }).await.unwrap();
+    assert!(facts(&scm, &pull(2)).await.draft);
 }

@@ -1,9 +1,9 @@
 //! Reviews: who may give which, on what, and that they are for one head only.
 
 use ao_core::pull::{Author, ReviewVerdict, Standing};
-use ao_ports::{NewReview, PullEdit, ReviewComment, Scm, Side};
+use ao_ports::{NewReview, PullEdit, ReviewComment, Scm, Side, Strategy};
 
-use crate::local_support::{Desk, agent, facts, new_pull, open, person, review, why};
+use crate::local_support::{Desk, agent, facts, merge, merged, new_pull, open, person, review, why};
 
 #[tokio::test]
 async fn an_approval_is_for_the_head_it_was_given_on() {
@@ -74,4 +74,49 @@ async fn remarks_become_threads_and_a_wrong_one_leaves_nothing_behind() {
     assert!(
         why(scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await).contains("not open")
     );
+}
+
+/// How many approvals are for the head as it would land now.
+async fn approvals(scm: &ao_scm::local::LocalScm, id: &ao_core::PullId) -> usize {
+    let seen = facts(scm, id).await;
+    let counts = |given: &&ao_core::pull::ReviewFacts| {
+        given.verdict == ReviewVerdict::Approved && given.commit == seen.head
+    };
+    seen.reviews.iter().filter(counts).count()
+}
+
+#[tokio::test]
+async fn an_approval_is_not_for_another_target_that_brings_more_along() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("lower", "l", "1");
+    desk.push_from("lower", "upper", "u", "1");
+    let (lower, upper) = (open(&scm, "lower", "main").await, open(&scm, "upper", "lower").await);
+    scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1);
+    let base = |name: &str| PullEdit { base_branch: Some(name.to_owned()), ..PullEdit::default() };
+    scm.edit(&upper, &base("main")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 0, "the lower change would land with it");
+    scm.edit(&upper, &base("lower")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1, "it is as it was approved");
+    scm.edit(&lower, &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 0);
+    scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "with that")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1);
+}
+
+#[tokio::test]
+async fn an_approval_stays_when_what_it_stands_on_is_merged() {
+    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+        let desk = Desk::new();
+        let scm = desk.open().await;
+        desk.push("lower", "l", "1");
+        desk.push_from("lower", "upper", "u", "1");
+        let (lower, upper) = (open(&scm, "lower", "main").await, open(&scm, "upper", "lower").await);
+        scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
+        merged(merge(&scm, &lower, strategy).await);
+        desk.push("main", "m", "others go on");
+        assert_eq!(facts(&scm, &upper).await.base_branch, "main");
+        assert_eq!(approvals(&scm, &upper).await, 1, "{strategy:?}");
+    }
 }

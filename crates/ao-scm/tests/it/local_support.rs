@@ -293,10 +293,11 @@ pub(crate) struct Memory {
     shelves: Mutex<BTreeMap<(String, String), String>>,
     /// How many more changes succeed; all, if absent.
     pub(crate) left: Mutex<Option<usize>>,
-    /// Whether a change is kept and whoever made it waits for ever, as if the daemon died right after it.
-    pub(crate) hangs: AtomicBool,
+    /// Whether whoever has made a change waits after it, until this is told.
+    hangs: AtomicBool,
+    goes_on: Notify,
     /// Told when somebody waits so.
-    pub(crate) hung: Notify,
+    hung: Notify,
     /// The prefixes that were listed.
     pub(crate) listed: Mutex<Vec<String>>,
 }
@@ -336,7 +337,7 @@ impl Records for Memory {
         }
         if self.hangs.load(Ordering::SeqCst) {
             self.hung.notify_one();
-            std::future::pending::<()>().await;
+            self.goes_on.notified().await;
         }
         Ok(())
     }
@@ -351,6 +352,7 @@ impl Memory {
             () = self.hung.notified() => {}
         }
         self.hangs.store(false, Ordering::SeqCst);
+        self.goes_on.notify_one();
     }
 }
 

@@ -18,4 +18,5 @@ mod local_reviews;
 mod local_stacks;
 mod local_support;
 mod local_threads;
+mod local_unclear;
 mod local_watch;
