@@ -3,7 +3,7 @@
 //! One listing of refs tells it all, however many pull requests there are. The same look brings things up to date after
 //! the daemon was down.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,7 +11,7 @@ use ao_core::Commit;
 
 use super::base::{Tip, Tips};
 use super::book::{Entry, Writing};
-use super::renamed;
+use super::renamed::Names;
 use super::renew::{Moved, What};
 use super::repository::Refs;
 use super::{LocalError, LocalScm};
@@ -38,17 +38,14 @@ impl LocalScm {
     async fn catch_up(&self, writing: &mut Writing, refs: &Refs) -> Result<(), LocalError> {
         self.notice_merges(writing, refs).await?;
         let open = self.book.open();
-        let taken: BTreeSet<&str> = open.iter().map(|entry| entry.pull.head_branch.as_str()).collect();
-        let names: Vec<(String, String)> = open
-            .iter()
-            .filter(|entry| refs.head(&entry.pull.head_branch, entry.pull.head_repo.as_deref()).is_none())
-            .filter_map(|entry| {
-                let found =
-                    renamed::find(&self.repository, refs, entry, &taken, &self.options.default_branch)?;
-                Some((entry.pull.head_branch.clone(), found))
-            })
-            .collect();
-        let new_name = |name: &str| names.iter().find(|(old, _)| old == name).map(|(_, new)| new.clone());
+        let names = Names {
+            repository: &self.repository,
+            refs,
+            before: writing.refs.as_ref(),
+            default_branch: &self.options.default_branch,
+        };
+        let names = names.find(open.iter().map(Arc::as_ref)).await?;
+        let new_name = |name: &str| names.get(name).cloned();
         let (mut tips, mut moved, mut renamed, mut left) = (Tips::default(), vec![], vec![], vec![]);
         for entry in &open {
             let mut entry = Entry::clone(entry);
