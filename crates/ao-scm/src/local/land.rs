@@ -45,6 +45,9 @@ impl Repository {
                 );
             }
         }
+        if let Some(held) = self.at_work(branch).await {
+            return not_landed(None, format!("`{branch}` is {held}; finish that, and merge again"));
+        }
         let checkouts = self.checkouts().await?;
         if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == *branch) {
             let forwarded = self.forward(checkout, commit).await;

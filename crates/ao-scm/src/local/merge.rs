@@ -138,13 +138,34 @@ impl LocalScm {
 
     /// Takes the branch of a merged one away, or leaves it and says why: the merge stands either way.
     pub(super) async fn take_branch(&self, pull: &PullRecord) -> Option<String> {
-        let why = match self.repository.delete_branch(pull, &self.options.default_branch).await {
-            Ok(Ok(())) => return None,
-            Ok(Err(why)) => why,
-            Err(err) => err.to_string(),
+        let why = match self.needed_by(pull) {
+            Some(why) => why,
+            None => match self.repository.delete_branch(pull, &self.options.default_branch).await {
+                Ok(Ok(())) => return None,
+                Ok(Err(why)) => why,
+                Err(err) => err.to_string(),
+            },
         };
         info!(branch = %pull.head_branch, why, "the branch of a merged pull request is left");
         Some(why)
+    }
+}
+
+impl LocalScm {
+    /// Which other open one needs its branch, in words.
+    fn needed_by(&self, pull: &PullRecord) -> Option<String> {
+        if pull.head_repo.is_some() {
+            return None;
+        }
+        self.book.open().iter().map(|entry| &entry.pull).filter(|other| other.number != pull.number).find_map(
+            |other| {
+                let id = self.id(other.number);
+                if other.head_repo.is_none() && other.head_branch == pull.head_branch {
+                    return Some(format!("it is the branch of `{id}` too"));
+                }
+                (other.base_branch == pull.head_branch).then(|| format!("`{id}` is to be merged into it"))
+            },
+        )
     }
 }
 

@@ -1,6 +1,7 @@
 //! The project's repository: its refs at one glance, how commits are related, and the pins that keep what we speak of.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +36,19 @@ pub(super) struct Checkout {
     pub(super) branch: String,
     /// Its own git directory, from our side: what its `.git` says may be an agent's doing.
     pub(super) git_dir: PathBuf,
+}
+
+/// A branch that somebody has in hand.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) what: &'static str,
+    pub(super) place: PathBuf,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in `{}`", self.what, self.place.display())
+    }
 }
 
 impl Repository {
@@ -153,6 +167,50 @@ impl Repository {
             }
         }
         Ok(checkouts)
+    }
+
+    /// Why a branch is somebody's at the moment, if it is, and whether that is because it is checked out: in a folder that
+    /// may be away for now, or in the middle of a rebase or a bisection, when git itself calls the checkout detached.
+    pub(super) async fn held(&self, branch: &str) -> Result<Option<Held>, GitError> {
+        if let Some(held) = self.at_work(branch).await {
+            return Ok(Some(held));
+        }
+        let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
+        let field = |block: &str, name: &str| {
+            block.split('\0').find_map(|line| line.trim_start().strip_prefix(name)).map(str::to_owned)
+        };
+        let is_on = |block: &&str| field(block, "branch refs/heads/").is_some_and(|on| on == branch);
+        let place = told.split("\0\0").find(is_on).and_then(|block| field(block, "worktree "));
+        Ok(place.map(|place| Held { what: "checked out", place: place.into() }))
+    }
+
+    /// Where a branch is being rebased or bisected.
+    pub(super) async fn at_work(&self, branch: &str) -> Option<Held> {
+        let (common_dir, branch) = (self.common_dir.clone(), branch.to_owned());
+        let find = move || {
+            let main = common_dir.as_std_path().to_owned();
+            let place = match common_dir.file_name() {
+                Some(".git") => main.parent().unwrap_or(&main).to_owned(),
+                _ => main.clone(),
+            };
+            let mut dirs = git_dirs(&common_dir);
+            dirs.push((place, main));
+            dirs.into_iter().find_map(|(place, dir)| {
+                let is_in = |name: &str| {
+                    let text = std::fs::read_to_string(dir.join(name)).unwrap_or_default();
+                    text.trim_end().strip_prefix("refs/heads/").unwrap_or(text.trim_end()) == branch
+                };
+                let what = match () {
+                    () if is_in("rebase-merge/head-name") || is_in("rebase-apply/head-name") => {
+                        "being rebased"
+                    }
+                    () if is_in("BISECT_START") => "being bisected",
+                    () => return None,
+                };
+                Some(Held { what, place })
+            })
+        };
+        tokio::task::spawn_blocking(find).await.unwrap_or_default()
     }
 
     /// Git in a checkout, whatever the checkout's own `.git` says, with one more setting.
