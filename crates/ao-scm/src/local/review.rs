@@ -7,6 +7,9 @@ use super::book::Entry;
 use super::record::{PullRecord, ReviewRecord};
 use super::{LocalError, LocalScm, names, talk};
 
+/// How many reviews a pull request can have.
+const REVIEWS: usize = 500;
+
 /// How many remarks one review can have.
 const MOST: usize = 200;
 
@@ -21,6 +24,7 @@ impl LocalScm {
             return Ok(given.id.clone());
         }
         may_be_given(review, &entry.pull)?;
+        talk::has_room(&entry, &body)?;
         // All of them are looked at before anything is kept.
         let mut threads = vec![];
         for comment in &review.comments {
@@ -61,6 +65,9 @@ fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), TrackerErro
         if pull.author.is(&review.by.login) {
             return refused(format!("`{}` opened `{id}` and cannot approve it", review.by.login));
         }
+    }
+    if pull.reviews.len() >= REVIEWS {
+        return refused(format!("there are {REVIEWS} reviews of `{id}` already, which is the most"));
     }
     let silent = review.body.trim().is_empty() && review.comments.is_empty();
     if review.verdict != ReviewVerdict::Approved && silent {

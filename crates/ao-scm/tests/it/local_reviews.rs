@@ -3,7 +3,7 @@
 use ao_core::pull::{Author, ReviewVerdict, Standing};
 use ao_ports::{NewReview, PullEdit, ReviewComment, Scm, Side, Strategy};
 
-use crate::local_support::{Desk, agent, facts, merge, merged, new_pull, open, person, review, why};
+use crate::local_support::{Desk, agent, at_line, facts, merge, merged, new_pull, open, person, review, why};
 
 #[tokio::test]
 async fn an_approval_is_for_the_head_it_was_given_on() {
@@ -119,4 +119,35 @@ async fn an_approval_stays_when_what_it_stands_on_is_merged() {
         assert_eq!(facts(&scm, &upper).await.base_branch, "main");
         assert_eq!(approvals(&scm, &upper).await, 1, "{strategy:?}");
     }
+}
+
+#[tokio::test]
+async fn there_are_so_many_reviews_and_no_more() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    for number in 0..500 {
+        let body = format!("remark {number}");
+        scm.review(&review(&id, agent(), ReviewVerdict::Commented, &body)).await.unwrap();
+    }
+    let told = why(scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await);
+    assert!(told.contains("500 reviews"), "{told}");
+}
+
+#[tokio::test]
+async fn so_much_is_said_and_no_more() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let long = "x".repeat(64 * 1024);
+    for _ in 0..127 {
+        scm.comment(&at_line(&id, "x", 1, &long)).await.unwrap();
+    }
+    scm.review(&review(&id, agent(), ReviewVerdict::Commented, &long)).await.unwrap();
+    let told = why(scm.review(&review(&id, agent(), ReviewVerdict::Commented, "more")).await);
+    assert!(told.contains("8388608 bytes"), "{told}");
+    assert!(why(scm.comment(&at_line(&id, "x", 1, "more")).await).contains("are the most"));
+    scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
 }
