@@ -43,6 +43,8 @@ pub(super) struct Writing {
     pub(super) next: u64,
     /// The refs as they were at the last look.
     pub(super) refs: Option<Refs>,
+    /// The refs as they were before that.
+    pub(super) earlier: Option<Refs>,
     /// What is being written, which goes on when whoever wants it written goes away.
     saving: Option<JoinHandle<Result<u64, StoreError>>>,
 }

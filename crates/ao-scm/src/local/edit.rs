@@ -111,6 +111,9 @@ impl LocalScm {
             );
             return Err(TrackerError::refused(why).into());
         };
+        if pull.head != *head {
+            pull.head_author = None;
+        }
         pull.head = head.clone();
         let Tip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;
         (pull.base, pull.base_remote, pull.gone) = (commit, remote, false);

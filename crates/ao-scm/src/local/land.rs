@@ -5,7 +5,7 @@ use ao_git::GitError;
 
 use super::base::Tip;
 use super::record::PullRecord;
-use super::repository::{Checkout, Repository};
+use super::repository::{Checkout, Hold, Repository};
 
 /// Why a merge did not land. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,7 +45,8 @@ impl Repository {
                 );
             }
         }
-        if let Some(held) = self.at_work(branch).await {
+        // A rebase ends with putting the branch where it has got to, whatever has come to it meanwhile.
+        if let Some(held) = self.at_work(branch).await.filter(|held| held.how == Hold::Rebased) {
             return not_landed(None, format!("`{branch}` is {held}; finish that, and merge again"));
         }
         let checkouts = self.checkouts().await?;

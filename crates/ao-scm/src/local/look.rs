@@ -25,7 +25,9 @@ impl LocalScm {
         let refs = self.repository.refs().await?;
         if writing.refs.as_ref() != Some(&refs) || is_unclear() {
             self.catch_up(writing, &refs).await?;
-            writing.refs = Some(refs);
+            if writing.refs.as_ref() != Some(&refs) {
+                writing.earlier = writing.refs.replace(refs);
+            }
         }
         self.start_due_checks(writing).await?;
         // What cannot be told now is tried again by whoever asks next.
@@ -42,6 +44,7 @@ impl LocalScm {
             repository: &self.repository,
             refs,
             before: writing.refs.as_ref(),
+            earlier: writing.earlier.as_ref(),
             default_branch: &self.options.default_branch,
         };
         let names = names.find(open.iter().map(Arc::as_ref)).await?;

@@ -52,6 +52,7 @@ use ao_ports::{Clock, Records};
 use ao_ports::{Hint, Hints, TrackerError};
 use ao_ports::{ScmError, Strategy};
 use camino::Utf8PathBuf;
+use tokio::sync::Notify;
 
 use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
@@ -87,6 +88,8 @@ pub struct LocalScm {
     dirty: Arc<AtomicBool>,
     /// Whether something was kept whose checks have not been started yet.
     owes: AtomicBool,
+    /// Told then, so that whoever watches starts them if nobody else does.
+    owing: Notify,
 }
 
 /// Why the forge of a project could not do what it was asked.
@@ -160,6 +163,7 @@ impl LocalScm {
             watched: AtomicBool::new(false),
             dirty: Arc::new(AtomicBool::new(true)),
             owes: AtomicBool::new(false),
+            owing: Notify::new(),
         };
         scm.look(&mut *scm.book.writing().await).await?;
         scm.start_missing_checks().await;
@@ -193,6 +197,7 @@ impl LocalScm {
         let numbers: Vec<u64> = entries.iter().map(|entry| entry.pull.number).collect();
         if entries.iter().any(|entry| self.is_due(&entry.pull)) {
             self.owes.store(true, Ordering::SeqCst);
+            self.owing.notify_one();
         }
         self.book.save(writing, entries).await?;
         for number in numbers {

@@ -27,6 +27,9 @@ pub(super) struct Names<'a> {
     pub(super) refs: &'a Refs,
     /// As they were at the last look, if there was one.
     pub(super) before: Option<&'a Refs>,
+    /// As they were before that. Git lists branches one by one, so that a look in the middle of a renaming may have seen
+    /// both names.
+    pub(super) earlier: Option<&'a Refs>,
     pub(super) default_branch: &'a str,
 }
 
@@ -51,7 +54,8 @@ impl Names<'_> {
             .chain(pulls.clone().map(|pull| pull.base_branch.as_str()))
             .chain([self.default_branch])
             .collect();
-        let is_new = |name: &str| self.before.is_none_or(|before| !before.heads.contains_key(name));
+        let has = |refs: Option<&Refs>, name: &str| refs.is_some_and(|refs| refs.heads.contains_key(name));
+        let is_new = |name: &str| !(has(self.before, name) && has(self.earlier, name));
         let is_free = |name: &str| !taken.contains(name) && !name.starts_with(REVIEWS) && is_new(name);
         let free: Vec<String> = self.refs.heads.keys().filter(|name| is_free(name)).cloned().collect();
         let logs = self.logs(free.clone()).await;
@@ -95,10 +99,12 @@ impl Names<'_> {
         Ok(None)
     }
 
-    /// Only with a look before it: a branch that was there all the time has another name for another reason.
+    /// Only what has come since the last look: a branch that was there is there for another reason.
     fn by_commit(&self, pull: &PullRecord, free: &[String]) -> Option<String> {
-        self.before?;
-        let mut same = free.iter().filter(|name| self.refs.heads.get(*name) == Some(&pull.head));
+        let before = &self.before?.heads;
+        let is_it =
+            |name: &&String| !before.contains_key(*name) && self.refs.heads.get(*name) == Some(&pull.head);
+        let mut same = free.iter().filter(is_it);
         match (same.next(), same.next()) {
             (Some(name), None) => Some(name.clone()),
             _ => None,

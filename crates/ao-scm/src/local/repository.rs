@@ -41,13 +41,25 @@ pub(super) struct Checkout {
 /// A branch that somebody has in hand.
 #[derive(Debug, Clone)]
 pub(super) struct Held {
-    pub(super) what: &'static str,
+    pub(super) how: Hold,
     pub(super) place: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    CheckedOut,
+    Rebased,
+    Bisected,
 }
 
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in `{}`", self.what, self.place.display())
+        let how = match self.how {
+            Hold::CheckedOut => "checked out",
+            Hold::Rebased => "being rebased",
+            Hold::Bisected => "being bisected",
+        };
+        write!(f, "{how} in `{}`", self.place.display())
     }
 }
 
@@ -169,8 +181,8 @@ impl Repository {
         Ok(checkouts)
     }
 
-    /// Why a branch is somebody's at the moment, if it is, and whether that is because it is checked out: in a folder that
-    /// may be away for now, or in the middle of a rebase or a bisection, when git itself calls the checkout detached.
+    /// Who has a branch in hand: a checkout, whose folder may be away for now, or one in the middle of a rebase or a
+    /// bisection, which git itself calls detached.
     pub(super) async fn held(&self, branch: &str) -> Result<Option<Held>, GitError> {
         if let Some(held) = self.at_work(branch).await {
             return Ok(Some(held));
@@ -181,7 +193,7 @@ impl Repository {
         };
         let is_on = |block: &&str| field(block, "branch refs/heads/").is_some_and(|on| on == branch);
         let place = told.split("\0\0").find(is_on).and_then(|block| field(block, "worktree "));
-        Ok(place.map(|place| Held { what: "checked out", place: place.into() }))
+        Ok(place.map(|place| Held { how: Hold::CheckedOut, place: place.into() }))
     }
 
     /// Where a branch is being rebased or bisected.
@@ -200,14 +212,10 @@ impl Repository {
                     let text = std::fs::read_to_string(dir.join(name)).unwrap_or_default();
                     text.trim_end().strip_prefix("refs/heads/").unwrap_or(text.trim_end()) == branch
                 };
-                let what = match () {
-                    () if is_in("rebase-merge/head-name") || is_in("rebase-apply/head-name") => {
-                        "being rebased"
-                    }
-                    () if is_in("BISECT_START") => "being bisected",
-                    () => return None,
-                };
-                Some(Held { what, place })
+                let is_rebased = is_in("rebase-merge/head-name") || is_in("rebase-apply/head-name");
+                let how = is_rebased.then_some(Hold::Rebased);
+                let how = how.or_else(|| is_in("BISECT_START").then_some(Hold::Bisected))?;
+                Some(Held { how, place })
             })
         };
         tokio::task::spawn_blocking(find).await.unwrap_or_default()

@@ -47,6 +47,10 @@ async fn a_branch_in_the_middle_of_a_rebase_or_a_bisection_is_left() {
     git(&beside, &["bisect", "start", "HEAD", "HEAD~1"]);
     git(&beside, &["checkout", "--quiet", "--detach"]);
     assert!(left(&scm, 2).await.unwrap().contains("being bisected in"));
+    desk.push_from("y", "z", "z", "1");
+    let id = open(&scm, "z", "y").await;
+    let landed = merged(merge(&scm, &id, Strategy::Squash).await);
+    assert_eq!(desk.tip("refs/heads/y"), landed, "a bisection only comes back to it");
     desk.tip("refs/heads/x");
     desk.tip("refs/heads/y");
 }

@@ -139,3 +139,19 @@ async fn a_branch_that_was_renamed_while_nobody_looked_is_followed_but_a_copy_is
     let seen = facts(&desk.open().await, &id).await;
     assert_eq!((seen.head_branch.as_str(), seen.head), ("y", head));
 }
+
+/// Git lists branches one by one, so a look in the middle of a renaming can see both names.
+#[tokio::test]
+async fn a_branch_whose_new_name_was_seen_before_the_old_one_went_is_followed() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.git(&["branch", "-m", "x", "y"]);
+    desk.git(&["branch", "x", "y"]);
+    assert_eq!(facts(&scm, &id).await.head_branch, "x");
+    desk.git(&["branch", "-D", "x"]);
+    let head = desk.push("y", "x", "2");
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.head_branch.as_str(), seen.head), ("y", head));
+}
