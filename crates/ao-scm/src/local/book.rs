@@ -13,9 +13,10 @@ use std::sync::{Arc, RwLock};
 
 use ao_core::ProjectId;
 use ao_ports::Change;
-use ao_ports::Records;
+use ao_ports::{Records, StoreError};
 use serde::de::DeserializeOwned;
 use tokio::sync::{Mutex, MutexGuard};
+use tokio::task::JoinHandle;
 
 use super::LocalError;
 use super::record::{PullRecord, ThreadRecord};
@@ -42,6 +43,10 @@ pub(super) struct Writing {
     pub(super) next: u64,
     /// The refs as they were at the last look.
     pub(super) refs: Option<Refs>,
+    /// The refs as they were before that.
+    pub(super) earlier: Option<Refs>,
+    /// What is being written, which goes on when whoever wants it written goes away.
+    saving: Option<JoinHandle<Result<u64, StoreError>>>,
 }
 
 pub(super) struct Book {
@@ -50,12 +55,12 @@ pub(super) struct Book {
     /// One who reads and then writes at a time. Readers do not wait for it.
     writing: Mutex<Writing>,
     /// Held only to take or to put something.
-    open: RwLock<BTreeMap<u64, Arc<Entry>>>,
+    open: Arc<RwLock<BTreeMap<u64, Arc<Entry>>>>,
 }
 
 impl Book {
     pub(super) async fn load(project: ProjectId, records: Arc<dyn Records>) -> Result<Book, LocalError> {
-        let book = Book { project, records, writing: Mutex::default(), open: RwLock::default() };
+        let book = Book { project, records, writing: Mutex::default(), open: Arc::default() };
         let next = match book.records.get(SHELF, &book.key("counter")).await? {
             Some(text) => read(&book.key("counter"), &text)?,
             None => 1,
@@ -79,7 +84,10 @@ impl Book {
 
     /// Waits for the right to change something.
     pub(super) async fn writing(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().await
+        let mut writing = self.writing.lock().await;
+        // Whoever asked for it has gone, and hears nothing of how it ended.
+        written(&mut writing).await.ok();
+        writing
     }
 
     /// All that are open, the oldest first.
@@ -87,8 +95,13 @@ impl Book {
         self.open.read().expect(QUIET).values().cloned().collect()
     }
 
+    /// One as it is now, if it is open.
+    pub(super) fn open_one(&self, number: u64) -> Option<Arc<Entry>> {
+        self.open.read().expect(QUIET).get(&number).cloned()
+    }
+
     pub(super) async fn find(&self, number: u64) -> Result<Option<Arc<Entry>>, LocalError> {
-        let open = self.open.read().expect(QUIET).get(&number).cloned();
+        let open = self.open_one(number);
         if open.is_some() {
             return Ok(open);
         }
@@ -123,7 +136,7 @@ impl Book {
         Ok(found)
     }
 
-    /// Keeps these as they are now, all or none.
+    /// Keeps these as they are now, all or none. Records and memory agree even if the caller goes away meanwhile.
     pub(super) async fn save(&self, writing: &mut Writing, entries: Vec<Entry>) -> Result<(), LocalError> {
         let mut changes = vec![];
         let mut next = writing.next;
@@ -133,7 +146,7 @@ impl Book {
             let (here, not_here) = if entry.pull.is_open() { (open, done) } else { (done, open) };
             changes.push(Change::put(SHELF, here, text(&entry.pull)));
             changes.push(Change::remove(SHELF, not_here));
-            let known = self.open.read().expect(QUIET).get(&number).cloned();
+            let known = self.open_one(number);
             for (thread, record) in &entry.threads {
                 if known.as_ref().and_then(|known| known.threads.get(thread)) != Some(record) {
                     let key = format!("{}{thread:06}", self.threads_key(number));
@@ -145,16 +158,19 @@ impl Book {
         if next != writing.next {
             changes.push(Change::put(SHELF, self.key("counter"), text(&next)));
         }
-        self.records.change(changes).await?;
-        writing.next = next;
-        let mut open = self.open.write().expect(QUIET);
-        for entry in entries {
-            match entry.pull.is_open() {
-                true => open.insert(entry.pull.number, Arc::new(entry)),
-                false => open.remove(&entry.pull.number),
-            };
-        }
-        Ok(())
+        let (records, open) = (self.records.clone(), self.open.clone());
+        writing.saving = Some(tokio::spawn(async move {
+            records.change(changes).await?;
+            let mut open = open.write().expect(QUIET);
+            for entry in entries {
+                match entry.pull.is_open() {
+                    true => open.insert(entry.pull.number, Arc::new(entry)),
+                    false => open.remove(&entry.pull.number),
+                };
+            }
+            Ok(next)
+        }));
+        written(writing).await
     }
 
     async fn with_threads(&self, pull: PullRecord) -> Result<Entry, LocalError> {
@@ -184,6 +200,19 @@ impl Book {
     fn threads_key(&self, number: u64) -> String {
         self.key(&format!("threads/{number:010}/"))
     }
+}
+
+/// Waits until what is being written is written.
+async fn written(writing: &mut Writing) -> Result<(), LocalError> {
+    let Some(saving) = &mut writing.saving else { return Ok(()) };
+    let saved = saving.await;
+    writing.saving = None;
+    // It ends by itself unless everything ends, or with a panic, which is the caller's too.
+    writing.next = saved.map_err(|err| match err.try_into_panic() {
+        Ok(panic) => std::panic::resume_unwind(panic),
+        Err(err) => StoreError::Failed { path: "records".to_owned(), detail: err.to_string() },
+    })??;
+    Ok(())
 }
 
 /// Why the lock is never poisoned.

@@ -1,5 +1,7 @@
 //! Checks of pull requests: when they are started, and on what.
 
+use std::sync::atomic::Ordering;
+
 use ao_core::pull::Mergeable;
 use ao_core::{Commit, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckSpec, CheckWhat, RunState, TrackerError};
@@ -23,15 +25,32 @@ impl LocalScm {
         for mut entry in entries {
             let pull = &mut entry.pull;
             let fresh = pull.fresh.take();
-            if pull.checked.as_ref() != Some(&pull.head) && self.start(pull, fresh, all.clone()).await {
+            if self.is_due(pull) && self.start(pull, fresh, all.clone()).await {
                 pull.checked = Some(pull.head.clone());
                 started.push(entry);
             }
         }
-        match started.is_empty() {
-            true => Ok(()),
-            false => self.save(writing, started).await,
+        if !started.is_empty() {
+            self.save(writing, started).await?;
         }
+        self.owes.store(false, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// Starts what is due, whoever was to start it: a request may be given up by its caller at any moment.
+    pub(super) async fn start_due_checks(&self, writing: &mut Writing) -> Result<(), LocalError> {
+        let open = self.book.open();
+        let due: Vec<Entry> =
+            open.iter().filter(|entry| self.is_due(&entry.pull)).map(|entry| Entry::clone(entry)).collect();
+        self.start_checks(writing, due).await
+    }
+
+    /// Whether there are checks to be started on its head.
+    pub(super) fn is_due(&self, pull: &PullRecord) -> bool {
+        !self.options.checks.is_empty()
+            && pull.is_open()
+            && pull.mergeable == Mergeable::Clean
+            && pull.checked.as_ref() != Some(&pull.head)
     }
 
     /// After a start: what was ended with the last daemon, what it did not come to, and checks that are new.
@@ -117,7 +136,7 @@ impl LocalScm {
             base: Some(base.clone()),
             tree,
             commit,
-            changed: Some(pull.size.files.clone()).filter(|_| pull.fork.is_some()),
+            changed: Some(pull.size.files.clone()).filter(|_| pull.fork.is_some() && !pull.unmeasured),
             checks,
             again,
         }

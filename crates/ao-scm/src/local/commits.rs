@@ -87,7 +87,7 @@ impl Repository {
             if next == tip_tree {
                 continue;
             }
-            let git = authored(git, &own.name, &own.address, Some(&own.date));
+            let git = authored(git, &own.name, &own.address, Some(&format!("@{}", own.date)));
             tip = commit_tree(&git, &next, &[&tip], &own.message).await?;
             tip_tree = next;
         }

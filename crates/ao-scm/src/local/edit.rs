@@ -18,11 +18,7 @@ impl LocalScm {
         let refs = writing.refs.clone().unwrap_or_default();
         let before = self.entry(pull).await?;
         let mut entry = Entry::clone(&before);
-        if matches!(entry.pull.state, PullState::Merged { .. })
-            && (edit.closed.is_some() || edit.base_branch.is_some())
-        {
-            return Err(TrackerError::refused(format!("`{pull}` is merged, and stays so")).into());
-        }
+        may_be_edited(pull, &entry, edit)?;
         self.edit_words(&mut entry, edit)?;
         let mut moved = None;
         if let Some(base) = &edit.base_branch {
@@ -85,20 +81,13 @@ impl LocalScm {
     }
 
     async fn retarget(&self, entry: &mut Entry, base: &str, refs: &Refs) -> Result<(), LocalError> {
-        if base == entry.pull.head_branch {
+        let head = (entry.pull.head_branch.as_str(), entry.pull.head_repo.as_deref());
+        if head == (base, None) {
             let why = format!("`{base}` is its own branch; choose another one to merge it into");
             return Err(TrackerError::refused(why).into());
         }
-        let same = |other: &PullId| *other != self.id(entry.pull.number);
-        let open = self.book.open();
-        let taken = open
-            .iter()
-            .filter(|other| {
-                other.pull.head_branch == entry.pull.head_branch && other.pull.base_branch == base
-            })
-            .map(|other| self.id(other.pull.number))
-            .find(same);
-        if let Some(other) = taken {
+        // This one is for another base as yet, so whatever is found is another one.
+        if let Some(other) = self.open_for(head, base).map(|number| self.id(number)) {
             let why = format!("`{other}` is open for this branch and `{base}` already");
             return Err(TrackerError::refused(why).into());
         }
@@ -110,12 +99,9 @@ impl LocalScm {
 
     async fn reopen(&self, entry: &mut Entry, refs: &Refs) -> Result<(), LocalError> {
         let pull = &mut entry.pull;
-        let open = self.book.open();
-        let same = open.iter().find(|other| {
-            other.pull.head_branch == pull.head_branch && other.pull.base_branch == pull.base_branch
-        });
-        if let Some(other) = same {
-            let why = format!("`{}` is open for the same branches; go on there", self.id(other.pull.number));
+        let head = (pull.head_branch.as_str(), pull.head_repo.as_deref());
+        if let Some(other) = self.open_for(head, &pull.base_branch) {
+            let why = format!("`{}` is open for the same branches; go on there", self.id(other));
             return Err(TrackerError::refused(why).into());
         }
         let Some(head) = refs.head(&pull.head_branch, pull.head_repo.as_deref()) else {
@@ -125,10 +111,27 @@ impl LocalScm {
             );
             return Err(TrackerError::refused(why).into());
         };
+        if pull.head != *head {
+            pull.head_author = None;
+        }
         pull.head = head.clone();
         let Tip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;
         (pull.base, pull.base_remote, pull.gone) = (commit, remote, false);
         (pull.state, pull.checked) = (PullState::Open, None);
         Ok(())
+    }
+}
+
+/// Words can be put right at any time. What has to do with merging is over with the pull request.
+fn may_be_edited(pull: &PullId, entry: &Entry, edit: &PullEdit) -> Result<(), TrackerError> {
+    let is_about_merging = edit.base_branch.is_some() || edit.draft.is_some();
+    match &entry.pull.state {
+        PullState::Merged { .. } if is_about_merging || edit.closed.is_some() => {
+            Err(TrackerError::refused(format!("`{pull}` is merged, and stays so")))
+        }
+        PullState::Closed if is_about_merging && edit.closed != Some(false) => {
+            Err(TrackerError::refused(format!("`{pull}` is closed; open it again first")))
+        }
+        _ => Ok(()),
     }
 }

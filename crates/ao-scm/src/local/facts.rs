@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ao_core::pull::{CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ThreadFacts};
+use ao_core::pull::{
+    CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ReviewVerdict, ThreadFacts,
+};
 use ao_ports::{CheckRun, Failure, RunFilter, RunState};
 
 use super::book::Entry;
@@ -35,7 +37,7 @@ impl LocalScm {
             labels: pull.labels.clone(),
             mergeable: pull.mergeable.clone(),
             checks: self.check_facts(pull, runs),
-            reviews: pull.reviews.iter().map(review).collect(),
+            reviews: pull.reviews.iter().map(|given| review(pull, given)).collect(),
             threads: entry.threads.values().map(|thread| self.thread(pull, thread)).collect(),
             size: pull.size.clone(),
         }
@@ -122,12 +124,22 @@ impl LocalScm {
     }
 }
 
-fn review(review: &ReviewRecord) -> ReviewFacts {
+fn review(pull: &PullRecord, review: &ReviewRecord) -> ReviewFacts {
+    // An approval is for what would have landed then. With another target that begins elsewhere, the same head brings
+    // something else along, so it is told as one on where that change began. What was merged below changes nothing.
+    let is_other = review.base_branch.as_ref().is_some_and(|base| *base != pull.base_branch)
+        && review.fork != pull.fork
+        && review.commit == pull.head
+        && review.verdict == ReviewVerdict::Approved;
+    let commit = match is_other {
+        true => review.fork.as_ref().unwrap_or(&pull.base),
+        false => &review.commit,
+    };
     ReviewFacts {
         id: review.id.clone(),
         author: review.by.clone(),
         verdict: review.verdict,
-        commit: review.commit.clone(),
+        commit: commit.clone(),
         body: review.body.clone(),
         revision: review.edits.revision(),
     }

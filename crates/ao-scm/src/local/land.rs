@@ -5,7 +5,7 @@ use ao_git::GitError;
 
 use super::base::Tip;
 use super::record::PullRecord;
-use super::repository::{Checkout, Repository};
+use super::repository::{Checkout, Hold, Repository};
 
 /// Why a merge did not land. Nothing has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +45,29 @@ impl Repository {
                 );
             }
         }
+        // A rebase ends with putting the branch where it has got to, whatever has come to it meanwhile.
+        if let Some(held) = self.at_work(branch).await.filter(|held| held.how == Hold::Rebased) {
+            return not_landed(None, format!("`{branch}` is {held}; finish that, and merge again"));
+        }
         let checkouts = self.checkouts().await?;
         if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == *branch) {
-            return self.forward(checkout, commit).await;
+            let forwarded = self.forward(checkout, commit).await;
+            // Git may have moved something else, or nothing: only the branch itself tells.
+            let now = self.git.commit(&name).await?.map(|now| Commit::new(&now));
+            if let Some(now) = &now
+                && self.is_ancestor(commit, now).await?
+            {
+                return Ok(Ok(()));
+            }
+            if now != here {
+                return not_landed(now.as_ref(), format!("`{branch}` has moved meanwhile"));
+            }
+            let Ok(Ok(())) = forwarded else { return forwarded };
+            let place = checkout.path.display();
+            let why = format!(
+                "`{branch}` has not moved with its checkout in `{place}`; see which branch that is on, and merge again"
+            );
+            return not_landed(None, why);
         }
         let input = match &here {
             Some(here) => format!("update {name} {commit} {here}\n"),
@@ -68,10 +88,12 @@ impl Repository {
     /// Fast-forwards a checkout. Git refuses by itself if that would overwrite something, and leaves all as it was.
     async fn forward(&self, checkout: &Checkout, commit: &Commit) -> Result<Result<(), NotLanded>, GitError> {
         // The files are the user's, so they get those that are kept elsewhere too.
-        let git = self.git_in(checkout).with("GIT_LFS_SKIP_SMUDGE", "0");
+        let options = (format!("branch.{}.mergeOptions", checkout.branch), String::new());
+        let git = self.git_in(checkout, options).with("GIT_LFS_SKIP_SMUDGE", "0");
         let args = [
             "merge",
             "--ff-only",
+            "--no-squash",
             "--quiet",
             "--no-stat",
             "--no-autostash",

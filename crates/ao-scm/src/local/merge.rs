@@ -100,8 +100,12 @@ impl LocalScm {
                 == (&order.head, &order.base, &order.tree, order.strategy)
         };
         // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
-        let commit = match pull.landing.as_ref().filter(same) {
-            Some(landing) => landing.commit.clone(),
+        let earlier = match pull.landing.as_ref().filter(same) {
+            Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
+            _ => None,
+        };
+        let commit = match earlier {
+            Some(commit) => commit,
             None => match self.repository.make(&order.pull, pull, &order.tree, order.strategy).await? {
                 Ok(commit) => commit,
                 Err(why) => return refused(why),
@@ -116,9 +120,15 @@ impl LocalScm {
             by: order.by.clone(),
             delete_branch: order.delete_branch,
         });
+        // Nobody refers to it before it has landed, and what is written down must not be forgotten by git.
+        let pin = format!("{}/landing", entry.pull.number);
+        self.repository.pin(&[(pin.clone(), &commit)]).await?;
         self.book.save(writing, vec![entry.clone()]).await?;
         let message = format!("ao: merge {}", order.pull);
         if let Err(not) = self.repository.land(&entry.pull, &tip, &commit, &message).await? {
+            entry.pull.landing = None;
+            self.book.save(writing, vec![entry.clone()]).await?;
+            self.repository.unpin(&pin).await?;
             return Ok(Err(not));
         }
         let refs = self.repository.refs().await?;
@@ -128,13 +138,34 @@ impl LocalScm {
 
     /// Takes the branch of a merged one away, or leaves it and says why: the merge stands either way.
     pub(super) async fn take_branch(&self, pull: &PullRecord) -> Option<String> {
-        let why = match self.repository.delete_branch(pull, &self.options.default_branch).await {
-            Ok(Ok(())) => return None,
-            Ok(Err(why)) => why,
-            Err(err) => err.to_string(),
+        let why = match self.needed_by(pull) {
+            Some(why) => why,
+            None => match self.repository.delete_branch(pull, &self.options.default_branch).await {
+                Ok(Ok(())) => return None,
+                Ok(Err(why)) => why,
+                Err(err) => err.to_string(),
+            },
         };
         info!(branch = %pull.head_branch, why, "the branch of a merged pull request is left");
         Some(why)
+    }
+}
+
+impl LocalScm {
+    /// Which other open one needs its branch, in words.
+    fn needed_by(&self, pull: &PullRecord) -> Option<String> {
+        if pull.head_repo.is_some() {
+            return None;
+        }
+        self.book.open().iter().map(|entry| &entry.pull).filter(|other| other.number != pull.number).find_map(
+            |other| {
+                let id = self.id(other.number);
+                if other.head_repo.is_none() && other.head_branch == pull.head_branch {
+                    return Some(format!("it is the branch of `{id}` too"));
+                }
+                (other.base_branch == pull.head_branch).then(|| format!("`{id}` is to be merged into it"))
+            },
+        )
     }
 }
 
@@ -157,6 +188,13 @@ fn is_as_ordered(pull: &PullRecord, tip: &Tip, order: &MergeOrder) -> Result<(),
     let refused = |tip: Option<&Commit>, why: String| Err(NotLanded { tip: tip.cloned(), why });
     if pull.draft {
         return refused(None, format!("`{}` is a draft; mark it as ready first", order.pull));
+    }
+    if pull.unmeasured {
+        let why = format!(
+            "what `{}` changes cannot be told; see with `git fsck` whether everything is there",
+            order.pull
+        );
+        return refused(None, why);
     }
     if pull.head != order.head {
         return refused(None, format!("`{}` is at {} now, which was not tested", order.pull, pull.head));

@@ -53,6 +53,7 @@ use ao_ports::{Clock, Records};
 use ao_ports::{Hint, Hints, TrackerError};
 use ao_ports::{ScmError, Strategy};
 use camino::Utf8PathBuf;
+use tokio::sync::Notify;
 
 use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
@@ -88,6 +89,10 @@ pub struct LocalScm {
     watched: AtomicBool,
     /// Whether something has moved since the last look.
     dirty: Arc<AtomicBool>,
+    /// Whether something was kept whose checks have not been started yet.
+    owes: AtomicBool,
+    /// Told then, so that whoever watches starts them if nobody else does.
+    owing: Notify,
 }
 
 /// Why the forge of a project could not do what it was asked.
@@ -152,6 +157,8 @@ impl LocalScm {
             hints: RwLock::default(),
             watched: AtomicBool::new(false),
             dirty: Arc::new(AtomicBool::new(true)),
+            owes: AtomicBool::new(false),
+            owing: Notify::new(),
         };
         scm.look(&mut *scm.book.writing().await).await?;
         scm.start_missing_checks().await;
@@ -173,7 +180,8 @@ impl LocalScm {
 
     /// Sees to it that what is known of the refs is so. Costs nothing while they are watched and nothing moves.
     async fn up_to_date(&self) -> Result<(), LocalError> {
-        if self.watched.load(Ordering::SeqCst) && !self.dirty.load(Ordering::SeqCst) {
+        let is_behind = self.dirty.load(Ordering::SeqCst) || self.owes.load(Ordering::SeqCst);
+        if self.watched.load(Ordering::SeqCst) && !is_behind {
             return Ok(());
         }
         self.look(&mut *self.book.writing().await).await
@@ -182,6 +190,10 @@ impl LocalScm {
     /// Keeps what is new about some pull requests, and tells that there is news.
     async fn save(&self, writing: &mut Writing, entries: Vec<Entry>) -> Result<(), LocalError> {
         let numbers: Vec<u64> = entries.iter().map(|entry| entry.pull.number).collect();
+        if entries.iter().any(|entry| self.is_due(&entry.pull)) {
+            self.owes.store(true, Ordering::SeqCst);
+            self.owing.notify_one();
+        }
         self.book.save(writing, entries).await?;
         for number in numbers {
             self.hint(Hint::Pull(self.id(number)));

@@ -23,11 +23,14 @@ impl LocalScm {
         let mut writing = self.book.writing().await;
         self.look(&mut writing).await?;
         let refs = writing.refs.clone().unwrap_or_default();
-        if let Some(open) = self.open_for(head_branch, base_branch) {
+        self.may_be_head(head_branch, base_branch)?;
+        let found = self.head_of(&refs, head_branch).await;
+        // One whose branch is gone can be open still.
+        let head_repo = found.as_ref().ok().and_then(|(_, repo)| repo.as_deref());
+        if let Some(open) = self.open_for((head_branch, head_repo), base_branch) {
             return Ok(self.id(open));
         }
-        self.may_be_head(head_branch, base_branch)?;
-        let (head, head_repo) = self.head_of(&refs, head_branch).await?;
+        let (head, head_repo) = found?;
         let title = match new.title.trim().is_empty() {
             true => names::title(&self.repository.subject(&head).await?)?,
             false => names::title(&new.title)?,
@@ -56,6 +59,7 @@ impl LocalScm {
             state: PullState::Open,
             mergeable: Mergeable::Unknown,
             size: ChangeSize::default(),
+            unmeasured: false,
             fresh: None,
             checked: None,
             landing: None,
@@ -78,11 +82,13 @@ impl LocalScm {
         Ok(self.id(number))
     }
 
-    /// The number of the open one for this head and base.
-    fn open_for(&self, head: &str, base: &str) -> Option<u64> {
+    /// The number of the open one for this head, which is a branch and the remote that has it, and this base.
+    pub(super) fn open_for(&self, head: (&str, Option<&str>), base: &str) -> Option<u64> {
         let open = self.book.open();
-        let same = open.iter().find(|entry| entry.pull.head_branch == head && entry.pull.base_branch == base);
-        same.map(|entry| entry.pull.number)
+        let is_same = |pull: &PullRecord| {
+            (pull.head_branch.as_str(), pull.head_repo.as_deref()) == head && pull.base_branch == base
+        };
+        open.iter().find(|entry| is_same(&entry.pull)).map(|entry| entry.pull.number)
     }
 
     fn may_be_head(&self, head: &str, base: &str) -> Result<(), TrackerError> {
@@ -122,6 +128,12 @@ impl LocalScm {
 /// Refuses what would change nothing, or has nothing in common with what it would change.
 pub(super) fn has_change(pull: &PullRecord) -> Result<(), TrackerError> {
     let (head, base) = (&pull.head_branch, &pull.base_branch);
+    if pull.unmeasured {
+        let why = format!(
+            "what `{head}` changes in `{base}` cannot be told; see with `git fsck` whether everything is there"
+        );
+        return Err(TrackerError::refused(why));
+    }
     match &pull.fork {
         None => Err(TrackerError::refused(format!(
             "`{head}` and `{base}` have no commit in common; start the branch from `{base}`"

@@ -52,6 +52,9 @@ pub(super) struct PullRecord {
     pub(super) mergeable: Mergeable,
     #[serde(default)]
     pub(super) size: ChangeSize,
+    /// What it changes could not be told, so that its size says nothing.
+    #[serde(default)]
+    pub(super) unmeasured: bool,
     /// What merging has just given. Not kept: git forgets it some day.
     #[serde(skip)]
     pub(super) fresh: Option<Fresh>,
@@ -102,6 +105,11 @@ pub(super) struct ReviewRecord {
     pub(super) by: Author,
     pub(super) verdict: ReviewVerdict,
     pub(super) commit: Commit,
+    /// What it was to be merged into then, and where its change began.
+    #[serde(default)]
+    pub(super) base_branch: Option<String>,
+    #[serde(default)]
+    pub(super) fork: Option<Commit>,
     #[serde(default)]
     pub(super) body: String,
     pub(super) at: Timestamp,
@@ -171,6 +179,11 @@ pub(super) struct Edits {
 impl PullRecord {
     pub(super) fn is_open(&self) -> bool {
         self.state == PullState::Open
+    }
+
+    /// Whether something about it could not be told, so that it has to be tried again.
+    pub(super) fn is_unclear(&self) -> bool {
+        self.unmeasured || self.mergeable == Mergeable::Unknown || self.head_author.is_none()
     }
 }
 

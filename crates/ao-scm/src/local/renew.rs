@@ -46,6 +46,7 @@ impl LocalScm {
             told_of(pull, &authors);
             pull.fresh = fresh.remove(&pull.number);
             let merged = merged.remove(&pull.number).flatten();
+            let merged = merged.filter(|_| !pull.unmeasured);
             pull.mergeable = merged.map_or(Mergeable::Unknown, Merged::mergeable);
             pull.updated_at = self.now();
         }
@@ -89,13 +90,16 @@ impl LocalScm {
             let stays = match what {
                 What::Base { before } => {
                     let joined = joined.get(&(before.clone(), pull.base.clone()));
-                    pull.since.is_none() && joined.is_some_and(|joined| !joined.contains(&pull.number))
+                    let is_known = pull.since.is_none() && !pull.unmeasured;
+                    is_known && joined.is_some_and(|joined| !joined.contains(&pull.number))
                 }
                 _ => false,
             };
             if !stays {
                 let fork = pull.fork.clone();
-                if let Err(err) = repository.begin(pull).await {
+                let begun = repository.begin(pull).await;
+                pull.unmeasured = begun.is_err();
+                if let Err(err) = begun {
                     warn!(pull = pull.number, %err, "what a pull request changes could not be told");
                     pull.size = ChangeSize::default();
                 }

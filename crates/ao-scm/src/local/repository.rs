@@ -1,6 +1,7 @@
 //! The project's repository: its refs at one glance, how commits are related, and the pins that keep what we speak of.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -35,6 +36,31 @@ pub(super) struct Checkout {
     pub(super) branch: String,
     /// Its own git directory, from our side: what its `.git` says may be an agent's doing.
     pub(super) git_dir: PathBuf,
+}
+
+/// A branch that somebody has in hand.
+#[derive(Debug, Clone)]
+pub(super) struct Held {
+    pub(super) how: Hold,
+    pub(super) place: PathBuf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    CheckedOut,
+    Rebased,
+    Bisected,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.how {
+            Hold::CheckedOut => "checked out",
+            Hold::Rebased => "being rebased",
+            Hold::Bisected => "being bisected",
+        };
+        write!(f, "{how} in `{}`", self.place.display())
+    }
 }
 
 impl Repository {
@@ -122,6 +148,18 @@ impl Repository {
         Ok(())
     }
 
+    /// Lets git forget what was kept under a name below `refs/ao/pulls/`.
+    pub(super) async fn unpin(&self, name: &str) -> Result<(), GitError> {
+        let _turn = self.turn().await;
+        self.git.write(&["update-ref", "--no-deref", "-d", &format!("refs/ao/pulls/{name}")]).await?;
+        Ok(())
+    }
+
+    /// Whether git has a commit at all, whoever refers to it.
+    pub(super) async fn has(&self, commit: &Commit) -> Result<bool, GitError> {
+        Ok(self.git.commit(commit.as_str()).await?.is_some())
+    }
+
     /// Where branches are checked out.
     pub(super) async fn checkouts(&self) -> Result<Vec<Checkout>, GitError> {
         let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
@@ -143,9 +181,51 @@ impl Repository {
         Ok(checkouts)
     }
 
-    /// Git in a checkout, whatever the checkout's own `.git` says.
-    pub(super) fn git_in(&self, checkout: &Checkout) -> Git {
-        Git::at(&checkout.path, &self.settings)
+    /// Who has a branch in hand: a checkout, whose folder may be away for now, or one in the middle of a rebase or a
+    /// bisection, which git itself calls detached.
+    pub(super) async fn held(&self, branch: &str) -> Result<Option<Held>, GitError> {
+        if let Some(held) = self.at_work(branch).await {
+            return Ok(Some(held));
+        }
+        let told = self.git.read(&["worktree", "list", "--porcelain", "-z"]).await?;
+        let field = |block: &str, name: &str| {
+            block.split('\0').find_map(|line| line.trim_start().strip_prefix(name)).map(str::to_owned)
+        };
+        let is_on = |block: &&str| field(block, "branch refs/heads/").is_some_and(|on| on == branch);
+        let place = told.split("\0\0").find(is_on).and_then(|block| field(block, "worktree "));
+        Ok(place.map(|place| Held { how: Hold::CheckedOut, place: place.into() }))
+    }
+
+    /// Where a branch is being rebased or bisected.
+    pub(super) async fn at_work(&self, branch: &str) -> Option<Held> {
+        let (common_dir, branch) = (self.common_dir.clone(), branch.to_owned());
+        let find = move || {
+            let main = common_dir.as_std_path().to_owned();
+            let place = match common_dir.file_name() {
+                Some(".git") => main.parent().unwrap_or(&main).to_owned(),
+                _ => main.clone(),
+            };
+            let mut dirs = git_dirs(&common_dir);
+            dirs.push((place, main));
+            dirs.into_iter().find_map(|(place, dir)| {
+                let is_in = |name: &str| {
+                    let text = std::fs::read_to_string(dir.join(name)).unwrap_or_default();
+                    text.trim_end().strip_prefix("refs/heads/").unwrap_or(text.trim_end()) == branch
+                };
+                let is_rebased = is_in("rebase-merge/head-name") || is_in("rebase-apply/head-name");
+                let how = is_rebased.then_some(Hold::Rebased);
+                let how = how.or_else(|| is_in("BISECT_START").then_some(Hold::Bisected))?;
+                Some(Held { how, place })
+            })
+        };
+        tokio::task::spawn_blocking(find).await.unwrap_or_default()
+    }
+
+    /// Git in a checkout, whatever the checkout's own `.git` says, with one more setting.
+    pub(super) fn git_in(&self, checkout: &Checkout, setting: (String, String)) -> Git {
+        let mut settings = self.settings.as_ref().clone();
+        settings.push(setting);
+        Git::at(&checkout.path, &Arc::new(settings))
             .with("GIT_DIR", checkout.git_dir.as_os_str())
             .with("GIT_WORK_TREE", checkout.path.as_os_str())
     }

@@ -7,6 +7,9 @@ use super::book::Entry;
 use super::record::{Edits, PullRecord, ReviewRecord};
 use super::{LocalError, LocalScm, names, talk};
 
+/// How many reviews a pull request can have.
+const REVIEWS: usize = 500;
+
 /// How many remarks one review can have.
 const MOST: usize = 200;
 
@@ -21,6 +24,7 @@ impl LocalScm {
             return Ok(given.id.clone());
         }
         may_be_given(review, &entry.pull)?;
+        talk::has_room(&entry, &body)?;
         // All of them are looked at before anything is kept.
         let mut threads = vec![];
         for comment in &review.comments {
@@ -36,8 +40,11 @@ impl LocalScm {
         let at = self.now();
         entry.pull.updated_at = at;
         let (by, verdict, commit) = (review.by.clone(), review.verdict, entry.pull.head.clone());
+        let (base_branch, fork) = (Some(entry.pull.base_branch.clone()), entry.pull.fork.clone());
         let (key, edits) = (review.key.clone(), Edits::default());
-        entry.pull.reviews.push(ReviewRecord { id: id.clone(), by, verdict, commit, body, at, key, edits });
+        let given =
+            ReviewRecord { id: id.clone(), by, verdict, commit, base_branch, fork, body, at, key, edits };
+        entry.pull.reviews.push(given);
         self.save(&mut writing, vec![entry]).await?;
         Ok(id)
     }
@@ -57,8 +64,14 @@ fn may_be_given(review: &NewReview, pull: &PullRecord) -> Result<(), TrackerErro
             return refused(format!("an agent cannot approve `{id}`; a person has to"));
         }
         if pull.author.is(&review.by.login) {
-            return refused(format!("`{}` opened `{id}` and cannot approve it", review.by.login));
+            return refused(format!(
+                "`{}` opened `{id}` and cannot approve it; a merge needs no approval of its author",
+                review.by.login
+            ));
         }
+    }
+    if pull.reviews.len() >= REVIEWS {
+        return refused(format!("there are {REVIEWS} reviews of `{id}` already, which is the most"));
     }
     let silent = review.body.trim().is_empty() && review.comments.is_empty();
     if review.verdict != ReviewVerdict::Approved && silent {

@@ -11,6 +11,9 @@ use super::{LocalError, LocalScm, names};
 /// How many comments a pull request can have.
 const MOST: u32 = 10_000;
 
+/// How much can be said on a pull request in all, in bytes. All of it is kept in memory while it is open.
+const LONGEST: usize = 8 * 1024 * 1024;
+
 impl LocalScm {
     pub(super) async fn say(&self, comment: &NewComment) -> Result<String, LocalError> {
         let body = said(&comment.body)?;
@@ -113,6 +116,7 @@ impl LocalScm {
                 "there are {MOST} comments on it already, which is the most"
             )));
         }
+        has_room(entry, &body)?;
         entry.pull.comments += 1;
         let (id, edits) = (format!("c{}", entry.pull.comments), Edits::default());
         let comment = CommentRecord { id, by, body, at: self.now(), key, edits };
@@ -132,6 +136,20 @@ pub(super) fn begin(entry: &mut Entry, begun: Option<Begun>) -> u32 {
     let thread = ThreadRecord { number, begun, now, resolved: false, resolved_by: None, comments: vec![] };
     entry.threads.insert(number, thread);
     number
+}
+
+/// Refuses what is too much for one pull request.
+pub(super) fn has_room(entry: &Entry, text: &str) -> Result<(), TrackerError> {
+    let comments = entry.threads.values().flat_map(|thread| &thread.comments);
+    let said: usize = comments.map(|comment| comment.body.len()).sum();
+    let reviewed: usize = entry.pull.reviews.iter().map(|review| review.body.len()).sum();
+    match said + reviewed + text.len() > LONGEST {
+        true => Err(TrackerError::refused(format!(
+            "there are {} bytes said on it already, and {LONGEST} are the most",
+            said + reviewed
+        ))),
+        false => Ok(()),
+    }
 }
 
 /// A text that says something.

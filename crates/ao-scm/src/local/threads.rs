@@ -39,7 +39,8 @@ impl Repository {
 struct Carried<'a> {
     repository: &'a Repository,
     changes: HashMap<(Commit, Commit), BTreeMap<String, Became>>,
-    hunks: HashMap<(Commit, Commit, String), Vec<Hunk>>,
+    /// Absent where there are too many.
+    hunks: HashMap<(Commit, Commit, String), Option<Vec<Hunk>>>,
 }
 
 /// What became of a file that is not as it was.
@@ -72,7 +73,8 @@ impl Carried<'_> {
             let hunks = hunks(self.repository, begun, to, &path).await?;
             self.hunks.insert(key.clone(), hunks);
         }
-        Ok(lines::follow(line, &self.hunks[&key]).map(|line| Place { path, line: Some(line) }))
+        let followed = self.hunks[&key].as_ref().and_then(|hunks| lines::follow(line, hunks));
+        Ok(followed.map(|line| Place { path, line: Some(line) }))
     }
 }
 
@@ -104,17 +106,20 @@ fn parse(told: &str) -> BTreeMap<String, Became> {
     changes
 }
 
+/// How much of the difference between two versions of a file is read. In a larger one no line is followed.
+const LARGEST: usize = 8 * 1024 * 1024;
+
 async fn hunks(
     repository: &Repository,
     begun: &Begun,
     to: &Commit,
     path: &str,
-) -> Result<Vec<Hunk>, GitError> {
+) -> Result<Option<Vec<Hunk>>, GitError> {
     let (old, new) = (format!("{}:{}", begun.commit, begun.path), format!("{to}:{path}"));
     let args =
         ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "-U0", "--inter-hunk-context=0", "--text"];
-    let told = repository.git.read(&[&args[..], &[&old, &new, "--"]].concat()).await?;
-    Ok(lines::hunks(&told))
+    let told = repository.git.read_bytes(&[&args[..], &[&old, &new, "--"]].concat(), LARGEST + 1).await?;
+    Ok((told.len() <= LARGEST).then(|| lines::hunks(&String::from_utf8_lossy(&told))))
 }
 
 #[cfg(test)]

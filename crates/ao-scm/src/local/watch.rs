@@ -51,8 +51,13 @@ impl LocalScm {
                     warn!(%err, "the repository could not be looked at");
                 }
             }
-            is_due = tokio::select! {
+            let is_told = tokio::select! {
                 () = folders.moved() => true,
+                () = self.owing.notified() => {
+                    // Whoever keeps something starts its checks too, unless that was given up.
+                    drop(self.book.writing().await);
+                    self.owes.load(Ordering::SeqCst)
+                }
                 run = runs.recv() => match run {
                     Ok(run) => {
                         run.pull.into_iter().for_each(|pull| self.hint(Hint::Pull(pull)));
@@ -69,6 +74,8 @@ impl LocalScm {
                     }
                 }
             };
+            // Something else may have come while moves were waited for to end, and they are as much of interest then.
+            is_due = is_told || self.dirty.load(Ordering::SeqCst);
         }
     }
 }

@@ -42,7 +42,10 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     let CheckState::Failed { signature, excerpt, url, log } = &seen.checks[0].state else {
         panic!("{seen:?}")
     };
-    assert_eq!((signature.as_str(), excerpt.as_str()), ("test_login", "assertion failed: login"));
+    assert_eq!(
+        (signature.as_str(), excerpt.as_str()),
+        ("test_login", "`make test` failed\nassertion failed: login")
+    );
     assert_eq!((url.as_str(), log.as_deref()), ("ao://my-app/checks/run_1", Some("/logs/run.log")));
     assert_eq!((&seen.checks[0].commit, seen.checks[0].required), (&first, true));
     assert_eq!(seen.checks[1].state, CheckState::Passed);
@@ -104,6 +107,9 @@ async fn what_cannot_be_merged_is_not_opened_and_it_is_said_why() {
     let long = ao_ports::NewPull { body: "x".repeat(70_000), ..new_pull("agent/login", "main") };
     assert!(why(scm.open(&long).await).contains("70000 bytes"));
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
+    let untitled = ao_ports::NewPull { title: " \n ".into(), ..new_pull("agent/login", "main") };
+    let id = scm.open(&untitled).await.unwrap();
+    assert_eq!(facts(&scm, &id).await.title, "agent/login: x", "without a title its commit's is taken");
 }
 
 #[tokio::test]
@@ -342,4 +348,34 @@ async fn without_a_title_it_has_that_of_the_newest_commit() {
     desk.git(&["commit", "-q", "--allow-empty", "--allow-empty-message", "-m", ""]);
     let silent = NewPull { title: String::new(), ..new_pull("silent", "main") };
     assert!(why(scm.open(&silent).await).contains("needs a title"));
+}
+
+#[tokio::test]
+async fn what_is_over_keeps_its_base_and_is_no_draft() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    for name in ["x", "y"] {
+        desk.push(name, name, "1");
+        open(&scm, name, "main").await;
+    }
+    desk.git(&["branch", "other"]);
+    let draft = PullEdit { draft: Some(true), ..PullEdit::default() };
+    let base = PullEdit { base_branch: Some("other".into()), ..PullEdit::default() };
+    let words = PullEdit { title: Some("Better words".into()), ..PullEdit::default() };
+    merged(merge(&scm, &pull(1), Strategy::Squash).await);
+    scm.edit(&pull(2), &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    for edit in [&draft, &base] {
+        assert!(why(scm.edit(&pull(1), edit).await).contains("is merged, and stays so"));
+        assert!(why(scm.edit(&pull(2), edit).await).contains("is closed; open it again first"));
+    }
+    for number in [1, 2] {
+        scm.edit(&pull(number), &words).await.unwrap();
+        let seen = facts(&scm, &pull(number)).await;
+        assert_eq!(
+            (seen.title.as_str(), seen.draft, seen.base_branch.as_str()),
+            ("Better words", false, "main")
+        );
+    }
+    scm.edit(&pull(2), &PullEdit { closed: Some(false), ..draft }).await.unwrap();
+    assert!(facts(&scm, &pull(2)).await.draft);
 }

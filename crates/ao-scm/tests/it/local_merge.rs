@@ -341,3 +341,71 @@ async fn where_git_knows_nobody_ao_commits() {
     let told = desk.git(&["log", "--first-parent", "--format=%an|%cn|%s", "-2", "main"]);
     assert_eq!(told, "ao|ao|Merge my-app!2: Change y\nAnn|ao|Change x (my-app!1)");
 }
+
+#[tokio::test]
+async fn a_merge_lands_whatever_git_is_told_to_do_with_merges_of_the_base() {
+    for options in ["--squash", "--no-commit --squash", "--no-ff"] {
+        let desk = Desk::new();
+        desk.git(&["config", "branch.main.mergeOptions", options]);
+        let scm = desk.open().await;
+        desk.push("x", "x", "1");
+        let id = open(&scm, "x", "main").await;
+        let commit = merged(merge(&scm, &id, Strategy::Squash).await);
+        assert_eq!(desk.tip("main"), commit, "{options}");
+        assert_eq!(desk.git(&["status", "--porcelain"]), "");
+    }
+}
+
+#[tokio::test]
+async fn what_did_not_move_the_base_is_not_merged() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let order = order(&scm, &id, Strategy::Squash).await;
+    let main = desk.tip("main");
+    desk.git(&["branch", "other"]);
+    // A filter runs while git fast-forwards, and somebody switches the checkout to another branch meanwhile.
+    desk.git(&["checkout", "--quiet", "x"]);
+    desk.git(&["checkout", "--quiet", "main"]);
+    desk.git(&["config", "filter.switch.smudge", "git symbolic-ref HEAD refs/heads/other; cat"]);
+    desk.write(".git/info/attributes", "x filter=switch\n");
+    let why = refused(scm.merge(&order).await.unwrap());
+    assert!(why.contains("`main` has not moved"), "{why}");
+    assert_eq!(desk.tip("main"), main);
+    assert_eq!(facts(&scm, &id).await.state, PullState::Open);
+}
+
+#[tokio::test]
+async fn a_base_that_moves_while_its_checkout_does_is_told() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let order = order(&scm, &id, Strategy::Squash).await;
+    let main = desk.tip("main");
+    let other = desk.git(&["commit-tree", "-p", main.as_str(), "-m", "meanwhile", "main^{tree}"]);
+    desk.git(&["config", "filter.move.smudge", &format!("git update-ref refs/heads/main {other}; cat")]);
+    desk.write(".git/info/attributes", "x filter=move\n");
+    let MergeOutcome::Refused { tip, why } = scm.merge(&order).await.unwrap() else {
+        panic!("it was merged")
+    };
+    assert_eq!(tip.unwrap().as_str(), other, "{why}");
+    assert_eq!(facts(&scm, &id).await.state, PullState::Open);
+}
+
+/// Raw dates of less than nine digits are something else to git unless they are marked.
+#[tokio::test]
+async fn a_rebase_keeps_dates_of_the_first_years() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.git(&["checkout", "--quiet", "-b", "x"]);
+    desk.write("x", "1");
+    desk.git(&["add", "."]);
+    desk.git(&["commit", "--quiet", "--date", "@86400 +0200", "-m", "old"]);
+    desk.git(&["checkout", "--quiet", "main"]);
+    desk.push("main", "m", "m");
+    let id = open(&scm, "x", "main").await;
+    merged(merge(&scm, &id, Strategy::Rebase).await);
+    assert_eq!(desk.git(&["log", "-1", "--date=raw", "--format=%ad|%s", "main"]), "86400 +0200|old");
+}

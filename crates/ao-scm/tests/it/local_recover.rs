@@ -3,7 +3,13 @@
 use ao_core::pull::PullState;
 use ao_ports::{Scm, Strategy};
 
-use crate::local_support::{Desk, facts, merged, open, order, project};
+use crate::local_support::{Desk, facts, merge, merged, open, order, project};
+
+/// Has git throw away whatever nobody refers to.
+fn forget(desk: &Desk) {
+    desk.git(&["reflog", "expire", "--expire=now", "--all"]);
+    desk.git(&["gc", "--quiet", "--prune=now"]);
+}
 
 #[tokio::test]
 async fn a_crash_before_anything_is_written_down_leaves_everything_as_it_was() {
@@ -28,17 +34,65 @@ async fn a_crash_between_intent_and_ref_change_is_gone_over_by_the_next_call() {
     let scm = desk.open().await;
     desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
     let id = open(&scm, "x", "main").await;
-    let order = order(&scm, &id, Strategy::Squash).await;
-    // A dirty checkout lets it end exactly there.
-    desk.write("README.md", "dirty\n");
-    assert!(matches!(scm.merge(&order).await.unwrap(), ao_ports::MergeOutcome::Refused { .. }));
+    let again = order(&scm, &id, Strategy::Squash).await;
+    let main = desk.tip("main");
+    desk.records.die_after_change(scm.merge(&again)).await;
+    assert_eq!(desk.tip("main"), main, "it has not landed");
+    let intended = desk.tip("refs/ao/pulls/1/landing");
     drop(scm);
-    desk.git(&["checkout", "--quiet", "--", "README.md"]);
+    forget(&desk);
     let scm = desk.open().await;
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
-    let commit = merged(scm.merge(&order).await.unwrap());
-    assert_eq!(desk.tip("main"), commit);
+    assert_eq!(merged(scm.merge(&again).await.unwrap()), intended, "what was written down lands");
+    assert_eq!(desk.tip("main"), intended);
     assert_eq!(desk.log("%s", "main").len(), 2, "one commit has come");
+}
+
+#[tokio::test]
+async fn an_intent_whose_commit_is_gone_has_not_landed() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let first = order(&scm, &id, Strategy::Squash).await;
+    desk.records.die_after_change(scm.merge(&first)).await;
+    drop(scm);
+    // As with records of a time when nothing kept it.
+    desk.git(&["update-ref", "-d", "refs/ao/pulls/1/landing"]);
+    forget(&desk);
+    let scm = desk.open().await;
+    merged(scm.merge(&first).await.unwrap());
+
+    desk.push("y", "y", "1");
+    let id = open(&scm, "y", "main").await;
+    let second = order(&scm, &id, Strategy::Squash).await;
+    desk.records.die_after_change(scm.merge(&second)).await;
+    drop(scm);
+    desk.git(&["update-ref", "-d", "refs/ao/pulls/2/landing"]);
+    forget(&desk);
+    desk.push("main", "m", "others go on");
+    let scm = desk.open().await;
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.state, seen.base), (PullState::Open, desk.tip("main")));
+}
+
+#[tokio::test]
+async fn a_merge_that_was_refused_leaves_no_intent_behind() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "README.md", "one\nX\nthree\nfour\nfive\n");
+    let id = open(&scm, "x", "main").await;
+    let order = order(&scm, &id, Strategy::Squash).await;
+    desk.write("README.md", "dirty\n");
+    assert!(matches!(scm.merge(&order).await.unwrap(), ao_ports::MergeOutcome::Refused { .. }));
+    assert!(desk.git(&["for-each-ref", "refs/ao/pulls/1/landing"]).is_empty());
+    drop(scm);
+    desk.git(&["checkout", "--quiet", "--", "README.md"]);
+    forget(&desk);
+    desk.push("main", "m", "others go on");
+    let scm = desk.open().await;
+    assert_eq!(facts(&scm, &id).await.state, PullState::Open);
+    merged(merge(&scm, &id, Strategy::Squash).await);
 }
 
 #[tokio::test]

@@ -91,3 +91,67 @@ async fn packed_refs_are_refs() {
     assert_eq!(facts(&scm, &id).await.head, head);
     merged(merge(&scm, &id, Strategy::Squash).await);
 }
+
+#[tokio::test]
+async fn an_old_note_of_another_branch_of_that_name_tells_nothing() {
+    let desk = Desk::new();
+    // Long ago there was a branch of that name, which is called otherwise since.
+    desk.push("x", "elsewhere", "1");
+    desk.git(&["branch", "-m", "x", "long-ago"]);
+    let scm = desk.open().await;
+    let head = desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.git(&["branch", "-D", "x"]);
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.head_branch.as_str(), &seen.head), ("x", &head));
+    drop(scm);
+    let seen = facts(&desk.open().await, &id).await;
+    assert_eq!((seen.head_branch.as_str(), &seen.head), ("x", &head), "nor after a start");
+}
+
+#[tokio::test]
+async fn a_branch_that_was_there_before_or_is_for_others_is_not_the_one_that_is_gone() {
+    let desk = Desk::new();
+    desk.git(&["config", "core.logAllRefUpdates", "false"]);
+    let scm = desk.open().await;
+    let head = desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.git(&["branch", "backup", "x"]);
+    assert_eq!(facts(&scm, &id).await.head_branch, "x");
+    desk.git(&["branch", "review/x", "x"]);
+    desk.git(&["update-ref", "-d", "refs/heads/x"]);
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.head_branch.as_str(), &seen.head), ("x", &head));
+    desk.push("backup", "b", "1");
+    assert_eq!(facts(&scm, &id).await.head, head, "and its commits are not followed");
+}
+
+#[tokio::test]
+async fn a_branch_that_was_renamed_while_nobody_looked_is_followed_but_a_copy_is_not() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    drop(scm);
+    desk.git(&["branch", "-m", "x", "y"]);
+    desk.git(&["branch", "-c", "y", "a-copy"]);
+    let head = desk.push("y", "x", "2");
+    let seen = facts(&desk.open().await, &id).await;
+    assert_eq!((seen.head_branch.as_str(), seen.head), ("y", head));
+}
+
+/// Git lists branches one by one, so a look in the middle of a renaming can see both names.
+#[tokio::test]
+async fn a_branch_whose_new_name_was_seen_before_the_old_one_went_is_followed() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    desk.git(&["branch", "-m", "x", "y"]);
+    desk.git(&["branch", "x", "y"]);
+    assert_eq!(facts(&scm, &id).await.head_branch, "x");
+    desk.git(&["branch", "-D", "x"]);
+    let head = desk.push("y", "x", "2");
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.head_branch.as_str(), seen.head), ("y", head));
+}

@@ -1,9 +1,9 @@
 //! Reviews: who may give which, on what, and that they are for one head only.
 
 use ao_core::pull::{Author, PullFacts, ReviewVerdict, Standing};
-use ao_ports::{NewComment, NewReview, PullEdit, ReviewComment, Scm, Side, TrackerError};
+use ao_ports::{NewComment, NewReview, PullEdit, ReviewComment, Scm, Side, Strategy, TrackerError};
 
-use crate::local_support::{Desk, agent, at_line, facts, new_pull, open, person, review, why};
+use crate::local_support::{Desk, agent, at_line, facts, merge, merged, new_pull, open, person, review, why};
 
 #[tokio::test]
 async fn an_approval_is_for_the_head_it_was_given_on() {
@@ -154,4 +154,80 @@ async fn only_whoever_said_it_and_the_owner_can_edit_a_comment() {
         "whose words they are stays"
     );
     assert_eq!(seen.reviews[0].revision, "2");
+}
+
+/// How many approvals are for the head as it would land now.
+async fn approvals(scm: &ao_scm::local::LocalScm, id: &ao_core::PullId) -> usize {
+    let seen = facts(scm, id).await;
+    let counts = |given: &&ao_core::pull::ReviewFacts| {
+        given.verdict == ReviewVerdict::Approved && given.commit == seen.head
+    };
+    seen.reviews.iter().filter(counts).count()
+}
+
+#[tokio::test]
+async fn an_approval_is_not_for_another_target_that_brings_more_along() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("lower", "l", "1");
+    desk.push_from("lower", "upper", "u", "1");
+    let (lower, upper) = (open(&scm, "lower", "main").await, open(&scm, "upper", "lower").await);
+    scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1);
+    let base = |name: &str| PullEdit { base_branch: Some(name.to_owned()), ..PullEdit::default() };
+    scm.edit(&upper, &base("main")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 0, "the lower change would land with it");
+    scm.edit(&upper, &base("lower")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1, "it is as it was approved");
+    scm.edit(&lower, &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 0);
+    scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "with that")).await.unwrap();
+    assert_eq!(approvals(&scm, &upper).await, 1);
+}
+
+#[tokio::test]
+async fn an_approval_stays_when_what_it_stands_on_is_merged() {
+    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+        let desk = Desk::new();
+        let scm = desk.open().await;
+        desk.push("lower", "l", "1");
+        desk.push_from("lower", "upper", "u", "1");
+        let (lower, upper) = (open(&scm, "lower", "main").await, open(&scm, "upper", "lower").await);
+        scm.review(&review(&upper, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
+        merged(merge(&scm, &lower, strategy).await);
+        desk.push("main", "m", "others go on");
+        assert_eq!(facts(&scm, &upper).await.base_branch, "main");
+        assert_eq!(approvals(&scm, &upper).await, 1, "{strategy:?}");
+    }
+}
+
+#[tokio::test]
+async fn there_are_so_many_reviews_and_no_more() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    for number in 0..500 {
+        let body = format!("remark {number}");
+        scm.review(&review(&id, agent(), ReviewVerdict::Commented, &body)).await.unwrap();
+    }
+    let told = why(scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await);
+    assert!(told.contains("500 reviews"), "{told}");
+}
+
+#[tokio::test]
+async fn so_much_is_said_and_no_more() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "x", "1");
+    let id = open(&scm, "x", "main").await;
+    let long = "x".repeat(64 * 1024);
+    for _ in 0..127 {
+        scm.comment(&at_line(&id, "x", 1, &long)).await.unwrap();
+    }
+    scm.review(&review(&id, agent(), ReviewVerdict::Commented, &long)).await.unwrap();
+    let told = why(scm.review(&review(&id, agent(), ReviewVerdict::Commented, "more")).await);
+    assert!(told.contains("8388608 bytes"), "{told}");
+    assert!(why(scm.comment(&at_line(&id, "x", 1, "more")).await).contains("are the most"));
+    scm.review(&review(&id, person("bob"), ReviewVerdict::Approved, "")).await.unwrap();
 }

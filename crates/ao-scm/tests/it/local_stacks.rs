@@ -1,9 +1,9 @@
 //! Pull requests that stand on one another.
 
-use ao_core::pull::Mergeable;
+use ao_core::pull::{Mergeable, PullState};
 use ao_ports::{MergeOrder, PullEdit, Scm, Strategy};
 
-use crate::local_support::{Desk, facts, merge, merged, open, order, pull, why};
+use crate::local_support::{Desk, facts, merge, merged, open, order, project, pull, why};
 
 /// A stack of two, the upper one changing the very line that the lower one changes.
 async fn stack(desk: &Desk, scm: &ao_scm::local::LocalScm) {
@@ -105,4 +105,49 @@ async fn a_base_can_be_chosen_anew_but_not_any() {
     assert_eq!(facts(&scm, &pull(1)).await.base_branch, "main");
     scm.edit(&pull(2), &base("lower")).await.unwrap();
     assert_eq!(scm.show(&pull(2)).await.unwrap().stacked_on, Some(pull(1)));
+}
+
+#[tokio::test]
+async fn a_stack_that_is_merged_by_hand_is_merged_to_its_top() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    let top = desk.push_from("upper", "top", "t", "1");
+    open(&scm, "top", "upper").await;
+    // One that stands on the stack and has not been merged, and one without a change of its own.
+    let aside = desk.push_from("lower", "aside", "a", "1");
+    open(&scm, "aside", "lower").await;
+    desk.git(&["merge", "--quiet", "--no-edit", "--no-ff", "top"]);
+    for number in [1, 2, 3] {
+        assert!(matches!(facts(&scm, &pull(number)).await.state, PullState::Merged { .. }), "{number}");
+    }
+    assert_eq!(facts(&scm, &pull(3)).await.state, PullState::Merged { commit: top });
+    let seen = facts(&scm, &pull(4)).await;
+    assert_eq!((seen.state, seen.base_branch.as_str(), seen.head), (PullState::Open, "main", aside));
+    drop(scm);
+    let scm = desk.open().await;
+    assert_eq!(scm.open_pulls(&project()).await.unwrap(), [pull(4)]);
+}
+
+#[tokio::test]
+async fn a_branch_of_somebody_elses_is_not_the_branch_here_of_that_name() {
+    let desk = Desk::new();
+    let fork = desk.side_path("fork.git").display().to_string();
+    desk.git(&["init", "--quiet", "--bare", &fork]);
+    desk.git(&["remote", "add", "carl", &fork]);
+    let theirs = desk.push("x", "theirs", "1");
+    desk.git(&["push", "--quiet", "carl", "x"]);
+    desk.git(&["branch", "-D", "x"]);
+    let scm = desk.open().await;
+    let first = open(&scm, "x", "main").await;
+    assert_eq!(facts(&scm, &first).await.head_repo.as_deref(), Some("carl"));
+    let ours = desk.push("x", "ours", "1");
+    desk.push_from("x", "y", "y", "1");
+    let second = open(&scm, "x", "main").await;
+    assert_ne!(first, second);
+    assert_eq!((facts(&scm, &first).await.head, facts(&scm, &second).await.head), (theirs, ours));
+    let third = open(&scm, "y", "x").await;
+    assert_eq!(scm.show(&third).await.unwrap().stacked_on, Some(second));
+    merged(merge(&scm, &first, Strategy::Squash).await);
+    assert_eq!(facts(&scm, &third).await.base_branch, "x", "it does not stand on theirs");
 }

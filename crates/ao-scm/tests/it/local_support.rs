@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -293,6 +293,11 @@ pub(crate) struct Memory {
     shelves: Mutex<BTreeMap<(String, String), String>>,
     /// How many more changes succeed; all, if absent.
     pub(crate) left: Mutex<Option<usize>>,
+    /// Whether whoever has made a change waits after it, until this is told.
+    hangs: AtomicBool,
+    goes_on: Notify,
+    /// Told when somebody waits so.
+    hung: Notify,
     /// The prefixes that were listed.
     pub(crate) listed: Mutex<Vec<String>>,
 }
@@ -321,14 +326,33 @@ impl Records for Memory {
         if let Some(left) = self.left.lock().unwrap().as_mut() {
             *left = left.checked_sub(1).ok_or_else(|| StoreError::Full { path: "records".to_owned() })?;
         }
-        let mut shelves = self.shelves.lock().unwrap();
-        for change in changes {
-            match change.body {
-                Some(body) => shelves.insert((change.shelf, change.key), body),
-                None => shelves.remove(&(change.shelf, change.key)),
-            };
+        {
+            let mut shelves = self.shelves.lock().unwrap();
+            for change in changes {
+                match change.body {
+                    Some(body) => shelves.insert((change.shelf, change.key), body),
+                    None => shelves.remove(&(change.shelf, change.key)),
+                };
+            }
+        }
+        if self.hangs.load(Ordering::SeqCst) {
+            self.hung.notify_one();
+            self.goes_on.notified().await;
         }
         Ok(())
+    }
+}
+
+impl Memory {
+    /// Drops whatever is under way right after the next change that it makes.
+    pub(crate) async fn die_after_change<T>(&self, what: impl Future<Output = T>) {
+        self.hangs.store(true, Ordering::SeqCst);
+        tokio::select! {
+            _ = what => panic!("nothing was changed"),
+            () = self.hung.notified() => {}
+        }
+        self.hangs.store(false, Ordering::SeqCst);
+        self.goes_on.notify_one();
     }
 }
 

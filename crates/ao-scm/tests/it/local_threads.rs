@@ -190,3 +190,18 @@ async fn the_daemons_answer_is_left_once_and_settles_the_thread() {
     assert_eq!(scm.show(&id).await.unwrap().threads["t1"].resolved_by.as_deref(), Some("bob"));
     assert!(scm.resolve(&id, "t7", &person("bob"), true).await.is_err());
 }
+
+#[tokio::test]
+async fn in_a_file_that_has_changed_beyond_measure_no_line_is_followed() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "a", "first\nsecond\n");
+    let id = open(&scm, "x", "main").await;
+    scm.comment(&at_line(&id, "a", 1, "here")).await.unwrap();
+    let filler = "a line of some length that is there many times\n".repeat(100);
+    desk.push("x", "a", &format!("first\nsecond\n{filler}"));
+    assert_eq!(facts(&scm, &id).await.threads[0].line, Some(1));
+    desk.push("x", "a", &format!("first\nsecond\n{}", filler.repeat(2000)));
+    assert_eq!(facts(&scm, &id).await.threads[0].line, None);
+    assert!(scm.show(&id).await.unwrap().threads["t1"].outdated);
+}

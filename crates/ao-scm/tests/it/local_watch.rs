@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use ao_core::pull::{CheckState, Mergeable};
 use ao_ports::{Hint, RunState, Scm};
 
-use crate::local_support::{Desk, Heard, facts, git, open, project, pull};
+use crate::local_support::{Desk, Heard, facts, git, new_pull, open, project, pull};
 
 /// Runs a test while the forge watches, until the test is over.
 async fn watched<T>(scm: &ao_scm::local::LocalScm, heard: &Arc<Heard>, test: impl Future<Output = T>) -> T {
@@ -74,6 +74,20 @@ async fn branches_in_new_folders_packed_ones_and_fetched_ones_are_noticed() {
         git(&there, &["push", "--quiet", "origin", "x"]);
         desk.git(&["fetch", "--quiet", "origin"]);
         seen(desk.tip("origin/x"), "fetched").await;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_a_caller_who_went_away_did_not_start_is_started_without_anybody_asking() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let heard = Arc::new(Heard::default());
+    let head = desk.push("x", "x", "1");
+    watched(&scm, &heard, async {
+        scm.open_pulls(&project()).await.unwrap();
+        desk.records.die_after_change(scm.open(&new_pull("x", "main"))).await;
+        heard.until("its checks", async || desk.checks.heads().contains(&head)).await;
     })
     .await;
 }
