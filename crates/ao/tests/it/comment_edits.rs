@@ -20,7 +20,7 @@ fn a_comment_reaches_the_agent_once_and_its_edit_once_more() {
     let session = house.session("Add words", &prompt);
     let shown = || -> Value { house.ao(&["pr", "show", "1", "--json"]).succeeds().json() };
     until("the agent has proposed it", || {
-        fs::read_to_string(&told).is_ok_and(|told| told.contains("ao pr checks"))
+        fs::read_to_string(&told).is_ok_and(|told| told.contains("my-app!1"))
     });
     until("it belongs to the session", || shown()["session"] == session.as_str());
     let turns_with = |what: &str| {
