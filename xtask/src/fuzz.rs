@@ -56,7 +56,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     Ok(success_if(failed == 0))
 }
 
-/// Puts the stored events of every released version, and the examples of configurations, where the fuzzer begins to
+/// Puts the stored events of every released version, the examples of configurations, and outputs of failed checks where the fuzzer begins to
 /// look: from something valid it gets further than from nothing.
 fn plant_seeds() -> Result<()> {
     let corpus = root().join("fuzz/corpus");
@@ -67,6 +67,12 @@ fn plant_seeds() -> Result<()> {
             corpus.join("config").join(format!("{n}.yaml")),
             block.split("```").next().unwrap_or(block),
         )?;
+    }
+    let outputs = root().join("crates/ao-scm/tests/fixtures/failure");
+    fs::create_dir_all(corpus.join("failure"))?;
+    for entry in fs::read_dir(&outputs).with_context(|| format!("failed to read {}", outputs.display()))? {
+        let entry = entry?;
+        fs::copy(entry.path(), corpus.join("failure").join(entry.file_name()))?;
     }
     let fixtures = root().join("crates/ao-core/tests/fixtures");
     for dir in ["replay", "event_decode"] {

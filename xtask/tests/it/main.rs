@@ -31,7 +31,7 @@ fn a_fuzz_target_that_is_not_there_is_refused_before_anything_is_installed() {
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(
         stderr(&output),
-        "error: no fuzz target is called `nosuch`; there are: config, event_decode, hook, replay, snapshot, words\n"
+        "error: no fuzz target is called `nosuch`; there are: config, event_decode, failure, hook, replay, snapshot, words\n"
     );
     assert!(output.stdout.is_empty(), "{output:?}");
 }
