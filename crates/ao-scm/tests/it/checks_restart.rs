@@ -39,7 +39,7 @@ async fn what_a_killed_daemon_leaves_is_cleared_away() {
     assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 1);
     bench.git(&["worktree", "prune"]);
 
-    let bench = bench.with(Shelf::in_file(shelf));
+    let bench = bench.with(Shelf::in_file(shelf).await);
     let runner = bench.runner().await;
     assert!(pids.iter().all(|pid| !lives(pid)));
     assert_eq!(fs::read_dir(bench.path("checks/trees")).unwrap().count(), 0);
@@ -67,7 +67,7 @@ async fn daemon() {
         cap: 1,
         ..ao_scm::checks::Options::new(folder.join("checks"), Arc::default())
     };
-    let shelf = Arc::new(Shelf::in_file(folder.join("shelf")));
+    let shelf = Arc::new(Shelf::in_file(folder.join("shelf")).await);
     let runner = ao_scm::checks::Runner::open(options, shelf, Arc::new(TestClock)).await.unwrap();
     let command = format!(
         "echo begun; setsid sh -c 'sleep 600 & echo $! > {folder}/daemon' > /dev/null 2>&1; \

@@ -1,11 +1,10 @@
 //! A throw-away repository, a shelf, and a runner for its checks.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use ao_core::setup::Environment;
@@ -13,6 +12,7 @@ use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_git::Queues;
 use ao_ports::{Change, CheckRun, CheckSpec, Clock, Records, StoreError};
 use ao_scm::checks::{Job, Options, Runner};
+use ao_testkit::MemoryRecords;
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 use tempfile::TempDir;
@@ -189,28 +189,31 @@ pub(crate) fn lives(pid: &str) -> bool {
 /// Documents in memory and, if it has a file, there as well.
 #[derive(Debug, Default)]
 pub(crate) struct Shelf {
-    documents: Mutex<BTreeMap<(String, String), String>>,
+    documents: MemoryRecords,
     file: Option<Utf8PathBuf>,
     /// Refuses that many changes.
     pub(crate) refuses: AtomicU64,
 }
 
 impl Shelf {
-    pub(crate) fn in_file(file: Utf8PathBuf) -> Shelf {
+    pub(crate) async fn in_file(file: Utf8PathBuf) -> Shelf {
         let text = fs::read(&file).unwrap_or_else(|_| b"[]".to_vec());
-        let documents: Vec<((String, String), String)> = serde_json::from_slice(&text).unwrap();
-        Shelf { documents: Mutex::new(documents.into_iter().collect()), file: Some(file), ..Shelf::default() }
+        let kept: Vec<((String, String), String)> = serde_json::from_slice(&text).unwrap();
+        let documents = MemoryRecords::default();
+        let put = |((shelf, key), body): ((String, String), String)| Change::put(&shelf, key, body);
+        documents.change(kept.into_iter().map(put).collect()).await.unwrap();
+        Shelf { documents, file: Some(file), ..Shelf::default() }
     }
 
     pub(crate) fn count(&self, prefix: &str) -> usize {
-        self.documents.lock().unwrap().keys().filter(|(_, key)| key.starts_with(prefix)).count()
+        self.documents.keys().iter().filter(|(_, key)| key.starts_with(prefix)).count()
     }
 }
 
 #[async_trait]
 impl Records for Shelf {
     async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.documents.lock().unwrap().get(&(shelf.to_owned(), key.to_owned())).cloned())
+        self.documents.get(shelf, key).await
     }
 
     async fn list(
@@ -220,27 +223,20 @@ impl Records for Shelf {
         after: Option<&str>,
         limit: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
-        let documents = self.documents.lock().unwrap();
-        let of_shelf = documents.iter().filter(|((of, _), _)| of == shelf);
-        let found = of_shelf.filter(|((_, key), _)| {
-            key.starts_with(prefix) && after.is_none_or(|after| key.as_str() > after)
-        });
-        Ok(found.take(limit).map(|((_, key), body)| (key.clone(), body.clone())).collect())
+        self.documents.list(shelf, prefix, after, limit).await
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         if self.refuses.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok() {
             return Err(StoreError::Full { path: "test".into() });
         }
-        let mut documents = self.documents.lock().unwrap();
-        for Change { shelf, key, body } in changes {
-            match body {
-                Some(body) => documents.insert((shelf, key), body),
-                None => documents.remove(&(shelf, key)),
-            };
-        }
+        self.documents.change(changes).await?;
         if let Some(file) = &self.file {
-            let all: Vec<_> = documents.iter().collect();
+            let mut all = vec![];
+            for (shelf, key) in self.documents.keys() {
+                let body = self.documents.get(&shelf, &key).await?;
+                all.extend(body.map(|body| ((shelf, key), body)));
+            }
             fs::write(file.with_extension("new"), serde_json::to_vec(&all).unwrap()).unwrap();
             fs::rename(file.with_extension("new"), file).unwrap();
         }

@@ -18,6 +18,7 @@ use ao_ports::{
     Strategy, TestOrder, TestOutcome, TrackerError,
 };
 use ao_scm::local::{Checks, Job, LocalScm, Options};
+use ao_testkit::MemoryRecords;
 use async_trait::async_trait;
 use tempfile::TempDir;
 use tokio::sync::{Notify, broadcast};
@@ -290,7 +291,7 @@ impl Clock for Ticks {
 /// Records in memory. They can be made to fail, as if the daemon had died just before.
 #[derive(Debug, Default)]
 pub(crate) struct Memory {
-    shelves: Mutex<BTreeMap<(String, String), String>>,
+    documents: MemoryRecords,
     /// How many more changes succeed; all, if absent.
     pub(crate) left: Mutex<Option<usize>>,
     /// Whether whoever has made a change waits after it, until this is told.
@@ -305,7 +306,7 @@ pub(crate) struct Memory {
 #[async_trait]
 impl Records for Memory {
     async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
-        Ok(self.shelves.lock().unwrap().get(&(shelf.to_owned(), key.to_owned())).cloned())
+        self.documents.get(shelf, key).await
     }
 
     async fn list(
@@ -316,25 +317,14 @@ impl Records for Memory {
         limit: usize,
     ) -> Result<Vec<(String, String)>, StoreError> {
         self.listed.lock().unwrap().push(prefix.to_owned());
-        let shelves = self.shelves.lock().unwrap();
-        let on = shelves.iter().filter(|((on, key), _)| on == shelf && key.starts_with(prefix));
-        let behind = on.filter(|((_, key), _)| after.is_none_or(|after| key.as_str() > after));
-        Ok(behind.take(limit).map(|((_, key), body)| (key.clone(), body.clone())).collect())
+        self.documents.list(shelf, prefix, after, limit).await
     }
 
     async fn change(&self, changes: Vec<Change>) -> Result<(), StoreError> {
         if let Some(left) = self.left.lock().unwrap().as_mut() {
             *left = left.checked_sub(1).ok_or_else(|| StoreError::Full { path: "records".to_owned() })?;
         }
-        {
-            let mut shelves = self.shelves.lock().unwrap();
-            for change in changes {
-                match change.body {
-                    Some(body) => shelves.insert((change.shelf, change.key), body),
-                    None => shelves.remove(&(change.shelf, change.key)),
-                };
-            }
-        }
+        self.documents.change(changes).await?;
         if self.hangs.load(Ordering::SeqCst) {
             self.hung.notify_one();
             self.goes_on.notified().await;
