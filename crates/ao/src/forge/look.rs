@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, PoisonError};
-use std::time::Duration;
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
 use ao_core::{Input, ProjectId, PullId, State, TaskId};
 use ao_engine::AskError;
-use ao_ports::{Hint, RemoveOrder, TrackerError};
+use ao_ports::{Hint, TrackerError};
 
 use super::Forges;
+use crate::host::cleanup::order_of;
 
 /// Why nothing was seen.
 #[derive(Debug, thiserror::Error)]
@@ -134,7 +134,10 @@ impl Forges {
     pub(crate) async fn see_where_sessions_stand(&self, project: &ProjectId) {
         let of = project.clone();
         let orders = self.handle.view(move |state| {
-            state.live_in(&of).filter_map(|session| order_for(state, session)).collect::<Vec<_>>()
+            let Some(project) = state.projects.get(&of) else { return vec![] };
+            let with_trees = state.live_in(&of).filter(|session| session.workspace.tree.is_some());
+            let order = |session: &Session| (session.spec.workspace.clone(), order_of(project, session));
+            with_trees.map(order).collect::<Vec<_>>()
         });
         for (kind, order) in orders.await.unwrap_or_default() {
             let Some(workspace) = self.workspaces.get(&kind) else { continue };
@@ -165,21 +168,4 @@ impl Forges {
             }
         }
     }
-}
-
-/// What it takes to ask where a session's workspace stands, with the kind that it is.
-pub(crate) fn order_for(state: &State, session: &Session) -> Option<(String, RemoveOrder)> {
-    let project = state.projects.get(&session.spec.project)?;
-    session.workspace.tree.as_ref()?;
-    let order = RemoveOrder {
-        session: session.id,
-        project: session.spec.project.clone(),
-        repository: project.path.clone(),
-        tree: session.workspace.tree.clone(),
-        branch: session.spec.branch.clone(),
-        teardown: vec![],
-        environment: Default::default(),
-        timeout: Duration::ZERO,
-    };
-    Some((session.spec.workspace.clone(), order))
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport};
+use ao_core::project::Project;
 use ao_core::session::{Session, SessionInput};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{Event, Input, SessionId, State};
@@ -101,20 +102,25 @@ fn asked(state: &State, order: &CleanupOrder) -> Asked {
             continue;
         }
         if let Some(line) = asked.get_mut(&key) {
-            let order = RemoveOrder {
-                session: session.id,
-                project: session.spec.project.clone(),
-                repository: project.path.clone(),
-                tree: session.workspace.tree.clone(),
-                branch: session.spec.branch.clone(),
-                teardown: vec![],
-                environment: Default::default(),
-                timeout: std::time::Duration::ZERO,
-            };
+            let order = order_of(project, session);
             line.push((order, session.spec.name.clone(), session.is_live()));
         }
     }
     asked
+}
+
+/// What it takes to ask about a session's workspace: nothing is run in it.
+pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
+    RemoveOrder {
+        session: session.id,
+        project: session.spec.project.clone(),
+        repository: project.path.clone(),
+        tree: session.workspace.tree.clone(),
+        branch: session.spec.branch.clone(),
+        teardown: vec![],
+        environment: Default::default(),
+        timeout: std::time::Duration::ZERO,
+    }
 }
 
 async fn judge(

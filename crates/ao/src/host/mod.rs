@@ -1,7 +1,7 @@
 //! The daemon as its API sees it: the configuration, the terminals, the disk, the channels.
 
 mod channels;
-mod cleanup;
+pub(crate) mod cleanup;
 pub(crate) mod configs;
 pub(crate) mod force;
 mod forge;
@@ -378,7 +378,7 @@ impl order::Plugged for PluggedIn {
     }
 
     fn is_installed(&self, program: &str) -> bool {
-        order::on_path(program)
+        crate::program::find(program).is_some()
     }
 }
 

@@ -1,7 +1,5 @@
 //! A wish for a session made whole: what the wish leaves open is as the configuration says.
 
-use std::path::Path;
-
 use ao_api::{NewSession, Problem};
 use ao_config::Effective;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
@@ -356,17 +354,4 @@ pub(super) fn nearest(name: &str, there: &[String]) -> Vec<String> {
         .collect();
     near.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(b.1)));
     near.into_iter().take(3).map(|(_, known)| known.clone()).collect()
-}
-
-/// Whether a program can be found by the search path, as a shell would.
-pub(super) fn on_path(program: &str) -> bool {
-    use std::os::unix::fs::PermissionsExt;
-    let runs = |path: &Path| {
-        path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return runs(Path::new(program));
-    }
-    std::env::var_os("PATH")
-        .is_some_and(|paths| std::env::split_paths(&paths).any(|folder| runs(&folder.join(program))))
 }
