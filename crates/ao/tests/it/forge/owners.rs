@@ -12,9 +12,11 @@ fn a_session_keeps_its_pull_request_when_it_renames_its_branch() {
     let house = House::new();
     house.start();
     let (session, _) = house.worker("First", "a.txt", "a\\n");
-    let before = house.pull("1")["headBranch"].as_str().unwrap().to_owned();
+    let (old, before) = (house.pull("1")["head"].clone(), house.pull("1")["headBranch"].clone());
+    let before = before.as_str().unwrap().to_owned();
     house.agent_runs(&session, "git branch -m my/renamed && echo b >> a.txt && git commit -qam More");
-    let pull = house.pull_titled("First", |pull| pull["headBranch"] == "my/renamed");
+    // It may be looked at between the two.
+    let pull = house.pull_titled("First", |pull| pull["headBranch"] == "my/renamed" && pull["head"] != old);
     let tip = git(&house.repository(), &["rev-parse", "my/renamed"]);
     assert_eq!((&pull["head"], &pull["session"]), (&tip.as_str().into(), &session.as_str().into()));
     // What is said of it goes on to reach its agent.
