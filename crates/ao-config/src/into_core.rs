@@ -1,11 +1,9 @@
 //! What a configuration comes to for the core: its settings, its projects, its reactions.
 
-use std::collections::BTreeMap;
-
 use ao_core::Settings;
 use ao_core::budget::Limits;
-use ao_core::incident::{Action, IncidentKind, Reaction};
 use ao_core::project::ProjectConfig;
+use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
 
 use crate::names;
@@ -76,40 +74,31 @@ fn forge_of(tracker: &str) -> &str {
 }
 
 impl Reactions {
-    pub fn core(&self) -> BTreeMap<IncidentKind, Reaction> {
-        self.0.iter().map(|(kind, reaction)| (*kind, reaction.core(*kind))).collect()
+    pub fn core(&self) -> core::Reactions {
+        self.0.iter().map(|(kind, reaction)| (kind.clone(), reaction.core())).collect()
     }
 }
 
 impl ReactionConfig {
-    /// This over what is done by default about that kind.
-    ///
-    /// A number of attempts after which somebody else is asked bounds the retries. A kind that is only recorded by
-    /// default, and now has something done about it, has that done once.
-    pub fn core(&self, kind: IncidentKind) -> Reaction {
-        let default = kind.default_reaction();
-        let action = match self.action {
-            None => default.action,
-            Some(ActionName::SendToAgent) => Action::SendToAgent,
-            Some(ActionName::Notify) => Action::Notify,
-            Some(ActionName::Merge) => Action::Merge,
-            Some(ActionName::Record) => Action::Record,
-        };
-        let acts = matches!(action, Action::SendToAgent | Action::Merge);
-        let usual = if acts { default.attempts.max(1) } else { default.attempts };
+    /// As a layer over what is done by default. A number of attempts after which somebody else is asked bounds the retries.
+    pub fn core(&self) -> ReactionPatch {
         let (attempts, escalate_after) = match self.escalate_after {
-            None => (self.retries.unwrap_or(usual), default.escalate_after),
-            Some(EscalateAfter::Time(time)) => (self.retries.unwrap_or(usual), time.0),
-            Some(EscalateAfter::Attempts(most)) => {
-                (self.retries.unwrap_or(most).min(most), default.escalate_after)
-            }
+            None => (self.retries, None),
+            Some(EscalateAfter::Time(time)) => (self.retries, Some(time.0)),
+            Some(EscalateAfter::Attempts(most)) => (Some(self.retries.unwrap_or(most).min(most)), None),
         };
-        Reaction {
-            auto: self.auto.unwrap_or(default.auto),
-            action,
+        ReactionPatch {
+            auto: self.auto,
+            action: self.action.map(|action| match action {
+                ActionName::SendToAgent => Action::SendToAgent,
+                ActionName::Notify => Action::Notify,
+                ActionName::Merge => Action::Merge,
+                ActionName::Record => Action::Record,
+            }),
             attempts,
             escalate_after,
             message: self.message.clone(),
+            ..ReactionPatch::default()
         }
     }
 }
@@ -139,6 +128,8 @@ impl Project {
             },
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
+            reactions: self.reactions.core(),
+            hooks: vec![],
         }
     }
 }

@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use ao_core::incident::{Action, IncidentKind};
+use ao_core::incident::IncidentKind;
+use ao_core::reaction::{Action, Reaction};
 use serde_json::Value;
 
 use crate::env_vars::{ENV_VARS, SetBy};
@@ -217,7 +218,7 @@ impl std::str::FromStr for Kind {
 
     fn from_str(name: &str) -> Result<Kind, serde_json::Error> {
         let kind: IncidentKind = serde_json::from_value(name.into())?;
-        let reaction = kind.default_reaction();
+        let reaction = Reaction::default_for(&kind);
         let action = serde_json::to_value(reaction.action)?;
         let action = action.as_str().unwrap_or_default();
         Ok(Kind(match (reaction.auto, reaction.action) {

@@ -1,5 +1,6 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
+use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
@@ -84,6 +85,19 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .collect(),
             None => vec![],
         }),
+        Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
+            Some(known) => errand::decide(known, moment, input)
+                .into_iter()
+                .map(|event| Event::Errand(errand, event))
+                .collect(),
+            None => vec![],
+        }),
+        Input::Order { key, .. } if state.errands.values().any(|errand| errand.key == key) => Ok(vec![]),
+        Input::Order { key, order, behalf } => {
+            let id = state.next_errand();
+            let errand = Errand { id, key, order: *order, behalf, tries: 0, again_at: None };
+            Ok(vec![Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) })])
+        }
         Input::Host { free_mb } => Ok(match state.scarce_mb {
             None if free_mb < state.settings.min_free_mb => {
                 vec![Event::Host(HostEvent::MemoryScarce { free_mb })]
@@ -108,9 +122,9 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(known.then_some(Event::Host(HostEvent::StrayEnded { session, attempt })).into_iter().collect())
         }
         Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
-        Input::Tell { level, subject, key, text } => {
+        Input::Tell { level, subject, key, text, channel } => {
             let id = state.next_notice();
-            let notice = notice::Notice { id, level, subject, text, key, tries: 0, again_at: None };
+            let notice = notice::Notice { id, level, subject, text, channel, key, tries: 0, again_at: None };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),
@@ -263,8 +277,11 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         }
     }
     for problem in problems {
-        let key =
-            IncidentKey { subject: subject.clone(), kind: problem.kind, problem: problem.problem.clone() };
+        let key = IncidentKey {
+            subject: subject.clone(),
+            kind: problem.kind.clone(),
+            problem: problem.problem.clone(),
+        };
         events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
     }
     events
@@ -272,7 +289,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
 
 fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
     let helpers = helpers(state, &key.subject);
-    incident::decide(&key, state.incidents.get(&key), &state.settings, now, helpers, input)
+    let reaction = state.reaction(&key.kind, &key.subject);
+    incident::decide(&key, state.incidents.get(&key), &reaction, &state.settings, now, helpers, input)
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()

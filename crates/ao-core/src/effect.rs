@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::errand::Errand;
 use crate::notice::Notice;
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
-use crate::{Attempt, Commit, ConversationId, NoticeId, ProjectId, PullId, SessionId};
+use crate::{Attempt, Commit, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId};
 
 /// Something to be done, with all that is needed to do it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -107,6 +108,9 @@ pub enum Effect {
     Notify {
         notice: Notice,
     },
+    RunErrand {
+        errand: Box<Errand>,
+    },
     TestMerge {
         project: ProjectId,
         pull: PullId,
@@ -143,6 +147,7 @@ pub enum EffectKey {
     EndStray { session: SessionId, attempt: Attempt },
     RemoveWorkspace { session: SessionId, tries: u32 },
     Notify { notice: NoticeId, tries: u32 },
+    RunErrand { errand: ErrandId, tries: u32 },
     TestMerge { pull: PullId, head: Commit, base: Commit, tries: u32 },
     Merge { pull: PullId, head: Commit, base: Commit, tries: u32 },
     Census { runtime: String },
@@ -241,6 +246,7 @@ impl Effect {
                 EffectKey::RemoveWorkspace { session: *session, tries: *tries }
             }
             Effect::Notify { notice } => EffectKey::Notify { notice: notice.id, tries: notice.tries },
+            Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
             Effect::TestMerge { pull, head, base, tries, .. } => EffectKey::TestMerge {
                 pull: pull.clone(),
                 head: head.clone(),
@@ -312,6 +318,7 @@ impl fmt::Display for EffectKey {
                 write!(f, "remove workspace of {session} (try {tries})")
             }
             EffectKey::Notify { notice, tries } => write!(f, "tell {notice} (try {tries})"),
+            EffectKey::RunErrand { errand, tries } => write!(f, "run errand {errand} (try {tries})"),
             EffectKey::TestMerge { pull, .. } => write!(f, "test the merge of {pull}"),
             EffectKey::Merge { pull, .. } => write!(f, "merge {pull}"),
             EffectKey::Census { runtime } => write!(f, "count what {runtime} runs"),

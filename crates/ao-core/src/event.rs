@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::errand::ErrandEvent;
 use crate::incident::{IncidentEvent, IncidentKey, Subject};
 use crate::notice::NoticeEvent;
 use crate::project::ProjectEvent;
@@ -10,7 +11,7 @@ use crate::queue::QueueEvent;
 use crate::session::SessionEvent;
 use crate::settings::Settings;
 use crate::task::TaskEvent;
-use crate::{Attempt, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// Something that happened, to whom.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +25,7 @@ pub enum Event {
     Queue(ProjectId, QueueEvent),
     Incident(IncidentKey, IncidentEvent),
     Notice(NoticeId, NoticeEvent),
+    Errand(ErrandId, ErrandEvent),
 }
 
 /// An event and when it happened.
@@ -79,6 +81,7 @@ pub enum Scope {
     Session(SessionId),
     Project(ProjectId),
     Notice(NoticeId),
+    Errand(ErrandId),
 }
 
 impl Event {
@@ -89,6 +92,7 @@ impl Event {
             Event::Session(session, _) => Some(Scope::Session(*session)),
             Event::Queue(project, _) | Event::Project(project, _) => Some(Scope::Project(project.clone())),
             Event::Notice(notice, _) => Some(Scope::Notice(*notice)),
+            Event::Errand(errand, _) => Some(Scope::Errand(*errand)),
             Event::Account(..) | Event::Task(..) | Event::Pull(..) | Event::Incident(..) => None,
         }
     }
@@ -104,6 +108,7 @@ impl Event {
             Event::Pull(pull, _) => pull.to_string(),
             Event::Incident(key, _) => key.subject.to_string(),
             Event::Notice(notice, _) => notice.to_string(),
+            Event::Errand(errand, _) => errand.to_string(),
         }
     }
 

@@ -5,14 +5,13 @@ use std::collections::VecDeque;
 use crate::decide::{agent_of, orchestrator_of};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::evidence::{Activity, Reading};
-use crate::incident::{
-    Action, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Rung, Subject,
-};
+use crate::incident::{Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::{ProjectEvent, ProjectInput};
 use crate::pull::{Pull, PullEvent, PullInput, owner_of, unclaimed_of};
 use crate::queue::{QueueEvent, QueueInput, Rejection};
+use crate::reaction::Action;
 use crate::session::{
     HoldKind, MessageKind, NewMessage, Outcome, Phase, Role, Sender, Session, SessionEvent, SessionInput,
 };
@@ -57,8 +56,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
                 level: Level::Action,
                 subject: Subject::Project(id.clone()),
                 key: format!("capped {id} {}", stamped.at),
-                text: why.clone(),
-            });
+                text: why.clone(), channel: None });
         }
         Event::Project(id, ProjectEvent::Uncapped {}) => {
             for session in state.live_in(id) {
@@ -77,9 +75,8 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             text: format!(
                 "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
                  look, and nothing was ended"
-            ),
-        }),
-        Event::Host(_) | Event::Notice(..) => {}
+            ), channel: None }),
+        Event::Host(_) | Event::Notice(..) | Event::Errand(..) => {}
     }
 }
 
@@ -148,6 +145,7 @@ fn session(
                     "a message to `{}` was {why}; its text is kept in the outbox",
                     session.spec.name
                 ),
+                channel: None,
             });
         }
         E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
@@ -155,12 +153,14 @@ fn session(
             subject: Subject::Session(id),
             key: format!("{id} after all {messages:?}"),
             text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
+            channel: None,
         }),
         E::MessagesDropped { why } => then.push_back(Input::Tell {
             level: Level::Info,
             subject: Subject::Session(id),
             key: format!("{id} dropped {at}"),
             text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
+            channel: None,
         }),
         E::Launched { .. } => {
             tell(SessionInput::Flush);
@@ -178,6 +178,7 @@ fn session(
             subject: Subject::Session(id),
             key: format!("{id} astray {what}"),
             text: format!("`{}` has left its place: {what}", session.spec.name),
+            channel: None,
         }),
         E::Stands { .. } => {
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
@@ -187,6 +188,7 @@ fn session(
             subject: Subject::Session(id),
             key: format!("{id} answer {number}"),
             text: format!("the answer to `{}` was not given: {why}", session.spec.name),
+            channel: None,
         }),
         E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
             then.push_back(Input::Schedule);
@@ -247,7 +249,7 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
                 );
                 let since = match &key.subject {
                     Subject::Pull(pull) if !unheard => state.pulls.get(pull).and_then(|pull| {
-                        pull.news_since(key.kind, &key.problem, told.as_deref().unwrap_or_default())
+                        pull.news_since(&key.kind, &key.problem, told.as_deref().unwrap_or_default())
                     }),
                     _ => None,
                 };
@@ -276,12 +278,16 @@ fn incident(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut 
                 then.push_back(news(state, orchestrator, incident, &detail));
             }
         }
-        IncidentEvent::Escalated { to: Rung::Person, why, .. } => then.push_back(Input::Tell {
-            level: level(key.kind),
-            subject: key.subject.clone(),
-            key: format!("{key} {}", incident.opened),
-            text: escalation(state, incident, why),
-        }),
+        IncidentEvent::Escalated { to: Rung::Person, why, .. } => {
+            let reaction = state.reaction(&key.kind, &key.subject);
+            then.push_back(Input::Tell {
+                level: reaction.level,
+                subject: key.subject.clone(),
+                key: format!("{key} {}", incident.opened),
+                text: escalation(state, incident, why),
+                channel: reaction.channel,
+            });
+        }
         _ => {}
     }
 }
@@ -383,6 +389,7 @@ fn queue(state: &State, event: &QueueEvent, then: &mut VecDeque<Input>) {
             subject,
             key: format!("rejected {id} {head}"),
             text,
+            channel: None,
         }),
     }
 }
@@ -407,7 +414,7 @@ fn released(session: &Session, kind: HoldKind) -> Input {
 
 /// What an agent is told about an incident. A reaction without words of its own uses the kind's.
 fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
-    let reaction = state.settings.reaction(incident.key.kind);
+    let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
     let lead = reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned());
     let body = bounded(format!("{lead}\n{detail}"));
     Input::Session {
@@ -435,14 +442,5 @@ fn escalation(state: &State, incident: &Incident, why: &str) -> String {
     match incident.acted {
         0 => format!("{whom}: {what} {}", incident.detail),
         _ => format!("{whom}: {what} {} ({why})", incident.detail),
-    }
-}
-
-fn level(kind: IncidentKind) -> Level {
-    match kind {
-        IncidentKind::AgentNeedsInput | IncidentKind::BudgetExceeded => Level::Urgent,
-        IncidentKind::AllComplete | IncidentKind::PrMerged | IncidentKind::LabelAdded => Level::Info,
-        IncidentKind::RateLimited | IncidentKind::BaseRed => Level::Warning,
-        _ => Level::Action,
     }
 }

@@ -137,6 +137,10 @@ number_id!(
     /// Something a person is told, once.
     NoticeId, "ntc_", "a notice id"
 );
+number_id!(
+    /// Something that a reaction or a hook has done, once.
+    ErrandId, "err_", "an errand id"
+);
 impl SessionId {
     /// The address that a session commits under. By it, commits tell whose they are, whatever their branch is called.
     pub fn address(self) -> String {

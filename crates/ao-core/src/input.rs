@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
+use crate::errand::{Behalf, ErrandInput, Order};
 use crate::incident::{IncidentInput, IncidentKey, Subject};
 use crate::notice::{Level, NoticeInput};
 use crate::project::ProjectInput;
@@ -12,7 +13,7 @@ use crate::session::{AgentChoice, Role, SessionInput};
 use crate::settings::Settings;
 use crate::setup::Origin;
 use crate::task::TaskFacts;
-use crate::{Attempt, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// Something that comes in. `decide` says what it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,16 @@ pub enum Input {
         notice: NoticeId,
         input: NoticeInput,
     },
+    Errand {
+        errand: ErrandId,
+        input: ErrandInput,
+    },
+    /// Something is to be done. While one with the same key is open, a second is the same.
+    Order {
+        key: String,
+        order: Box<Order>,
+        behalf: Behalf,
+    },
     /// Free memory on the host that runs the agents.
     Host {
         free_mb: u64,
@@ -72,6 +83,8 @@ pub enum Input {
         subject: Subject,
         key: String,
         text: String,
+        /// The one channel that it goes to, if not those for its level.
+        channel: Option<String>,
     },
     /// Compare the problems of a subject with its open incidents.
     Review(Subject),

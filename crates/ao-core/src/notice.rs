@@ -16,6 +16,9 @@ pub struct Notice {
     pub level: Level,
     pub subject: Subject,
     pub text: String,
+    /// The one channel that it goes to, if not those for its level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
     /// A second notice with the same key is the same notice.
     pub key: String,
     pub tries: u32,
@@ -104,6 +107,7 @@ mod tests {
             level: Level::Info,
             subject: Subject::Host,
             text: String::new(),
+            channel: None,
             key: String::new(),
             tries,
             again_at: None,

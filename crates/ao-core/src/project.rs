@@ -3,8 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
+use crate::hook::Hook;
 use crate::policy::Policy;
 use crate::queue::MergeQueue;
+use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
 use crate::{ProjectId, Timestamp};
@@ -26,6 +28,12 @@ pub struct ProjectConfig {
     pub environment: Environment,
     #[serde(default)]
     pub ports: Option<PortRange>,
+    /// What is done about its problems, over what holds for all.
+    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
+    pub reactions: Reactions,
+    /// Its own commands on the way from a task to a merge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
 }
 
 /// A project as the log tells it.
@@ -41,6 +49,12 @@ pub struct Project {
     pub environment: Environment,
     #[serde(default)]
     pub ports: Option<PortRange>,
+    /// What is done about its problems, over what holds for all.
+    #[serde(default, skip_serializing_if = "Reactions::is_empty")]
+    pub reactions: Reactions,
+    /// Its own commands on the way from a task to a merge.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hooks: Vec<Hook>,
     pub day: i64,
     /// What its sessions have used up on that day.
     pub spent: Spend,
@@ -146,6 +160,8 @@ impl Project {
             setup: config.setup.clone(),
             environment: config.environment.clone(),
             ports: config.ports.clone(),
+            reactions: config.reactions.clone(),
+            hooks: config.hooks.clone(),
             day: 0,
             spent: Spend::default(),
             capped_until: None,
@@ -162,6 +178,8 @@ impl Project {
         self.setup = config.setup.clone();
         self.environment = config.environment.clone();
         self.ports = config.ports.clone();
+        self.reactions = config.reactions.clone();
+        self.hooks = config.hooks.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -173,6 +191,8 @@ impl Project {
             setup: self.setup.clone(),
             environment: self.environment.clone(),
             ports: self.ports.clone(),
+            reactions: self.reactions.clone(),
+            hooks: self.hooks.clone(),
         }
     }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Reaction};
+use crate::incident::IncidentKind;
+use crate::reaction::{Reaction, Reactions};
 
 /// Limits and delays that hold for every project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,8 +42,11 @@ pub struct Settings {
     pub keep_rescues: Duration,
     /// Whether the workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
-    /// What is done about each kind of problem; kinds that are not named have their default.
-    pub reactions: BTreeMap<IncidentKind, Reaction>,
+    /// What is done about each kind of problem, over the defaults.
+    pub reactions: Reactions,
+    /// The same for agents by name, over what holds for the project.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_reactions: BTreeMap<String, Reactions>,
 }
 
 impl Default for Settings {
@@ -63,13 +67,19 @@ impl Default for Settings {
             keep_ended: Duration::from_secs(24 * 3600),
             keep_rescues: Duration::from_secs(30 * 24 * 3600),
             remove_merged: true,
-            reactions: BTreeMap::new(),
+            reactions: Reactions::new(),
+            agent_reactions: BTreeMap::new(),
         }
     }
 }
 
 impl Settings {
-    pub fn reaction(&self, kind: IncidentKind) -> Reaction {
-        self.reactions.get(&kind).cloned().unwrap_or_else(|| kind.default_reaction())
+    /// What is done about problems of a kind, where neither a project nor an agent says otherwise.
+    pub fn reaction(&self, kind: &IncidentKind) -> Reaction {
+        let default = Reaction::default_for(kind);
+        match self.reactions.get(kind) {
+            Some(patch) => default.patched(patch),
+            None => default,
+        }
     }
 }

@@ -11,6 +11,7 @@
 use std::collections::VecDeque;
 
 use crate::decide::decide;
+use crate::errand::ErrandInput;
 use crate::event::Stamped;
 use crate::follow::follow;
 use crate::incident::{IncidentInput, Subject};
@@ -82,6 +83,7 @@ fn due(timer: Timer) -> Vec<Input> {
         ],
         Timer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
         Timer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
+        Timer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
         Timer::Project(project) => vec![Input::Project { project, input: ProjectInput::Due }],
         Timer::Account(account) => vec![Input::AccountDue { account }],
     }

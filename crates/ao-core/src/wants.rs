@@ -37,6 +37,13 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
                 .filter(|notice| notice.again_at.is_none())
                 .map(|notice| Effect::Notify { notice: notice.clone() }),
         ),
+        Scope::Errand(id) => wanted.extend(
+            state
+                .errands
+                .get(id)
+                .filter(|errand| errand.again_at.is_none())
+                .map(|errand| Effect::RunErrand { errand: Box::new(errand.clone()) }),
+        ),
     }
     wanted
 }
@@ -50,6 +57,7 @@ pub fn scopes(state: &State) -> Vec<Scope> {
         .chain(sessions)
         .chain(state.projects.keys().cloned().map(Scope::Project))
         .chain(state.notices.keys().copied().map(Scope::Notice))
+        .chain(state.errands.keys().copied().map(Scope::Errand))
         .collect()
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::effect::{Effect, Place};
+use ao_core::errand::ErrandInput;
 use ao_core::input::Census;
 use ao_core::notice::NoticeInput;
 use ao_core::queue::{QueueInput, TestResult};
@@ -12,9 +13,9 @@ use ao_core::session::{SessionInput, Stand};
 use ao_core::setup::Environment;
 use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
-    AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Made, MergeOrder,
-    MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec, Strategy,
-    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
+    AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
+    MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
+    Strategy, TestOrder, TestOutcome, Whereabouts, WorkspaceError,
 };
 
 use crate::notify::notify;
@@ -44,6 +45,9 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
         return vec![Input::Session { session, input: SessionInput::Failed { effect: key, why } }];
     }
     match key {
+        EffectKey::RunErrand { errand, tries } => {
+            vec![Input::Errand { errand, input: ErrandInput::Failed { tries, why, again: true } }]
+        }
         EffectKey::Notify { notice, tries } => {
             vec![Input::Notice { notice, input: NoticeInput::Failed { tries, why, wait: None } }]
         }
@@ -225,6 +229,19 @@ async fn perform(
         Effect::Notify { notice } => {
             let input = notify(&notice, slots).await;
             Ok(vec![Input::Notice { notice: notice.id, input }])
+        }
+        Effect::RunErrand { errand } => {
+            let (id, tries) = (errand.id, errand.tries);
+            let told = match &slots.errands {
+                Some(errands) => errands.run(&errand).await,
+                None => Err(ErrandError::Never("nobody here can do that".into())),
+            };
+            let input = match told {
+                Ok(outcome) => ErrandInput::Done { tries, outcome },
+                Err(ErrandError::Later(why)) => ErrandInput::Failed { tries, why, again: true },
+                Err(ErrandError::Never(why)) => ErrandInput::Failed { tries, why, again: false },
+            };
+            Ok(vec![Input::Errand { errand: id, input }])
         }
         Effect::TestMerge { project, pull, head, base, .. } => {
             let order =

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use ao_core::reaction::Judge;
 use ao_core::{Effect, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
 use ao_ports::{Clock, EventStore, NewRecord, Seq, Snapshot, StoreError};
 use tokio::sync::mpsc;
@@ -43,6 +44,8 @@ pub struct Options {
     pub script_timeout: Duration,
     /// How long to wait after the log could not be written.
     pub store_retry: Duration,
+    /// Who judges the conditions of reactions.
+    pub judge: Judge,
 }
 
 impl Default for Options {
@@ -56,6 +59,7 @@ impl Default for Options {
             look_timeout: Duration::from_secs(20),
             script_timeout: Duration::from_secs(3600),
             store_retry: Duration::from_secs(1),
+            judge: Judge::default(),
         }
     }
 }
@@ -63,7 +67,9 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } | Effect::RunErrand { .. } => {
+                self.script_timeout
+            }
             // The adapter keeps the project's own limit, and says what came of it; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
             Effect::RemoveWorkspace { timeout, .. } => self.script_timeout + *timeout,
@@ -124,7 +130,7 @@ impl Engine {
             rules,
             slots: Arc::new(slots),
             store,
-            state: loaded.state,
+            state: loaded.state.judged_by(options.judge),
             seq: loaded.seq,
             snapshot: loaded.snapshot,
             time,
@@ -275,7 +281,7 @@ impl Engine {
             }
             match load(&*self.store).await {
                 Ok(loaded) => {
-                    self.state = loaded.state;
+                    self.state = loaded.state.judged_by(self.options.judge);
                     self.seq = loaded.seq;
                     for scope in ao_core::scopes(&self.state) {
                         self.act(&scope);

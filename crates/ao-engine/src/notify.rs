@@ -103,6 +103,7 @@ mod tests {
 
     async fn try_all(tries: u32, channels: &[(&str, &Arc<Channel>)]) -> NoticeInput {
         let notice = Notice {
+            channel: None,
             id: NoticeId(1),
             level: Level::Urgent,
             subject: Subject::Host,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use ao_core::ProjectId;
-use ao_ports::{Agent, Notifier, Runtime, Scm, Workspace};
+use ao_ports::{Agent, Errands, Notifier, Runtime, Scm, Workspace};
 
 /// The adapters that effects run on.
 #[derive(Clone, Default)]
@@ -17,6 +17,8 @@ pub struct Slots {
     pub notifiers: BTreeMap<String, Arc<dyn Notifier>>,
     /// The forge of each project.
     pub scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
+    /// Who runs errands. Without one, none can be run.
+    pub errands: Option<Arc<dyn Errands>>,
 }
 
 /// A name that nothing is plugged in under.
@@ -75,6 +77,6 @@ impl fmt::Debug for Slots {
             .field("workspaces", &self.workspaces.keys())
             .field("notifiers", &self.notifiers.keys())
             .field("scms", &self.scms.keys())
-            .finish()
+            .finish_non_exhaustive()
     }
 }

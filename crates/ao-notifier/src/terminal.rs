@@ -99,6 +99,7 @@ mod tests {
 
     fn notice(level: Level, text: &str) -> Notice {
         Notice {
+            channel: None,
             id: NoticeId(1),
             level,
             subject: Subject::Session(SessionId(0x4f)),

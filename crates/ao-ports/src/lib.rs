@@ -16,6 +16,7 @@ mod agent;
 mod check;
 mod clock;
 pub mod environment;
+mod errand;
 mod notifier;
 mod records;
 mod reporter;
@@ -36,6 +37,7 @@ pub use check::{
     RunState,
 };
 pub use clock::Clock;
+pub use errand::{ErrandError, Errands};
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
 pub use records::{Change, Records};
 pub use reporter::{Report, Reporter};

@@ -5,6 +5,7 @@ use std::time::Duration;
 use ao_core::budget::Limits;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullInput;
+use ao_core::reaction::ReactionPatch;
 use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::setup::{PortRange, Setup};
 use ao_core::task::TaskFacts;
@@ -119,10 +120,12 @@ pub(crate) fn settings(max_live: u32) -> Settings {
     };
     use ao_core::incident::IncidentKind::*;
     for kind in [CiFailed, ChangesRequested, BotComments, MergeConflicts, ApprovedAndGreen] {
-        let mut reaction = kind.default_reaction();
-        reaction.auto = true;
-        reaction.attempts = 2;
-        reaction.escalate_after = Duration::from_secs(180);
+        let reaction = ReactionPatch {
+            auto: Some(true),
+            attempts: Some(2),
+            escalate_after: Some(Duration::from_secs(180)),
+            ..ReactionPatch::default()
+        };
         settings.reactions.insert(kind, reaction);
     }
     settings

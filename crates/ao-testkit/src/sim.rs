@@ -40,6 +40,7 @@ impl Sim {
     pub(crate) fn new(universe: Arc<Universe>, rules: Arc<dyn Rules>) -> Sim {
         let projects = vec![ProjectId::new("app"), ProjectId::new("lib")];
         let options = Options {
+            judge: ao_core::reaction::Judge::default(),
             turn: 64,
             inbox: 64,
             snapshot_every: 300,

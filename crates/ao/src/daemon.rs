@@ -342,6 +342,7 @@ fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> 
 
 fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, Arc<dyn Workspace>>) -> Slots {
     Slots {
+        errands: None,
         runtimes: runtimes.by_name(),
         agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
         workspaces: workspaces.clone(),

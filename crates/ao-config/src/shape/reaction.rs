@@ -137,7 +137,7 @@ impl Reactions {
     pub fn overlaid(&self, over: &Reactions) -> Reactions {
         let mut all = self.clone();
         for (kind, reaction) in &over.0 {
-            let mine = all.0.entry(*kind).or_default();
+            let mine = all.0.entry(kind.clone()).or_default();
             *mine = mine.overlaid(reaction);
         }
         all

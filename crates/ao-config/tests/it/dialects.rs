@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use ao_config::shape::{EscalateAfter, MergeStrategy};
-use ao_core::incident::{Action, IncidentKind};
+use ao_core::incident::IncidentKind;
+use ao_core::reaction::Action;
 
 use super::support::{EXAMPLES, read};
 
@@ -20,16 +21,16 @@ fn the_main_dialect_means_what_it_says() {
     assert_eq!(config.effective("my-app").unwrap().session_prefix, "app");
 
     let settings = config.settings();
-    let ci = settings.reaction(IncidentKind::CiFailed);
+    let ci = settings.reaction(&IncidentKind::CiFailed);
     assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SendToAgent, 2));
     assert_eq!(ci.message.as_deref(), Some("CI failed with the following errors: {{errors}}"));
-    let review = settings.reaction(IncidentKind::ChangesRequested);
+    let review = settings.reaction(&IncidentKind::ChangesRequested);
     assert_eq!((review.attempts, review.escalate_after), (3, Duration::from_secs(1800)));
-    let merge = settings.reaction(IncidentKind::ApprovedAndGreen);
+    let merge = settings.reaction(&IncidentKind::ApprovedAndGreen);
     assert_eq!((merge.auto, merge.action), (true, Action::Merge));
     let merge = &config.reactions.0[&IncidentKind::ApprovedAndGreen];
     assert_eq!((merge.strategy, merge.delete_after), (Some(MergeStrategy::Squash), Some(true)));
-    let label = settings.reaction(IncidentKind::LabelAdded);
+    let label = settings.reaction(&IncidentKind::LabelAdded);
     assert_eq!((label.action, label.attempts), (Action::SendToAgent, 1));
 }
 
@@ -46,7 +47,7 @@ fn specialists_and_handlers_mean_what_they_say() {
     assert!(!filters.admit("any", ["ui", "backend"]));
     assert!(!filters.admit("any", ["docs"]));
 
-    let ci = config.settings().reaction(IncidentKind::CiFailed);
+    let ci = config.settings().reaction(&IncidentKind::CiFailed);
     assert_eq!(config.reactions.0[&IncidentKind::CiFailed].retries, Some(3));
     assert_eq!(ci.attempts, 2, "somebody else is asked after two of the three");
     let review = &config.reactions.0[&IncidentKind::ChangesRequested];
@@ -67,7 +68,7 @@ fn a_file_for_one_project_is_a_project() {
     );
     assert_eq!(effective.notifiers, ["desktop"]);
 
-    let ci = config.settings().reaction(IncidentKind::CiFailed);
+    let ci = config.settings().reaction(&IncidentKind::CiFailed);
     assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SendToAgent, 3));
     assert_eq!(
         ci.message.as_deref(),
@@ -75,5 +76,5 @@ fn a_file_for_one_project_is_a_project() {
     );
     let approved = &config.reactions.0[&IncidentKind::ApprovedAndGreen];
     assert_eq!(approved.channel.as_deref(), Some("slack"));
-    assert_eq!(config.settings().reaction(IncidentKind::ApprovedAndGreen).action, Action::Notify);
+    assert_eq!(config.settings().reaction(&IncidentKind::ApprovedAndGreen).action, Action::Notify);
 }

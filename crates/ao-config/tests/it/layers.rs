@@ -49,7 +49,7 @@ fn reactions_are_merged_field_by_field_whatever_they_are_called() {
         (Project, "reactions: { ci-failed: { escalateAfter: 10m, message: ours } }\n"),
         (Local, "orchestrator: { reaction_handlers: { ci_failure: { max_retries: 1 } } }\n"),
     ]);
-    let ci = loaded.config.settings().reaction(IncidentKind::CiFailed);
+    let ci = loaded.config.settings().reaction(&IncidentKind::CiFailed);
     assert_eq!((ci.attempts, ci.escalate_after), (1, Duration::from_secs(600)));
     assert_eq!(ci.message.as_deref(), Some("ours"));
 }
@@ -60,7 +60,7 @@ fn a_project_has_its_own_word_on_reactions() {
         projects:\n  a: { path: /a, reactions: { ci-failed: { retries: 1 } } }\n  b: { path: /b }\n";
     let config = read(text).unwrap().config;
     let attempts = |project| config.reactions_of(project).core()[&IncidentKind::CiFailed].attempts;
-    assert_eq!((attempts("a"), attempts("b"), attempts("none")), (1, 5, 5));
+    assert_eq!((attempts("a"), attempts("b"), attempts("none")), (Some(1), Some(5), Some(5)));
     assert_eq!(config.reactions_of("a").0[&IncidentKind::CiFailed].message.as_deref(), Some("all"));
 }
 

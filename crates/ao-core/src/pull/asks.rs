@@ -10,21 +10,22 @@ const AND: &str = " | ";
 impl Pull {
     /// Returns one problem for each open thread and each review that asks for something.
     pub(super) fn asks(&self) -> Vec<Problem> {
-        let threads = self.asking_threads().map(|(kind, thread)| asked_in_thread(kind, thread, ""));
+        let threads = self.asking_threads().map(|(kind, thread)| asked_in_thread(&kind, thread, ""));
         threads.chain(self.asking_reviews().map(|review| self.asked_in_review(review))).collect()
     }
 
     /// Returns the open thread that is this problem, if it is one.
-    pub(super) fn asking_thread(&self, kind: IncidentKind, problem: &str) -> Option<&ThreadFacts> {
+    pub(super) fn asking_thread(&self, kind: &IncidentKind, problem: &str) -> Option<&ThreadFacts> {
         let mut threads = self.asking_threads();
-        threads.find(|(its, thread)| *its == kind && thread.id == problem).map(|(_, thread)| thread)
+        threads.find(|(its, thread)| its == kind && thread.id == problem).map(|(_, thread)| thread)
     }
 
     /// A thread in which both a person and a bot wrote counts once for each, because their budgets are apart.
     fn asking_threads(&self) -> impl Iterator<Item = (IncidentKind, &ThreadFacts)> {
-        let kinds = [IncidentKind::ChangesRequested, IncidentKind::BotComments];
-        let pairs = self.facts.threads.iter().flat_map(move |thread| kinds.map(|kind| (kind, thread)));
-        pairs.filter(|(kind, thread)| comments_of(*kind, thread).next().is_some())
+        let pairs = self.facts.threads.iter().flat_map(|thread| {
+            [IncidentKind::ChangesRequested, IncidentKind::BotComments].map(|kind| (kind, thread))
+        });
+        pairs.filter(|(kind, thread)| comments_of(kind, thread).next().is_some())
     }
 
     /// A review that says something asks for it until its author approves, or judges a later commit.
@@ -64,14 +65,14 @@ impl Pull {
 }
 
 /// Returns the comments of a thread that are not in `told` yet, in full.
-pub(super) fn new_comments(kind: IncidentKind, thread: &ThreadFacts, told: &str) -> Option<String> {
+pub(super) fn new_comments(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Option<String> {
     let mut comments = comments_of(kind, thread);
     comments.any(|comment| !was_told(comment, told)).then(|| asked_in_thread(kind, thread, told).detail)
 }
 
 /// Tells of a thread what is not in `told` already. The revision names every comment, not only the last one, because
 /// an edit of the first one is news too.
-fn asked_in_thread(kind: IncidentKind, thread: &ThreadFacts, told: &str) -> Problem {
+fn asked_in_thread(kind: &IncidentKind, thread: &ThreadFacts, told: &str) -> Problem {
     let place = match (&thread.path, thread.line) {
         (Some(path), Some(line)) => format!("{}:{line}", one_line(path)),
         (Some(path), None) => one_line(path),
@@ -100,7 +101,12 @@ fn asked_in_thread(kind: IncidentKind, thread: &ThreadFacts, told: &str) -> Prob
     if left_out > 0 {
         new.insert(0, format!("{left_out} earlier comments left out here; read them in the thread\n"));
     }
-    Problem { kind, problem: thread.id.clone(), revision: revision.join(AND), detail: new.concat() }
+    Problem {
+        kind: kind.clone(),
+        problem: thread.id.clone(),
+        revision: revision.join(AND),
+        detail: new.concat(),
+    }
 }
 
 /// An author with the standing that the words get their weight from.
@@ -108,8 +114,11 @@ fn signed(author: &Author) -> String {
     format!("{} ({})", one_line(&author.login), author.standing)
 }
 
-fn comments_of(kind: IncidentKind, thread: &ThreadFacts) -> impl Iterator<Item = &CommentFacts> {
-    thread.comments.iter().filter(move |comment| kind_of(comment.author.standing) == Some(kind))
+fn comments_of<'a>(
+    kind: &'a IncidentKind,
+    thread: &'a ThreadFacts,
+) -> impl Iterator<Item = &'a CommentFacts> {
+    thread.comments.iter().filter(move |comment| kind_of(comment.author.standing).as_ref() == Some(kind))
 }
 
 /// What kind of problem words of this standing make: none, if they are our own or a stranger's.
@@ -183,18 +192,18 @@ mod tests {
         let edited = comment("c1", member("bob"), "2");
         let both = pull(with_threads(1, vec![thread("t1", vec![first, second.clone()])]));
         assert_eq!(
-            both.news_since(kind, "t1", "").unwrap(),
+            both.news_since(&kind, "t1", "").unwrap(),
             "src/lib.rs:12, bob (member), https://forge/7#c1\n> please change c1 (1)\n\
              src/lib.rs:12, ann (member), https://forge/7#c2\n> please change c2 (1)\n"
         );
-        let news = both.news_since(kind, "t1", "c1@1").unwrap();
+        let news = both.news_since(&kind, "t1", "c1@1").unwrap();
         assert_eq!(news, "src/lib.rs:12, ann (member), https://forge/7#c2\n> please change c2 (1)\n");
-        assert_eq!(both.news_since(kind, "t1", "c1@1 | c2@1"), None);
+        assert_eq!(both.news_since(&kind, "t1", "c1@1 | c2@1"), None);
         let later = pull(with_threads(1, vec![thread("t1", vec![edited, second.clone()])]));
-        let news = later.news_since(kind, "t1", "c1@1 | c2@1").unwrap();
+        let news = later.news_since(&kind, "t1", "c1@1 | c2@1").unwrap();
         assert_eq!(news, "src/lib.rs:12, bob (member), https://forge/7#c1\n> please change c1 (2)\n");
         let fewer = pull(with_threads(1, vec![thread("t1", vec![second])]));
-        assert_eq!(fewer.news_since(kind, "t1", "c1@1 | c2@1"), None, "a deleted comment is no news");
+        assert_eq!(fewer.news_since(&kind, "t1", "c1@1 | c2@1"), None, "a deleted comment is no news");
     }
 
     /// The agent's own reply changes neither the problem nor its revision. acceptance: F6

@@ -26,6 +26,9 @@ pub struct PullFacts {
     /// The address of whoever made the head commit. Each session commits under one of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_author: Option<String>,
+    /// The first line of the head commit's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_title: Option<String>,
     pub base_branch: String,
     /// The remote by which a workspace knows the base; none if it is a branch of the workspace's own repository.
     #[serde(default = "origin", skip_serializing_if = "is_origin")]
@@ -102,6 +105,9 @@ pub struct CheckFacts {
     pub commit: Commit,
     pub state: CheckState,
     pub required: bool,
+    /// Which run of it this is; another run of the same commit has another one. None if the forge does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -117,6 +123,9 @@ pub enum CheckState {
         url: String,
         /// Where the whole log was put for the agent to read.
         log: Option<String>,
+        /// The files of the repository that the failure names.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        files: Vec<String>,
     },
     Skipped,
 }

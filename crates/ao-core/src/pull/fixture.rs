@@ -14,6 +14,7 @@ pub(crate) fn id() -> PullId {
 /// A look at time `at`: open, clean, nothing checked or said yet.
 pub(crate) fn facts(at: i64) -> PullFacts {
     PullFacts {
+        head_title: None,
         observed_at: Timestamp(at),
         title: "Add a thing".into(),
         url: "https://forge/7".into(),
@@ -94,11 +95,12 @@ pub(crate) fn outsider() -> Author {
 }
 
 pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
-    CheckFacts { name: name.into(), commit: Commit::new("head1"), state, required: false }
+    CheckFacts { run: None, name: name.into(), commit: Commit::new("head1"), state, required: false }
 }
 
 pub(crate) fn failed(name: &str, signature: &str) -> CheckFacts {
     let state = CheckState::Failed {
+        files: vec![],
         signature: signature.into(),
         excerpt: format!("error: {signature}"),
         url: format!("https://ci/{name}"),

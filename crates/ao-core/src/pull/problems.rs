@@ -40,12 +40,12 @@ impl Pull {
     /// Returns what there is to say about a problem to someone who was told it as it stood at revision `told`.
     ///
     /// Of a thread these are the comments written or edited since then, so that each is delivered once.
-    pub fn news_since(&self, kind: IncidentKind, problem: &str, told: &str) -> Option<String> {
+    pub fn news_since(&self, kind: &IncidentKind, problem: &str, told: &str) -> Option<String> {
         if let Some(thread) = self.asking_thread(kind, problem) {
             return new_comments(kind, thread, told);
         }
         let found =
-            self.problems().into_iter().find(|found| found.kind == kind && found.problem == problem)?;
+            self.problems().into_iter().find(|found| found.kind == *kind && found.problem == problem)?;
         (found.revision != told).then_some(found.detail)
     }
 
@@ -103,7 +103,7 @@ impl Pull {
 }
 
 fn ci_failed(check: &CheckFacts) -> Option<Problem> {
-    let CheckState::Failed { signature, excerpt, url, log } = &check.state else {
+    let CheckState::Failed { signature, excerpt, url, log, .. } = &check.state else {
         return None;
     };
     let (name, commit) = (&check.name, &check.commit);

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::incident::IncidentKey;
 use crate::session::{Phase, Session, SessionEvent};
-use crate::{ConversationId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
+use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -38,6 +38,7 @@ pub(crate) enum Timer {
     Session(SessionId),
     Incident(IncidentKey),
     Notice(NoticeId),
+    Errand(ErrandId),
     Project(ProjectId),
     Account(String),
 }

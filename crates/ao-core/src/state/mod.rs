@@ -8,16 +8,18 @@ use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
+use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
 use crate::notice::{self, Notice, NoticeEvent};
 use crate::project::{Project, ProjectEvent};
 use crate::pull::{self, Pull};
 use crate::queue;
+use crate::reaction::Judge;
 use crate::session::{self, Session, SessionEvent};
 use crate::settings::Settings;
 use crate::task::{Task, TaskEvent};
-use crate::{Attempt, ConversationId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use crate::{Attempt, ConversationId, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 use index::{Footprint, Index, release};
 pub(crate) use index::{Place, Timer};
@@ -43,6 +45,8 @@ pub struct State {
     #[serde(with = "by_key")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
+    #[serde(default)]
+    pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, and until when.
     pub accounts: BTreeMap<String, Timestamp>,
     /// Free memory when it was last too little.
@@ -51,6 +55,10 @@ pub struct State {
     pub strays: BTreeSet<(SessionId, Attempt, String)>,
     notice_keys: VecDeque<String>,
     next_notice: u64,
+    #[serde(default)]
+    next_errand: u64,
+    #[serde(skip)]
+    judge: Judge,
     #[serde(skip)]
     index: Index,
 }
@@ -91,7 +99,14 @@ impl State {
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
             Event::Notice(id, event) => self.evolve_notice(*id, event),
+            Event::Errand(id, event) => self.evolve_errand(*id, event),
         }
+    }
+
+    /// The same state, with somebody to judge the conditions of reactions.
+    #[must_use]
+    pub fn judged_by(self, judge: Judge) -> State {
+        State { judge, ..self }
     }
 
     /// Reads a state from a snapshot and makes its indexes anew.
@@ -187,6 +202,10 @@ impl State {
 
     pub(crate) fn next_notice(&self) -> NoticeId {
         NoticeId(self.next_notice.saturating_add(1))
+    }
+
+    pub(crate) fn next_errand(&self) -> ErrandId {
+        ErrandId(self.next_errand.saturating_add(1))
     }
 
     pub(crate) fn was_told(&self, key: &str) -> bool {
@@ -342,6 +361,26 @@ impl State {
         }
     }
 
+    fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent) {
+        match event {
+            ErrandEvent::Wanted { errand } => {
+                self.next_errand = self.next_errand.max(id.0);
+                self.errands.insert(id, (**errand).clone());
+            }
+            ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {
+                self.errands.remove(&id);
+                self.index.set_timer(Timer::Errand(id), None);
+            }
+            ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
+                if let Some(errand) = self.errands.get_mut(&id) {
+                    errand::evolve(errand, event);
+                    let due = errand.again_at;
+                    self.index.set_timer(Timer::Errand(id), due);
+                }
+            }
+        }
+    }
+
     // ── indexes ──
 
     fn reindex(&mut self) {
@@ -356,6 +395,7 @@ impl State {
             .values()
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.again_at)))
+            .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
             .chain(
                 self.projects.iter().map(|(id, project)| (Timer::Project(id.clone()), project.capped_until)),
             )

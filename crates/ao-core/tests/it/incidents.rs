@@ -18,6 +18,7 @@ pub(crate) fn pull() -> PullId {
 
 pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
     PullFacts {
+        head_title: None,
         observed_at: desk.now,
         title: "Fix login".into(),
         url: "https://forge.invalid/7".into(),
@@ -34,6 +35,7 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
         labels: BTreeSet::new(),
         mergeable: Mergeable::Clean,
         checks: vec![CheckFacts {
+            run: None,
             name: "test".into(),
             commit: Commit::new(head),
             state: check,
@@ -47,6 +49,7 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
 
 pub(crate) fn red(signature: &str) -> CheckState {
     CheckState::Failed {
+        files: vec![],
         signature: signature.into(),
         excerpt: "assertion failed: login".into(),
         url: "https://forge.invalid/7/checks".into(),

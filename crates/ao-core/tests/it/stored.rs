@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use ao_core::codec::{DecodeError, VERSION, decode, encode};
+use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::incident::IncidentEvent;
 use ao_core::notice::NoticeEvent;
@@ -43,6 +44,7 @@ fn kinds() -> BTreeSet<String> {
         ("queue", variants::<QueueEvent>()),
         ("incident", variants::<IncidentEvent>()),
         ("notice", variants::<NoticeEvent>()),
+        ("errand", variants::<ErrandEvent>()),
     ];
     all.into_iter()
         .flat_map(|(aggregate, names)| names.into_iter().map(move |name| format!("{aggregate}.{name}")))

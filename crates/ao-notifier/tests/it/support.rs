@@ -9,6 +9,7 @@ use ao_notifier::{Channel, ChannelError};
 
 pub(crate) fn notice(level: Level, text: &str) -> Notice {
     Notice {
+        channel: None,
         id: NoticeId(1),
         level,
         subject: Subject::Session(SessionId(0x4f)),

@@ -21,6 +21,7 @@ impl LocalScm {
     pub(super) fn facts_with(&self, entry: &Entry, runs: &[CheckRun]) -> PullFacts {
         let pull = &entry.pull;
         PullFacts {
+            head_title: None,
             observed_at: self.now(),
             title: pull.title.clone(),
             url: self.url(pull, ""),
@@ -66,6 +67,7 @@ impl LocalScm {
         }
         let state = |name: &str| newest.get(name).map_or(CheckState::Pending, |run| self.check_state(run));
         let fact = |name: &str, required| CheckFacts {
+            run: None,
             name: name.to_owned(),
             commit: pull.head.clone(),
             state: state(name),
@@ -76,6 +78,7 @@ impl LocalScm {
 
     fn check_state(&self, run: &CheckRun) -> CheckState {
         let failed = |signature: String, excerpt: String| CheckState::Failed {
+            files: vec![],
             signature,
             excerpt,
             url: format!("ao://{}/checks/{}", self.options.project, run.id),

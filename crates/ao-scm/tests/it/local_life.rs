@@ -39,7 +39,7 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     assert_eq!((&seen.size.files[..], seen.size.added), (&["a.txt".to_owned()][..], 1));
     assert_eq!(seen.mergeable, Mergeable::Clean);
     assert_eq!(seen.url, "ao://my-app/pulls/1");
-    let CheckState::Failed { signature, excerpt, url, log } = &seen.checks[0].state else {
+    let CheckState::Failed { signature, excerpt, url, log, .. } = &seen.checks[0].state else {
         panic!("{seen:?}")
     };
     assert_eq!(

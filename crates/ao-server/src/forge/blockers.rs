@@ -54,6 +54,7 @@ mod tests {
 
     fn facts() -> PullFacts {
         PullFacts {
+            head_title: None,
             observed_at: Timestamp(1),
             title: "Add a thing".into(),
             url: String::new(),
@@ -85,7 +86,7 @@ mod tests {
     }
 
     fn check(name: &str, commit: &str, state: CheckState, required: bool) -> CheckFacts {
-        CheckFacts { name: name.into(), commit: Commit::new(commit), state, required }
+        CheckFacts { run: None, name: name.into(), commit: Commit::new(commit), state, required }
     }
 
     #[test]

@@ -49,6 +49,7 @@ pub(crate) fn task(project: &str, key: &str) -> TaskId {
 
 pub(crate) fn facts(branch: &str) -> PullFacts {
     PullFacts {
+        head_title: None,
         observed_at: Timestamp(1),
         title: "Add a thing".into(),
         url: "https://forge/7".into(),
@@ -72,7 +73,7 @@ pub(crate) fn facts(branch: &str) -> PullFacts {
 }
 
 pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
-    CheckFacts { name: name.into(), commit: Commit::new("h1"), state, required: true }
+    CheckFacts { run: None, name: name.into(), commit: Commit::new("h1"), state, required: true }
 }
 
 impl Forge {

@@ -9,7 +9,13 @@ use crate::forge::{check, facts, pull};
 use crate::support::{Answer, House, post};
 
 fn failed(name: &str) -> CheckState {
-    CheckState::Failed { signature: name.into(), excerpt: "boom".into(), url: String::new(), log: None }
+    CheckState::Failed {
+        files: vec![],
+        signature: name.into(),
+        excerpt: "boom".into(),
+        url: String::new(),
+        log: None,
+    }
 }
 
 async fn merge(house: &House, wish: Value) -> Answer {

@@ -33,6 +33,7 @@ pub(crate) struct Fake {
 pub(crate) fn slots(fake: &Fake, projects: &[ProjectId]) -> Slots {
     let one = || Arc::new(fake.clone());
     Slots {
+        errands: None,
         runtimes: [("process".to_owned(), one() as _)].into(),
         agents: [("fake".to_owned(), one() as _)].into(),
         workspaces: [("worktree".to_owned(), one() as _)].into(),

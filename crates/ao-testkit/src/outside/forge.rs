@@ -10,6 +10,7 @@ use fastrand::Rng;
 /// A pull request that was just opened.
 pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
     PullFacts {
+        head_title: None,
         observed_at: at,
         title: format!("Work on {branch}"),
         url: format!("https://forge/{branch}"),
@@ -48,7 +49,7 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
         3 | 4 => {
             let signature = format!("E{}", rng.u8(..2));
             let (excerpt, url) = (format!("error: {signature}"), "https://ci/build".into());
-            check(facts, CheckState::Failed { signature, excerpt, url, log: None });
+            check(facts, CheckState::Failed { files: vec![], signature, excerpt, url, log: None });
         }
         5 | 6 => check(facts, CheckState::Passed),
         7 => {
@@ -83,6 +84,11 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
 }
 
 pub(crate) fn check(facts: &mut PullFacts, state: CheckState) {
-    facts.checks =
-        vec![CheckFacts { name: "build".into(), commit: facts.head.clone(), state, required: true }];
+    facts.checks = vec![CheckFacts {
+        run: None,
+        name: "build".into(),
+        commit: facts.head.clone(),
+        state,
+        required: true,
+    }];
 }

@@ -320,7 +320,7 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
         }
         IncidentEvent::Acted { .. } => {
             told.acted += 1;
-            let (acted, most) = (told.acted, inner.log.shadow.settings.reaction(key.kind).attempts);
+            let (acted, most) = (told.acted, inner.log.shadow.reaction(&key.kind, &key.subject).attempts);
             inner.must(acted <= most, RetriesBounded, || format!("acted {acted} times of {most}: {key}"));
         }
         IncidentEvent::Unsaid {} => told.acted = told.acted.saturating_sub(1),

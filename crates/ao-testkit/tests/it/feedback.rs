@@ -6,6 +6,7 @@ use ao_testkit::{Spawn, World};
 
 fn failed() -> CheckState {
     CheckState::Failed {
+        files: vec![],
         signature: "E1".into(),
         excerpt: "error: E1".into(),
         url: "https://ci/1".into(),
@@ -26,7 +27,7 @@ fn a_check_that_flips_twenty_times_is_told_so_often_and_no_more() {
         world.check(&pull, CheckState::Pending);
         world.run_for(400);
     }
-    let attempts = Settings::default().reaction(IncidentKind::CiFailed).attempts as usize;
+    let attempts = Settings::default().reaction(&IncidentKind::CiFailed).attempts as usize;
     // Words of its own were never configured: the default ones are sent.
     assert_eq!(world.turns_with("A check failed on your pull request."), attempts);
     assert_eq!(world.told().len(), 1, "{:?}", world.told());

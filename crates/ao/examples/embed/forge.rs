@@ -35,6 +35,7 @@ impl Memory {
         let state = match text == RIGHT {
             true => CheckState::Passed,
             false => CheckState::Failed {
+                files: vec![],
                 signature: "wrong greeting".into(),
                 excerpt: format!("expected `{RIGHT}`, found `{text}`"),
                 url: String::new(),
@@ -42,6 +43,7 @@ impl Memory {
             },
         };
         Ok(PullFacts {
+            head_title: None,
             observed_at: SystemClock.now(),
             title: pull.title.clone(),
             url: format!("memory:{number}"),
@@ -56,7 +58,13 @@ impl Memory {
             author: Author { login: "shell".into(), standing: Standing::Agent },
             labels: Default::default(),
             mergeable: Mergeable::Clean,
-            checks: vec![CheckFacts { name: "spelling".into(), commit: head.clone(), state, required: true }],
+            checks: vec![CheckFacts {
+                run: None,
+                name: "spelling".into(),
+                commit: head.clone(),
+                state,
+                required: true,
+            }],
             reviews: vec![],
             threads: vec![],
             size: ChangeSize { files: vec!["greeting.txt".into()], added: 1, removed: 0 },

@@ -20,8 +20,9 @@ use std::time::Duration;
 use ao::Orchestrator;
 use ao::ao_agent;
 use ao::ao_core::ProjectId;
-use ao::ao_core::incident::{Action, IncidentKind, Reaction};
+use ao::ao_core::incident::IncidentKind;
 use ao::ao_core::notice::Notice;
+use ao::ao_core::reaction::{Action, ReactionPatch};
 use ao::ao_ports::{Notifier, NotifierAbilities, NotifyError, Removal};
 use ao::orchestrator::{Issue, PlanError, PlannedTask, Planner};
 use async_trait::async_trait;
@@ -48,13 +49,7 @@ async fn story(home: &Utf8Path) -> Result<(), Box<dyn Error>> {
         .scm("greetings", Arc::new(Memory::new("greetings", &repository)))
         // Here the program itself answers a failed check, so the engine only tells a person.
         .settings(|settings| {
-            let reaction = Reaction {
-                auto: true,
-                action: Action::Notify,
-                attempts: 1,
-                escalate_after: Duration::from_secs(3600),
-                message: None,
-            };
+            let reaction = ReactionPatch { action: Some(Action::Notify), ..ReactionPatch::default() };
             settings.reactions.insert(IncidentKind::CiFailed, reaction);
         })
         .start()

@@ -85,6 +85,7 @@ async fn try_one(configs: &InForce, name: &str) -> ChannelTest {
 
 fn test_notice() -> Notice {
     Notice {
+        channel: None,
         id: NoticeId(0),
         level: Level::Info,
         subject: Subject::Host,

@@ -1,0 +1,163 @@
+//! Errands: what a reaction or a hook has done in the world besides telling somebody.
+//!
+//! ```text
+//!  wanted ─► (done · failed) ─► whoever sent for it hears of it
+//!     ▲  └─ failed for now ─► delayed ┐
+//!     └───────────────────────────────┘  a bounded number of times
+//! ```
+//!
+//! An errand is done at least once: after a crash it is begun again, so each order says what makes a second time harmless.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::hook::HookPoint;
+use crate::incident::IncidentKey;
+use crate::session;
+use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp};
+
+/// How often an errand that failed for now is tried.
+const TRIES: u32 = 3;
+
+/// Something that is to be done, until it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Errand {
+    pub id: ErrandId,
+    /// A second one with the same key is the same, as long as it is open.
+    pub key: String,
+    pub order: Order,
+    /// Who hears of it.
+    pub behalf: Behalf,
+    pub tries: u32,
+    pub again_at: Option<Timestamp>,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Order {
+    /// Starts an agent. The branch of a pull request has one agent at a time, so a second time finds the first one.
+    Spawn {
+        project: ProjectId,
+        pull: Option<PullId>,
+        /// By name; the project's own if there is none.
+        agent: Option<String>,
+        title: String,
+        prompt: String,
+    },
+    /// Runs a check of a pull request again, on the same commit. `number` counts the re-runs of that commit.
+    Rerun { pull: PullId, check: String, commit: Commit, number: u32 },
+    /// Runs a check on the base branch itself; the result is kept by tree, so that a second time costs nothing.
+    CheckBase { project: ProjectId, branch: String, commit: Commit, check: String },
+    /// Puts a branch onto its base if that goes cleanly. Pinned to both commits, so that it is done once.
+    Rebase { pull: PullId, head: Commit, base: Commit },
+    /// Runs a command of the user's in the project's folder, with the document on its standard input.
+    Run {
+        project: ProjectId,
+        session: Option<SessionId>,
+        command: String,
+        timeout: Duration,
+        document: String,
+    },
+    /// Answers a thread in our own name. `key` marks the answer, so that it is given once.
+    Reply { pull: PullId, thread: String, text: String, resolve: bool, key: String },
+    /// Runs a hook. The document has a number of its own, by which the command can tell a second time.
+    Hook {
+        project: ProjectId,
+        session: Option<SessionId>,
+        point: HookPoint,
+        command: String,
+        timeout: Duration,
+        document: String,
+    },
+}
+
+/// For whom an errand is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Behalf {
+    /// A reaction to a problem.
+    Incident(IncidentKey),
+    /// A session that may start only if nobody objects.
+    Assign(SessionId),
+    /// A pull request that may land only if nobody objects.
+    Merge { pull: PullId, head: Commit },
+    /// A check of the base, which may be red itself.
+    Base { project: ProjectId, check: String, commit: Commit },
+    /// Nobody waits for it.
+    Nobody,
+}
+
+/// What can come in for an errand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ErrandInput {
+    Done {
+        tries: u32,
+        outcome: ErrandOutcome,
+    },
+    /// It could not be done. `again` says whether another try may help.
+    Failed {
+        tries: u32,
+        why: String,
+        again: bool,
+    },
+    Due,
+}
+
+/// What came of an errand that was done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrandOutcome {
+    /// It was done; what there is to say about it.
+    Done { said: String },
+    /// A command said no: a hook objects, a command failed.
+    Refused { why: String },
+    /// The base passes this check.
+    BaseGreen {},
+    /// The base itself fails it.
+    BaseRed { signature: String, excerpt: String },
+}
+
+/// What happened to an errand.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrandEvent {
+    Wanted { errand: Box<Errand> },
+    Delayed { why: String, again_at: Timestamp },
+    Retried {},
+    Done { behalf: Behalf, outcome: ErrandOutcome },
+    Failed { behalf: Behalf, why: String },
+}
+
+pub(crate) fn decide(errand: &Errand, moment: &Moment, input: ErrandInput) -> Vec<ErrandEvent> {
+    match input {
+        ErrandInput::Done { tries, outcome } if tries == errand.tries => {
+            vec![ErrandEvent::Done { behalf: errand.behalf.clone(), outcome }]
+        }
+        ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
+            if again && tries + 1 < TRIES {
+                vec![ErrandEvent::Delayed { why, again_at: moment.at + session::backoff(tries) }]
+            } else {
+                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+            }
+        }
+        ErrandInput::Due if errand.again_at.is_some_and(|at| at <= moment.at) => {
+            vec![ErrandEvent::Retried {}]
+        }
+        // A late word about a try that we have already counted.
+        ErrandInput::Done { .. } | ErrandInput::Failed { .. } | ErrandInput::Due => vec![],
+    }
+}
+
+/// Folds an event into an errand that goes on; the ones that end it are the state's to remove.
+pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
+    match event {
+        ErrandEvent::Delayed { again_at, .. } => errand.again_at = Some(*again_at),
+        ErrandEvent::Retried {} => {
+            errand.again_at = None;
+            errand.tries = errand.tries.saturating_add(1);
+        }
+        ErrandEvent::Wanted { .. } | ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {}
+    }
+}

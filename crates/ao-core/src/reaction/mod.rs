@@ -1,0 +1,237 @@
+//! What is done about a kind of problem: the defaults, and what the configuration lays over them field by field.
+//!
+//! ```text
+//!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent
+//! ```
+//!
+//! Nothing here acts: the ladder of the incidents does, and asks here how far and by what means.
+
+mod judge;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::incident::{IncidentKind, Subject};
+use crate::notice::Level;
+use crate::state::State;
+
+pub use judge::Judge;
+
+/// What is done about each kind of problem, as one layer of the configuration has it.
+pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
+
+/// What is done about a kind of problem, after all layers are put together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reaction {
+    /// Whether anything is done without a person's word. If not, a person is told.
+    pub auto: bool,
+    pub action: Action,
+    /// How often the action is taken for one problem.
+    pub attempts: u32,
+    /// How long each rung of the ladder has to help.
+    pub escalate_after: Duration,
+    /// What the agent or the person is told: a template. Without it, the kind's own words.
+    pub message: Option<String>,
+    /// Only if this holds: an expression over the same context. If it does not, the problem is only recorded.
+    pub condition: Option<String>,
+    /// How long a state has to last before it is a problem, for the kinds that are about time.
+    pub threshold: Option<Duration>,
+    /// How soon a person should look, if one has to.
+    pub level: Level,
+    /// The one channel that a person is told by, if not the ones for the level.
+    pub channel: Option<String>,
+    /// Which agent is started, if one is.
+    pub agent: Option<String>,
+    /// What is run, if something is.
+    pub command: Option<String>,
+    /// How long the command has.
+    pub timeout: Duration,
+    /// How often a failed check is run again before anybody is woken.
+    pub rerun: u32,
+    /// Whether a thread is resolved when its answer is given.
+    pub resolve: bool,
+    /// How long after one act the next one is not taken, whatever is new.
+    pub cooldown: Duration,
+}
+
+/// What one layer says of a reaction. What it leaves out is as in the layer below.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReactionPatch {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub action: Option<Action>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub escalate_after: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub condition: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub level: Option<Level>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<Duration>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rerun: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resolve: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Duration>,
+}
+
+/// What a reaction does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Action {
+    /// The agent whose problem it is gets the news.
+    SendToAgent,
+    /// The same, and if that agent is gone, a new one is started on the branch.
+    SpawnAgent,
+    /// A person is told.
+    Notify,
+    Merge,
+    /// The checks that failed are run again.
+    RerunChecks,
+    /// The branch is put onto its base, if that goes without a conflict.
+    Rebase,
+    /// A command of the user's.
+    Run,
+    /// The next rung is asked at once, without the agent.
+    Escalate,
+    /// It is enough to know.
+    Record,
+}
+
+impl Reaction {
+    /// What is done unless the configuration says otherwise.
+    pub fn default_for(kind: &IncidentKind) -> Reaction {
+        use IncidentKind as K;
+        let (auto, action, attempts, minutes) = match kind {
+            K::CiFailed => (true, Action::SendToAgent, 3, 30),
+            K::ChangesRequested => (true, Action::SendToAgent, 3, 30),
+            K::BotComments => (true, Action::SendToAgent, 2, 30),
+            K::MergeConflicts => (true, Action::SendToAgent, 3, 15),
+            K::AgentIdle => (true, Action::SendToAgent, 2, 15),
+            // Merging is off until somebody switches it on.
+            K::ApprovedAndGreen => (false, Action::Merge, 1, 30),
+            K::LabelAdded | K::PrMerged | K::RateLimited => (true, Action::Record, 0, 30),
+            // Whoever gives an event a name says what is to be done about it.
+            K::Custom(_) => (true, Action::Notify, 0, 30),
+            K::PrClosed
+            | K::BaseRed
+            | K::AgentStuck
+            | K::AgentNeedsInput
+            | K::AgentExited
+            | K::SetupFailed
+            | K::BudgetExceeded
+            | K::AllComplete => (true, Action::Notify, 0, 30),
+        };
+        let level = match kind {
+            K::AgentNeedsInput | K::BudgetExceeded => Level::Urgent,
+            K::AllComplete | K::PrMerged | K::LabelAdded => Level::Info,
+            K::RateLimited | K::BaseRed => Level::Warning,
+            _ => Level::Action,
+        };
+        Reaction {
+            auto,
+            action,
+            attempts,
+            escalate_after: Duration::from_secs(minutes * 60),
+            message: None,
+            condition: None,
+            threshold: None,
+            level,
+            channel: None,
+            agent: None,
+            command: None,
+            timeout: Duration::from_secs(60),
+            rerun: u32::from(*kind == K::CiFailed),
+            resolve: false,
+            cooldown: Duration::ZERO,
+        }
+    }
+
+    /// Lays what one layer says over this. An action that is new for the kind is taken at least once.
+    pub fn patched(mut self, patch: &ReactionPatch) -> Reaction {
+        fn lay<T: Clone>(field: &mut T, over: &Option<T>) {
+            if let Some(over) = over {
+                *field = over.clone();
+            }
+        }
+        fn lay_opt<T: Clone>(field: &mut Option<T>, over: &Option<T>) {
+            if over.is_some() {
+                field.clone_from(over);
+            }
+        }
+        lay(&mut self.auto, &patch.auto);
+        lay(&mut self.action, &patch.action);
+        if self.action.acts() {
+            self.attempts = self.attempts.max(1);
+        }
+        lay(&mut self.attempts, &patch.attempts);
+        lay(&mut self.escalate_after, &patch.escalate_after);
+        lay_opt(&mut self.message, &patch.message);
+        lay_opt(&mut self.condition, &patch.condition);
+        lay_opt(&mut self.threshold, &patch.threshold);
+        lay(&mut self.level, &patch.level);
+        lay_opt(&mut self.channel, &patch.channel);
+        lay_opt(&mut self.agent, &patch.agent);
+        lay_opt(&mut self.command, &patch.command);
+        lay(&mut self.timeout, &patch.timeout);
+        lay(&mut self.rerun, &patch.rerun);
+        lay(&mut self.resolve, &patch.resolve);
+        lay(&mut self.cooldown, &patch.cooldown);
+        self
+    }
+}
+
+impl Action {
+    /// Whether something is done that can be done again.
+    pub fn acts(self) -> bool {
+        !matches!(self, Action::Notify | Action::Escalate | Action::Record)
+    }
+
+    /// Whether there has to be an agent for it.
+    pub fn needs_agent(self) -> bool {
+        self == Action::SendToAgent
+    }
+}
+
+impl State {
+    /// What is done about problems of this kind for this subject.
+    pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
+        let session = match subject {
+            Subject::Session(id) => self.sessions.get(id),
+            Subject::Pull(pull) => {
+                self.pulls.get(pull).and_then(|pull| pull.owner).and_then(|owner| self.sessions.get(&owner))
+            }
+            Subject::Project(_) | Subject::Host => None,
+        };
+        let project = match subject {
+            Subject::Pull(pull) => Some(&pull.project),
+            Subject::Project(project) => Some(project),
+            Subject::Session(_) => session.map(|session| &session.spec.project),
+            Subject::Host => None,
+        };
+        let layers = [
+            Some(&self.settings.reactions),
+            project.and_then(|project| self.projects.get(project)).map(|project| &project.reactions),
+            session.and_then(|session| self.settings.agent_reactions.get(&session.spec.agent.name)),
+        ];
+        let patches = layers.into_iter().flatten().filter_map(|layer| layer.get(kind));
+        patches.fold(Reaction::default_for(kind), Reaction::patched)
+    }
+}
