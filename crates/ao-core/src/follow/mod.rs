@@ -1,0 +1,67 @@
+//! What follows from what. The one place where one part of the state moves another.
+
+mod errand;
+mod incident;
+mod limits;
+mod pull;
+mod queue;
+mod session;
+
+use std::collections::VecDeque;
+
+use crate::event::{Event, HostEvent, Stamped};
+use crate::incident::Subject;
+use crate::input::Input;
+use crate::notice::Level;
+use crate::project::ProjectEvent;
+use crate::session::{Phase, SessionInput};
+use crate::state::State;
+use crate::task::TaskEvent;
+
+/// Adds the inputs that follow from what happened, in the state that it led to.
+pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
+    match &stamped.event {
+        Event::Session(id, event) => session::follow(state, *id, event, stamped.at, then),
+        Event::Incident(key, event) => incident::follow(state, key, event, then),
+        Event::Pull(id, event) => pull::follow(state, id, event, then),
+        Event::Queue(_, event) => queue::follow(state, event, then),
+        Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
+        Event::Task(id, TaskEvent::Closed {}) => {
+            then.push_back(Input::Schedule);
+            if let Some(waiting) = state.live_session_of(id).and_then(|id| state.sessions.get(&id))
+                && matches!(waiting.phase, Phase::Queued { .. })
+            {
+                let stop = SessionInput::Stop { by: "ao".into(), why: format!("{id} was closed") };
+                then.push_back(Input::Session { session: waiting.id, input: stop });
+            }
+        }
+        Event::Account(account, event) => limits::account(state, account, event, then),
+        Event::Project(id, event @ (ProjectEvent::Capped { .. } | ProjectEvent::Uncapped {})) => {
+            limits::project(state, id, event, stamped.at, then);
+        }
+        Event::Project(_, _) => then.push_back(Input::Schedule),
+        Event::Host(HostEvent::Configured { .. } | HostEvent::MemoryEnough { .. }) => {
+            then.push_back(Input::Schedule);
+        }
+        Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::Tell {
+            level: Level::Warning,
+            subject: Subject::Host,
+            key: format!("doubted {runtime} {}", stamped.at.0 / 3_600_000),
+            text: format!(
+                "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
+                 look, and nothing was ended"
+            ), channel: None }),
+        Event::Errand(id, event) => errand::follow(state, *id, event, then),
+        Event::Host(_) | Event::Notice(..) => {}
+    }
+}
+
+/// Keeps the end, where a failing run says what failed.
+fn bounded(text: String) -> String {
+    const MOST: usize = 16 * 1024;
+    if text.len() <= MOST {
+        return text;
+    }
+    let cut = (text.len() - MOST..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    format!("[…]{}", &text[cut..])
+}

@@ -1,0 +1,81 @@
+//! What follows from what happened to a pull request.
+
+use std::collections::VecDeque;
+
+use crate::incident::Subject;
+use crate::input::Input;
+use crate::pull::{Pull, PullEvent, PullInput, owner_of};
+use crate::queue::QueueInput;
+use crate::session::SessionInput;
+use crate::state::State;
+use crate::{PullId, SessionId};
+
+pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input>) {
+    let queue = |input| Input::Queue { project: id.project.clone(), input };
+    if let PullEvent::Released { session } = event {
+        let unlinked = SessionInput::PullUnlinked { pull: id.clone() };
+        then.push_back(Input::Session { session: *session, input: unlinked });
+    }
+    let Some(pull) = state.pulls.get(id) else {
+        then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it is over".into() }));
+        then.push_back(Input::Review(Subject::Pull(id.clone())));
+        return;
+    };
+    match event {
+        PullEvent::Claimed { session } => {
+            let linked = SessionInput::PullLinked { pull: id.clone() };
+            then.push_back(Input::Session { session: *session, input: linked });
+        }
+        PullEvent::HeadMoved { head, .. } => {
+            then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
+            then.extend(claimed_by_its_owner(state, pull));
+        }
+        // Whoever was set to review it has done so.
+        PullEvent::ReviewGiven { review, .. } => {
+            let reviewer = state.session_named(&review.author.login);
+            let reviewer = reviewer.filter(|session| session.reads() == Some(id) && session.is_live());
+            then.extend(reviewer.map(|session| Input::Session {
+                session: session.id,
+                input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
+            }));
+        }
+        PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
+        PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {
+            let lands_here = state
+                .projects
+                .get(&id.project)
+                .is_some_and(|known| known.default_branch == pull.facts.base_branch);
+            if lands_here {
+                then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
+            }
+            then.extend(claimed_by_its_owner(state, pull));
+        }
+        PullEvent::Closed {} => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
+        }
+        PullEvent::Merged { .. } => {
+            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was merged".into() }));
+            if let Some(owner) = pull.owner.and_then(|owner| state.sessions.get(&owner)) {
+                let others_open = owner
+                    .pulls
+                    .iter()
+                    .any(|other| other != id && state.pulls.get(other).is_some_and(|other| other.is_open()));
+                if !others_open {
+                    let merged = SessionInput::Merged { pull: id.clone() };
+                    then.push_back(Input::Session { session: owner.id, input: merged });
+                }
+            }
+        }
+        _ => {}
+    }
+    then.push_back(queue(QueueInput::Look {}));
+    then.push_back(Input::Review(Subject::Pull(id.clone())));
+}
+
+fn claimed_by_its_owner(state: &State, pull: &Pull) -> Option<Input> {
+    owner_of(state, pull).map(|session| claim(pull.id.clone(), session))
+}
+
+pub(super) fn claim(pull: PullId, session: SessionId) -> Input {
+    Input::Pull { pull, input: PullInput::Claim { session } }
+}

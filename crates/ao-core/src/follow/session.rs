@@ -1,0 +1,163 @@
+//! What follows from what happened to a session.
+
+use std::collections::VecDeque;
+
+use super::pull::claim;
+use crate::evidence::{Activity, Reading};
+use crate::incident::{IncidentInput, Subject};
+use crate::input::Input;
+use crate::notice::Level;
+use crate::project::ProjectInput;
+use crate::pull::unclaimed_of;
+use crate::session::{HoldKind, MessageKind, NewMessage, Outcome, Role, Sender, SessionEvent, SessionInput};
+use crate::state::State;
+use crate::{SessionId, Timestamp};
+
+pub(super) fn follow(
+    state: &State,
+    id: SessionId,
+    event: &SessionEvent,
+    at: Timestamp,
+    then: &mut VecDeque<Input>,
+) {
+    use SessionEvent as E;
+    let Some(session) = state.sessions.get(&id) else {
+        // Archived: what was about it is over.
+        then.push_back(Input::Review(Subject::Session(id)));
+        if let E::Archived { pulls } = event {
+            then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
+        }
+        return;
+    };
+    let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
+    match event {
+        E::Queued { .. } => {
+            // A session that begins under a limit waits like those that were there before.
+            if let Some(until) = state.accounts.get(session.account()) {
+                let why = format!("the provider's limit for `{}` holds until {until}", session.account());
+                tell(SessionInput::Hold { kind: HoldKind::Account, why });
+            }
+            then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
+            then.push_back(Input::Schedule);
+        }
+        E::Requeued { .. } => {
+            then.push_back(Input::Schedule);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::SignalSeen { signal } => {
+            tell(SessionInput::Flush);
+            if let Reading::Limited { until: Some(until) } = &signal.reading {
+                let account = session.account().to_owned();
+                then.push_back(Input::AccountLimited { account, until: *until });
+            }
+            let watched = matches!(session.judgement.activity, Activity::Unknown | Activity::NeedsInput);
+            if session.activity_since == at || watched {
+                then.push_back(Input::Review(Subject::Session(id)));
+            }
+        }
+        E::Looked {} | E::LookFailed { .. } | E::Rejudged {} => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        // Also when it only waits from now on: an interrupt may have waited for that.
+        E::MessageQueued { .. } | E::Written { .. } | E::DeliveryPaused { .. } => tell(SessionInput::Flush),
+        E::Accepted { .. } => {
+            tell(SessionInput::Count);
+            tell(SessionInput::Flush);
+        }
+        E::MessageWithdrawn { incident: Some(key), .. } => {
+            then.push_back(Input::Incident { key: key.clone(), input: IncidentInput::Unsaid });
+        }
+        E::DeliveryFailed { delivery, why } => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Tell {
+                level: Level::Action,
+                subject: Subject::Session(id),
+                key: format!("{id} delivery {delivery}"),
+                text: format!(
+                    "a message to `{}` was {why}; its text is kept in the outbox",
+                    session.spec.name
+                ),
+                channel: None,
+            });
+        }
+        E::TakenAfterAll { messages, .. } => then.push_back(Input::Tell {
+            level: Level::Info,
+            subject: Subject::Session(id),
+            key: format!("{id} after all {messages:?}"),
+            text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
+            channel: None,
+        }),
+        E::MessagesDropped { why } => then.push_back(Input::Tell {
+            level: Level::Info,
+            subject: Subject::Session(id),
+            key: format!("{id} dropped {at}"),
+            text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
+            channel: None,
+        }),
+        E::Launched { .. } => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::Exited { .. } => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Schedule);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        // The port that it gave back may do for another.
+        E::PortsLeased { .. } => then.push_back(Input::Schedule),
+        E::WentAstray { what } => then.push_back(Input::Tell {
+            level: Level::Warning,
+            subject: Subject::Session(id),
+            key: format!("{id} astray {what}"),
+            text: format!("`{}` has left its place: {what}", session.spec.name),
+            channel: None,
+        }),
+        E::Stands { .. } => {
+            then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
+        }
+        E::NotAnswered { number, why } => then.push_back(Input::Tell {
+            level: Level::Action,
+            subject: Subject::Session(id),
+            key: format!("{id} answer {number}"),
+            text: format!("the answer to `{}` was not given: {why}", session.spec.name),
+            channel: None,
+        }),
+        E::WorkspaceFailed { again_at: None, .. } | E::SetupFailed { .. } => {
+            then.push_back(Input::Schedule);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::Held { .. } | E::StopFailed { .. } | E::Stopping { .. } => {
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::Released { .. } => {
+            tell(SessionInput::Flush);
+            then.push_back(Input::Schedule);
+            then.push_back(Input::Review(Subject::Session(id)));
+            then.extend(session.pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
+        }
+        E::Spent { .. } => then.push_back(Input::Project {
+            project: session.spec.project.clone(),
+            input: ProjectInput::CountSpend,
+        }),
+        E::BudgetMarked { mark } => tell(SessionInput::Send(NewMessage {
+            from: Sender::Daemon,
+            kind: MessageKind::Text,
+            body: format!(
+                "Your budget is nearly spent ({mark}). Commit what you have and sum up what is left."
+            ),
+            interrupt: false,
+            key: Some(format!("mark {mark}")),
+        })),
+        E::Ended { outcome } => {
+            let merged = matches!(outcome, Outcome::Merged { .. }) && state.settings.remove_merged;
+            // What a reviewer had was only to be read.
+            if merged || session.spec.role == Role::Reviewer {
+                tell(SessionInput::Cleanup);
+            }
+            then.push_back(Input::Schedule);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        _ => {}
+    }
+}
