@@ -28,6 +28,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao", "sessions"),
     ("ao", "surface"),
     ("ao", "forge"),
+    ("ao", "reactions"),
     ("ao-scm", "failure"),
 ];
 

@@ -2,6 +2,7 @@
 
 mod checks;
 mod failures;
+mod feedback;
 mod hostile;
 mod issues;
 mod owners;
