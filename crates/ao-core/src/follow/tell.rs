@@ -4,10 +4,13 @@ use super::bounded;
 use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
-use crate::pull::one_line;
+use crate::pull::{cut, one_line};
 use crate::reaction::Action;
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
+
+/// How much of the evidence those get who have to judge a story rather than to mend it.
+const EVIDENCE: usize = 8 * 1024;
 
 /// What the agent whose problem it is hears.
 pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
@@ -16,7 +19,7 @@ pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &s
 
 /// What the one who steers the project hears: of whom, why now, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
-    let detail = format!("{} ({why})\n{}", incident.key.subject, incident.detail);
+    let detail = format!("{} ({why})\n{}", incident.key.subject, cut(&incident.detail, EVIDENCE));
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
@@ -35,7 +38,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         Action::Notify => lead(state, incident),
         _ => key.kind.default_message().to_owned(),
     };
-    let mut text = format!("{whom}: {what} {}", incident.detail);
+    let mut text = format!("{whom}: {what} {}", cut(&incident.detail, EVIDENCE));
     if why != ONLY_A_PERSON {
         text = format!("{text} ({why})");
     }

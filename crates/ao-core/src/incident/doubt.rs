@@ -76,15 +76,22 @@ impl Suspicion {
             Some(Doubt::BaseMended { run }) => {
                 return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
             }
-            _ => {}
+            // However the run went, the base is all that is left to ask.
+            Some(Doubt::Base {}) => return self.base_is_open().then_some(Doubt::Base {}),
+            Some(Doubt::Chance { .. }) | None => {}
         }
         if incident.believed.as_ref() == Some(&incident.revision) {
             None
         } else if failed < self.needed {
             Some(Doubt::Chance { run: failed })
         } else {
-            matches!(self.base, BaseView::Unasked | BaseView::Asked).then_some(Doubt::Base {})
+            self.base_is_open().then_some(Doubt::Base {})
         }
+    }
+
+    /// Whether the base passes is still to be found out.
+    pub(super) fn base_is_open(&self) -> bool {
+        matches!(self.base, BaseView::Unasked | BaseView::Asked)
     }
 }
 

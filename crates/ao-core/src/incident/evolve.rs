@@ -62,7 +62,9 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
         E::Believed { why, due } => {
             incident.doubt = None;
             incident.believed = Some(incident.revision.clone());
-            incident.remark.clone_from(why);
+            if !why.is_empty() {
+                incident.remark.clone_from(why);
+            }
             incident.due = Some(*due);
         }
         E::Noted { said } => incident.remark.clone_from(said),

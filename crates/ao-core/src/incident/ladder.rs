@@ -212,15 +212,19 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
     match result {
         Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
         Ok(_) => vec![],
-        // The check that is in doubt cannot be run again.
+        // The check that is in doubt cannot be run again; the base may still be to blame.
         Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
-            let mut events = vec![E::Believed {
-                why: format!("It could not be run again: {}.", why.trim_end_matches('.')),
-                due,
-            }];
-            let believed = after(incident, &events, scene.now);
+            let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
+            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open()) {
+                true => vec![
+                    E::Failed { why, due: None, instead: false },
+                    E::Doubted { doubt: Doubt::Base {}, due: incident.due },
+                ],
+                false => vec![E::Believed { why, due }],
+            };
+            let now_known = after(incident, &events, scene.now);
             if incident.absent.is_none() {
-                events.extend(act(&believed, scene));
+                events.extend(act(&now_known, scene));
             }
             events
         }

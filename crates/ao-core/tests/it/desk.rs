@@ -8,6 +8,7 @@ use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::evidence::{Activity, Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::reaction::Judge;
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, Session, SessionInput,
 };
@@ -51,6 +52,11 @@ impl Desk {
         };
         desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
         desk
+    }
+
+    pub(crate) fn judged_by(mut self, judge: Judge) -> Desk {
+        self.state = self.state.judged_by(judge);
+        self
     }
 
     // ── inputs ──

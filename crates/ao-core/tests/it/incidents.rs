@@ -74,7 +74,7 @@ pub(crate) fn with_pull(desk: &mut Desk) -> SessionId {
 }
 
 /// Lets the agent take whatever is on its way, and returns how many messages that were.
-fn listen(desk: &mut Desk, session: SessionId) -> usize {
+pub(crate) fn listen(desk: &mut Desk, session: SessionId) -> usize {
     let mut heard = 0;
     while let Some(current) = desk.session(session).outbox.current.clone() {
         desk.write(session);
