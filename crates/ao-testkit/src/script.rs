@@ -149,7 +149,11 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         };
         settings.reactions.insert(kind, reaction);
     }
-    let tell = ReactionPatch { action: Some(Action::SendToAgent), ..ReactionPatch::default() };
+    let tell = ReactionPatch {
+        action: Some(Action::SendToAgent),
+        escalate_after: Some(Duration::from_secs(180)),
+        ..ReactionPatch::default()
+    };
     settings.reactions.insert(OWN_EVENT.parse().expect("it is a name of an event"), tell);
     // Each world changes its mind now and then about what is to be done.
     let acts = |settings: &mut Settings, kind, action| {
