@@ -144,7 +144,7 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         let reaction = ReactionPatch {
             auto: Some(true),
             attempts: Some(2),
-            escalate_after: Some(Duration::from_secs(180)),
+            escalate_after: Some(Duration::from_secs(60)),
             ..ReactionPatch::default()
         };
         settings.reactions.insert(kind, reaction);
