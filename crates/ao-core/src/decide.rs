@@ -2,9 +2,9 @@
 
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
+use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
-use crate::pull::PullInput;
+use crate::pull::{PullInput, TEXT_LIMIT, cut};
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -14,6 +14,10 @@ use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pu
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
 const MASS_DEATH: usize = 5;
+/// How many events of the user's own may be open for one subject.
+const MOST_RAISED: usize = 100;
+/// How long the name of such an event's problem may be.
+const NAME_LIMIT: usize = 512;
 
 /// Decides what an input means. Pure: no clock, no disk, no randomness.
 pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>, Refusal> {
@@ -78,6 +82,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
         }
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
+        Input::Raise { subject, kind, problem, revision, detail } => {
+            raise(state, now, subject, kind, Raised { problem, revision, detail })
+        }
+        Input::Clear { subject, kind, problem } => {
+            let problem = cut(&sanitise(&problem), NAME_LIMIT);
+            let key = IncidentKey { subject, kind: custom(kind)?, problem };
+            Ok(incident_events(state, now, key, IncidentInput::Absent))
+        }
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
             Some(known) => notice::decide(known, &state.settings, moment, input)
                 .into_iter()
@@ -92,7 +104,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .collect(),
             None => vec![],
         }),
-        Input::Order { key, .. } if state.errands.values().any(|errand| errand.key == key) => Ok(vec![]),
+        Input::Order { key, .. } if state.is_ordered(&key) => Ok(vec![]),
         Input::Order { key, order, behalf } => {
             let id = state.next_errand();
             let errand = Errand { id, key, order: *order, behalf, tries: 0, again_at: None };
@@ -258,7 +270,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         Subject::Pull(id) => {
             state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
         }
-        Subject::Project(_) | Subject::Host => Some(vec![]),
+        Subject::Project(id) => state.projects.get(id).map(|project| project.base.problems()),
+        Subject::Host => Some(vec![]),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
@@ -271,7 +284,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
-        if !there {
+        // What was raised by somebody is cleared by somebody, or passes.
+        if !there && (over || !incident.key.kind.is_moment()) {
             let input = if over { IncidentInput::Gone } else { IncidentInput::Absent };
             events.extend(incident_events(state, now, incident.key.clone(), input));
         }
@@ -287,22 +301,66 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     events
 }
 
+/// An event of the user's own, as somebody raises it.
+struct Raised {
+    problem: String,
+    revision: String,
+    detail: String,
+}
+
+fn raise(
+    state: &State,
+    now: Timestamp,
+    subject: Subject,
+    kind: IncidentKind,
+    raised: Raised,
+) -> Result<Vec<Event>, Refusal> {
+    let kind = custom(kind)?;
+    match &subject {
+        Subject::Session(id) if !state.sessions.get(id).is_some_and(|session| session.is_live()) => {
+            return Err(Refusal::UnknownSession(*id));
+        }
+        Subject::Project(id) if !state.projects.contains_key(id) => {
+            return Err(Refusal::UnknownProject(id.clone()));
+        }
+        Subject::Pull(id)
+            if !state.pulls.get(id).is_some_and(|pull| pull.is_open() && pull.owner.is_some()) =>
+        {
+            return Err(Refusal::Invalid { what: format!("{id} is no open pull request of a session") });
+        }
+        _ => {}
+    }
+    let problem = cut(&sanitise(&raised.problem), NAME_LIMIT);
+    let revision = cut(&sanitise(&raised.revision), NAME_LIMIT);
+    let detail = cut(&sanitise(&raised.detail), TEXT_LIMIT);
+    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
+    let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
+    if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
+        return Err(Refusal::Invalid {
+            what: format!("{MOST_RAISED} events of `{}` are open already; clear some of them", key.subject),
+        });
+    }
+    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
+    Ok(incident_events(state, now, key, seen))
+}
+
+fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {
+    match kind {
+        IncidentKind::Custom(_) => Ok(kind),
+        ours => Err(Refusal::Invalid {
+            what: format!(
+                "`{ours}` is found out from what is seen; choose another name for an event of your own"
+            ),
+        }),
+    }
+}
+
 fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
-    let helpers = helpers(state, &key.subject);
-    let reaction = state.reaction(&key.kind, &key.subject);
-    incident::decide(&key, state.incidents.get(&key), &reaction, &state.settings, now, helpers, input)
+    let known = state.incidents.get(&key);
+    Scene::of(state, &key, now, |scene| incident::decide(&key, known, scene, input))
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()
-}
-
-fn helpers(state: &State, subject: &Subject) -> Helpers {
-    let agent = agent_of(state, subject);
-    Helpers {
-        agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
-        orchestrator: orchestrator_of(state, subject)
-            .is_some_and(|orchestrator| agent.is_none_or(|agent| agent.id != orchestrator.id)),
-    }
 }
 
 /// The session whose problem it is.
@@ -323,9 +381,7 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
         Subject::Project(project) => project,
         Subject::Host => return None,
     };
-    state.live_in(project).find(|session| {
-        session.spec.role == session::Role::Orchestrator && matches!(session.phase, Phase::Running { .. })
-    })
+    state.orchestrator_in(project).filter(|session| matches!(session.phase, Phase::Running { .. }))
 }
 
 // ── what should be, and what is ──

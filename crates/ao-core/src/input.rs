@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
 use crate::errand::{Behalf, ErrandInput, Order};
-use crate::incident::{IncidentInput, IncidentKey, Subject};
+use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::notice::{Level, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
@@ -85,6 +85,21 @@ pub enum Input {
         text: String,
         /// The one channel that it goes to, if not those for its level.
         channel: Option<String>,
+    },
+    /// An event of the user's own has happened, or goes on with something new.
+    Raise {
+        subject: Subject,
+        /// One of the user's own.
+        kind: IncidentKind,
+        problem: String,
+        revision: String,
+        detail: String,
+    },
+    /// It is over.
+    Clear {
+        subject: Subject,
+        kind: IncidentKind,
+        problem: String,
     },
     /// Compare the problems of a subject with its open incidents.
     Review(Subject),

@@ -17,6 +17,7 @@ pub mod errand;
 pub mod event;
 pub mod evidence;
 mod follow;
+pub mod health;
 pub mod hook;
 mod id;
 pub mod incident;

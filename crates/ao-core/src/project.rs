@@ -3,13 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
+use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
 use crate::policy::Policy;
 use crate::queue::MergeQueue;
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
-use crate::{ProjectId, Timestamp};
+use crate::{Commit, ProjectId, Timestamp};
 
 /// What the configuration says of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -62,6 +63,12 @@ pub struct Project {
     pub capped_until: Option<Timestamp>,
     pub policy: Policy,
     pub queue: MergeQueue,
+    /// The failures of its checks that were chance.
+    #[serde(default, skip_serializing_if = "Flakes::is_empty")]
+    pub flakes: Flakes,
+    /// Whether its base passes the checks that failed.
+    #[serde(default)]
+    pub base: BaseHealth,
 }
 
 /// What can come in for a project.
@@ -73,6 +80,24 @@ pub enum ProjectInput {
     PolicySeen(Box<Policy>),
     /// One of its sessions has used something up.
     CountSpend,
+    /// A check that failed has passed on the same commit.
+    Flaked {
+        check: String,
+        signature: String,
+        excerpt: String,
+    },
+    /// Somebody wants to know whether the base passes a check.
+    AskBase {
+        branch: String,
+        check: String,
+        commit: Commit,
+    },
+    /// Whether it does.
+    BaseFound {
+        check: String,
+        commit: Commit,
+        verdict: BaseVerdict,
+    },
     Due,
 }
 
@@ -84,6 +109,9 @@ pub enum ProjectEvent {
     PolicyChanged { policy: Box<Policy> },
     Capped { until: Timestamp, why: String },
     Uncapped {},
+    Flaked { check: String, signature: String, excerpt: String },
+    BaseAsked { branch: String, check: String, commit: Commit },
+    BaseFound { branch: String, check: String, commit: Commit, verdict: BaseVerdict },
     Removed {},
 }
 
@@ -132,6 +160,28 @@ pub(crate) fn decide(
             0 => Ok(vec![ProjectEvent::Removed {}]),
             sessions => Err(Refusal::ProjectInUse { project: id.clone(), sessions }),
         },
+        (Some(_), ProjectInput::Flaked { check, signature, excerpt }) => {
+            Ok(vec![ProjectEvent::Flaked { check, signature, excerpt }])
+        }
+        (Some(known), ProjectInput::AskBase { branch, check, commit }) => {
+            Ok(match known.base.needs(&branch, &check, &commit) {
+                true => vec![ProjectEvent::BaseAsked { branch, check, commit }],
+                false => vec![],
+            })
+        }
+        // An answer about a tip that nobody asks about any more says nothing.
+        (Some(known), ProjectInput::BaseFound { check, commit, verdict }) => {
+            let verdict = verdict.bounded();
+            let branches = known.base.waiting(&check, &commit).into_iter();
+            Ok(branches
+                .map(|branch| ProjectEvent::BaseFound {
+                    branch,
+                    check: check.clone(),
+                    commit: commit.clone(),
+                    verdict: verdict.clone(),
+                })
+                .collect())
+        }
         (Some(known), ProjectInput::PolicySeen(policy)) if known.policy == *policy => Ok(vec![]),
         (Some(known), ProjectInput::CountSpend) => Ok(match known.daily.reached(&known.spent) {
             Some(reached) if known.capped_until.is_none() && day_of(now) == known.day => {
@@ -167,6 +217,8 @@ impl Project {
             capped_until: None,
             policy: Policy::default(),
             queue: MergeQueue::default(),
+            flakes: Flakes::new(),
+            base: BaseHealth::default(),
         }
     }
 

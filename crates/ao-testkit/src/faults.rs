@@ -20,6 +20,7 @@ pub enum Call {
     Notify,
     Test,
     Merge,
+    Errand,
     Append,
     Read,
     Snapshot,
@@ -46,7 +47,7 @@ pub enum Fault {
 }
 
 impl Call {
-    pub const ALL: [Call; 16] = [
+    pub const ALL: [Call; 17] = [
         Call::Create,
         Call::SetUp,
         Call::Remove,
@@ -60,6 +61,7 @@ impl Call {
         Call::Notify,
         Call::Test,
         Call::Merge,
+        Call::Errand,
         Call::Append,
         Call::Read,
         Call::Snapshot,
@@ -169,6 +171,7 @@ impl fmt::Display for Call {
             Call::Notify => "notifier.notify",
             Call::Test => "scm.test",
             Call::Merge => "scm.merge",
+            Call::Errand => "errands.run",
             Call::Append => "store.append",
             Call::Read => "store.read",
             Call::Snapshot => "store.save_snapshot",

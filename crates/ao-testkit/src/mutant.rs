@@ -1,7 +1,8 @@
 //! Rules with a bug planted in them, one for each thing that must hold. A simulation that misses one is not worth its
 //! time.
 
-use ao_core::incident::{IncidentEvent, Rung};
+use ao_core::health::BaseVerdict;
+use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
 use ao_core::notice::NoticeEvent;
 use ao_core::session::{AfterStop, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
@@ -47,6 +48,12 @@ pub enum Mutant {
     SharesPorts,
     /// Takes a workspace that was just made for one that is ready.
     SkipsSetUp,
+    /// Wakes the agent at the first failure.
+    CriesWolf,
+    /// Takes every base for green.
+    BlindToBase,
+    /// Forgets when a problem is due.
+    ForgetsToAskAgain,
     /// Changes what it remembers without writing that down.
     RemembersWrongly,
 }
@@ -75,6 +82,22 @@ impl Rules for Mutant {
             Mutant::IgnoresHolds => {
                 for session in state.sessions.values_mut() {
                     session.holds.clear();
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::CriesWolf => {
+                let reaction = state.settings.reactions.entry(IncidentKind::CiFailed).or_default();
+                let before = reaction.rerun.replace(0);
+                let outcome = Core.step(state, moment, input);
+                if let Some(reaction) = state.settings.reactions.get_mut(&IncidentKind::CiFailed) {
+                    reaction.rerun = before;
+                }
+                outcome
+            }
+            Mutant::BlindToBase => {
+                let checks = state.projects.values_mut().flat_map(|project| project.base.checks.values_mut());
+                for (_, verdict) in checks.filter_map(|check| check.found.as_mut()) {
+                    *verdict = BaseVerdict::Green {};
                 }
                 Core.step(state, moment, input)
             }
@@ -150,6 +173,11 @@ impl Mutant {
             (Mutant::ForgetsTries, Event::Incident(key, IncidentEvent::Returned { .. })) => {
                 if let Some(incident) = state.incidents.get_mut(key) {
                     (incident.acted, incident.acted_on) = (0, None);
+                }
+            }
+            (Mutant::ForgetsToAskAgain, Event::Incident(key, IncidentEvent::Acted { .. })) => {
+                if let Some(incident) = state.incidents.get_mut(key) {
+                    incident.due = None;
                 }
             }
             (Mutant::TellsAgain, Event::Incident(key, IncidentEvent::Vanished { .. })) => {

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use ao_core::budget::Limits;
+use ao_core::incident::Subject;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullInput;
-use ao_core::reaction::ReactionPatch;
+use ao_core::reaction::{Action, ReactionPatch};
 use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::setup::{PortRange, Setup};
 use ao_core::task::TaskFacts;
-use ao_core::{Input, ProjectId, PullId, SessionId, Settings, TaskId};
+use ao_core::{Commit, Input, ProjectId, PullId, SessionId, Settings, TaskId};
 use ao_ports::Report;
 use fastrand::Rng;
 
@@ -101,9 +102,29 @@ fn choose(inner: &mut Inner) -> Deed {
             }
             Deed::Say(vec![])
         }
+        97 => some.map_or(Deed::Say(vec![]), |session| Deed::Say(vec![own_event(inner, session)])),
         _ => Deed::Say(vec![]),
     }
 }
+
+/// An event of the user's own happens to a session or its project, or is over.
+fn own_event(inner: &mut Inner, session: SessionId) -> Input {
+    let kind = OWN_EVENT.parse().expect("it is a name of an event");
+    let project = || inner.log.shadow.sessions.get(&session).map(|known| known.spec.project.clone());
+    let subject = match inner.rng.bool().then(project).flatten() {
+        Some(project) => Subject::Project(project),
+        None => Subject::Session(session),
+    };
+    let problem = inner.rng.u8(..3).to_string();
+    match inner.rng.u8(..4) {
+        0 => Input::Clear { subject, kind, problem },
+        revision => {
+            Input::Raise { subject, kind, problem, revision: revision.to_string(), detail: "exit 1".into() }
+        }
+    }
+}
+
+const OWN_EVENT: &str = "deploy-failed";
 
 /// Settings with short tempers, so that an hour is enough to see every ladder to its end.
 pub(crate) fn settings(max_live: u32) -> Settings {
@@ -123,10 +144,30 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         let reaction = ReactionPatch {
             auto: Some(true),
             attempts: Some(2),
-            escalate_after: Some(Duration::from_secs(180)),
+            escalate_after: Some(Duration::from_secs(60)),
             ..ReactionPatch::default()
         };
         settings.reactions.insert(kind, reaction);
+    }
+    let tell = ReactionPatch {
+        action: Some(Action::SendToAgent),
+        escalate_after: Some(Duration::from_secs(180)),
+        ..ReactionPatch::default()
+    };
+    settings.reactions.insert(OWN_EVENT.parse().expect("it is a name of an event"), tell);
+    // Each world changes its mind now and then about what is to be done.
+    let acts = |settings: &mut Settings, kind, action| {
+        let reaction = settings.reactions.entry(kind).or_default();
+        (reaction.action, reaction.command) = (Some(action), Some("make it so".into()));
+    };
+    if max_live.is_multiple_of(2) {
+        acts(&mut settings, MergeConflicts, Action::Rebase);
+    }
+    match max_live {
+        3 => acts(&mut settings, ChangesRequested, Action::Run),
+        5 => acts(&mut settings, ChangesRequested, Action::SpawnAgent),
+        6 => acts(&mut settings, ChangesRequested, Action::Escalate),
+        _ => {}
     }
     settings
 }
@@ -271,6 +312,14 @@ fn forge(inner: &mut Inner) -> Vec<Input> {
     // Mostly the same few, so that their checks flicker.
     let few = known.len().min(2);
     let pull = known[known.len() - 1 - inner.rng.usize(..few)].clone();
+    if inner.rng.u8(..10) == 0 {
+        // Somebody else's change lands, and breaks things or mends them.
+        let tip = Commit::new(&format!("b{}", inner.rng.u32(..)));
+        if inner.rng.bool() {
+            inner.outside.red.insert((pull.project.clone(), tip.clone()));
+        }
+        inner.outside.tips.insert(pull.project.clone(), tip);
+    }
     let base = inner.outside.base(&pull.project);
     let facts = inner.outside.pulls.get_mut(&pull).expect("it is one of those");
     facts.base = base;

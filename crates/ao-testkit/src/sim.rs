@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ao_core::pull::PullInput;
 use ao_core::{Input, ProjectId, State};
 use ao_engine::{AskError, Engine, EngineError, Handle, Options, Receipt, Rules};
 use tokio::task::{JoinHandle, JoinSet};
@@ -187,6 +188,12 @@ impl Sim {
         match happening {
             Happening::Report(report) => self.post(script::input_of(report)),
             Happening::Act => script::act(self).await,
+            Happening::Ran(rerun) => {
+                let seen = self.with(|inner| outside::ran(inner, &rerun));
+                if let Some(facts) = seen {
+                    self.post(Input::Pull { pull: rerun.pull, input: PullInput::Seen(Box::new(facts)) });
+                }
+            }
             other => outside::perform(&mut self.universe.lock(), other),
         }
     }

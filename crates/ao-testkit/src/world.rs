@@ -289,6 +289,36 @@ impl World {
         self.look_at(pull);
     }
 
+    /// The agent pushes another commit, and the poller sees it.
+    pub fn push(&mut self, pull: &PullId, head: &str) {
+        if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {
+            facts.head = Commit::new(head);
+            facts.checks.clear();
+        }
+        self.look_at(pull);
+    }
+
+    /// Whether checks pass when they are run again.
+    pub fn passes_when_run_again(&mut self, passes: bool) {
+        self.sim.universe.lock().outside.passes_again = Some(passes);
+    }
+
+    /// The base moves to a tip that passes its checks or does not, and the poller sees it.
+    pub fn base(&mut self, pull: &PullId, tip: &str, red: bool) {
+        {
+            let mut inner = self.sim.universe.lock();
+            let tip = Commit::new(tip);
+            if red {
+                inner.outside.red.insert((pull.project.clone(), tip.clone()));
+            }
+            inner.outside.tips.insert(pull.project.clone(), tip.clone());
+            if let Some(facts) = inner.outside.pulls.get_mut(pull) {
+                facts.base = tip;
+            }
+        }
+        self.look_at(pull);
+    }
+
     /// Somebody who may approve it, and the poller sees it.
     pub fn approve(&mut self, pull: &PullId) {
         if let Some(facts) = self.sim.universe.lock().outside.pulls.get_mut(pull) {

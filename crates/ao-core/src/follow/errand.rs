@@ -3,11 +3,67 @@
 use std::collections::VecDeque;
 
 use crate::ErrandId;
-use crate::errand::ErrandEvent;
+use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::health::BaseVerdict;
+use crate::incident::{IncidentInput, IncidentKey};
 use crate::input::Input;
+use crate::project::ProjectInput;
+use crate::pull::cut;
 use crate::state::State;
 
-pub(super) fn follow(_state: &State, _id: ErrandId, event: &ErrandEvent, _then: &mut VecDeque<Input>) {
-    let (ErrandEvent::Done { behalf, .. } | ErrandEvent::Failed { behalf, .. }) = event else { return };
-    let _ = behalf;
+/// How much of what an errand says is kept with the problem that it was done for.
+const SAID: usize = 2 * 1024;
+
+pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+    let (behalf, result) = match event {
+        ErrandEvent::Done { behalf, outcome } => (behalf, Ok(outcome)),
+        ErrandEvent::Failed { behalf, why } => (behalf, Err(why)),
+        ErrandEvent::Wanted { .. } | ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => return,
+    };
+    match behalf {
+        Behalf::Incident(key) => then.push_back(for_incident(state, id, key, result)),
+        Behalf::Base { project, check, commit } => {
+            let verdict = match result {
+                Ok(ErrandOutcome::BaseGreen {}) => BaseVerdict::Green {},
+                Ok(ErrandOutcome::BaseRed { signature, excerpt }) => {
+                    BaseVerdict::Red { signature: signature.clone(), excerpt: excerpt.clone() }
+                }
+                Ok(ErrandOutcome::Done { said: why } | ErrandOutcome::Refused { why }) | Err(why) => {
+                    BaseVerdict::Unknown { why: why.clone() }
+                }
+            };
+            then.push_back(Input::Project {
+                project: project.clone(),
+                input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
+            });
+        }
+        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Nobody => {}
+    }
+}
+
+fn for_incident(
+    state: &State,
+    id: ErrandId,
+    key: &IncidentKey,
+    result: Result<&ErrandOutcome, &String>,
+) -> Input {
+    let result = match result {
+        Ok(ErrandOutcome::Done { said }) => Ok(cut(said, SAID)),
+        Ok(ErrandOutcome::BaseGreen {} | ErrandOutcome::BaseRed { .. }) => Ok(String::new()),
+        Ok(ErrandOutcome::Refused { why }) | Err(why) => Err(cut(why, SAID)),
+    };
+    match result {
+        // A moment is soon past, but that nothing was done about it is still worth knowing.
+        Err(why) if key.kind.is_moment() && !state.incidents.contains_key(key) => {
+            let reaction = state.reaction(&key.kind, &key.subject);
+            Input::Tell {
+                level: reaction.level,
+                subject: key.subject.clone(),
+                key: format!("{id} failed"),
+                text: format!("what was to be done about {key} failed: {why}"),
+                channel: reaction.channel,
+            }
+        }
+        result => Input::Incident { key: key.clone(), input: IncidentInput::Errand(result) },
+    }
 }

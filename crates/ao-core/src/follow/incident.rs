@@ -2,107 +2,212 @@
 
 use std::collections::VecDeque;
 
-use super::bounded;
+use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::incident::{Incident, IncidentEvent, IncidentKey, Rung, Subject};
+use crate::errand::{Behalf, Order};
+use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
 use crate::input::Input;
+use crate::project::ProjectInput;
+use crate::pull::Pull;
 use crate::queue::QueueInput;
-use crate::reaction::Action;
-use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
+use crate::reaction::{Action, context};
+use crate::session::{MessageKind, Session, SessionInput};
 use crate::state::State;
+use crate::{Commit, ProjectId};
 
 pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, then: &mut VecDeque<Input>) {
-    // Not true any more: what has not been said yet need not be said.
-    if let IncidentEvent::Vanished { .. } | IncidentEvent::Closed {} = event {
-        let told = [agent_of(state, &key.subject), orchestrator_of(state, &key.subject)];
-        then.extend(told.into_iter().flatten().map(|told| Input::Session {
-            session: told.id,
-            input: SessionInput::Withdraw { incident: key.clone() },
-        }));
-        return;
+    match event {
+        // A moment that is past was true all the same.
+        IncidentEvent::Closed {} if key.kind.is_moment() => return,
+        // Not true any more: what has not been said yet need not be said.
+        IncidentEvent::Vanished { .. } | IncidentEvent::Closed {} => {
+            let told = [agent_of(state, &key.subject), orchestrator_of(state, &key.subject)];
+            then.extend(told.into_iter().flatten().map(|told| Input::Session {
+                session: told.id,
+                input: SessionInput::Withdraw { incident: key.clone() },
+            }));
+            return;
+        }
+        _ => {}
     }
     let Some(incident) = state.incidents.get(key) else { return };
     match event {
-        IncidentEvent::Acted { action: Action::SendToAgent, told, .. } => {
-            if let Some(agent) = agent_of(state, &key.subject) {
-                // If it has not even heard the last news of this, it gets the whole.
-                let unheard = agent.outbox.waiting.iter().any(
-                    |message| matches!(&message.kind, MessageKind::News { incident } if incident == key),
-                );
-                let since = match &key.subject {
-                    Subject::Pull(pull) if !unheard => state.pulls.get(pull).and_then(|pull| {
-                        pull.news_since(&key.kind, &key.problem, told.as_deref().unwrap_or_default())
-                    }),
-                    _ => None,
-                };
-                // Nothing is new, but the agent has had its time: it hears the whole once more.
-                let detail = since.unwrap_or_else(|| incident.detail.clone());
-                then.push_back(news(state, agent, incident, &detail));
-            }
+        IncidentEvent::Acted { action, told, .. } => {
+            act(state, incident, *action, told.as_deref().unwrap_or_default(), then);
         }
-        IncidentEvent::Acted { action: Action::Merge, .. } => {
-            if let Subject::Pull(id) = &key.subject
-                && let Some(pull) = state.pulls.get(id)
-            {
-                then.push_back(Input::Queue {
-                    project: id.project.clone(),
-                    input: QueueInput::Enqueue {
-                        pull: id.clone(),
-                        head: pull.facts.head.clone(),
-                        priority: 0,
-                    },
-                });
-            }
+        IncidentEvent::Doubted { doubt, .. } => find_out(state, incident, doubt, then),
+        IncidentEvent::Answered { revision, commit } => {
+            then.extend(answer(state, incident, revision, commit));
         }
         IncidentEvent::Escalated { to: Rung::Orchestrator, why, .. } => {
             if let Some(orchestrator) = orchestrator_of(state, &key.subject) {
-                let detail = format!("{} ({why})\n{}", key.subject, incident.detail);
-                then.push_back(news(state, orchestrator, incident, &detail));
+                then.push_back(tell::orchestrator(state, orchestrator, incident, why));
             }
         }
         IncidentEvent::Escalated { to: Rung::Person, why, .. } => {
-            let reaction = state.reaction(&key.kind, &key.subject);
-            then.push_back(Input::Tell {
-                level: reaction.level,
-                subject: key.subject.clone(),
-                key: format!("{key} {}", incident.opened),
-                text: escalation(state, incident, why),
-                channel: reaction.channel,
-            });
+            then.push_back(tell::person(state, incident, why));
         }
         _ => {}
     }
 }
 
-/// What an agent is told about an incident. A reaction without words of its own uses the kind's.
-fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
-    let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    let lead = reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned());
-    let body = bounded(format!("{lead}\n{detail}"));
-    Input::Session {
-        session: to.id,
-        input: SessionInput::Send(NewMessage {
-            from: Sender::Daemon,
-            kind: MessageKind::News { incident: incident.key.clone() },
-            body,
-            interrupt: false,
-            key: None,
-        }),
+fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mut VecDeque<Input>) {
+    let key = &incident.key;
+    let agent = agent_of(state, &key.subject).filter(|agent| agent.is_live());
+    let pull = pull_of(state, key);
+    match (action, agent) {
+        (Action::SendToAgent | Action::SpawnAgent, Some(agent)) => {
+            let detail = news_of(state, incident, agent, told);
+            then.push_back(tell::agent(state, agent, incident, &detail));
+        }
+        (Action::SpawnAgent, None) => {
+            let Some(project) = project_of(state, &key.subject) else { return };
+            let reaction = state.reaction(&key.kind, &key.subject);
+            let order = Order::Spawn {
+                project: project.clone(),
+                pull: pull.map(|pull| pull.id.clone()),
+                agent: reaction.agent,
+                title: match pull {
+                    Some(pull) => format!("{}: {}", key.kind, pull.facts.title),
+                    None => format!("{} in {project}", key.kind),
+                },
+                prompt: bounded(tell::body(state, incident, &incident.detail)),
+            };
+            then.push_back(ordered(incident, order));
+        }
+        (Action::Merge, _) => then.extend(pull.map(|pull| Input::Queue {
+            project: pull.id.project.clone(),
+            input: QueueInput::Enqueue { pull: pull.id.clone(), head: pull.facts.head.clone(), priority: 0 },
+        })),
+        (Action::RerunChecks, _) => {
+            for (check, failure) in pull.iter().flat_map(|pull| &pull.failures) {
+                let failed = pull.and_then(|pull| pull.runs.get(check)).map_or(1, |runs| runs.failed);
+                then.extend(
+                    pull.map(|pull| {
+                        rerun(incident, pull, check, &failure.commit, failed.max(incident.acted))
+                    }),
+                );
+            }
+        }
+        (Action::Rebase, _) => then.extend(pull.map(|pull| {
+            let (head, base) = (pull.facts.head.clone(), pull.facts.base.clone());
+            ordered(incident, Order::Rebase { pull: pull.id.clone(), head, base })
+        })),
+        (Action::Run, agent) => {
+            let reaction = state.reaction(&key.kind, &key.subject);
+            let (Some(project), Some(command)) = (project_of(state, &key.subject), reaction.command) else {
+                return;
+            };
+            let order = Order::Run {
+                project,
+                session: agent.map(|agent| agent.id),
+                command,
+                timeout: reaction.timeout,
+                document: context(state, incident).to_string(),
+            };
+            then.push_back(ordered(incident, order));
+        }
+        _ => {}
     }
 }
 
-/// What a person is told: whom it is about, by the name that people use, what it is, and what was tried.
-fn escalation(state: &State, incident: &Incident, why: &str) -> String {
-    let whom = match &incident.key.subject {
-        Subject::Session(id) => match state.sessions.get(id) {
-            Some(session) => format!("`{}`", session.spec.name),
-            None => id.to_string(),
-        },
-        other => other.to_string(),
+/// What an agent has not heard of a problem yet.
+fn news_of(state: &State, incident: &Incident, agent: &Session, told: &str) -> String {
+    let key = &incident.key;
+    // If it has not even heard the last news of this, it gets the whole.
+    let mut waiting = agent.outbox.waiting.iter();
+    let unheard = waiting.any(|message| is_news_of(&message.kind, key));
+    let since = pull_of(state, key)
+        .filter(|_| !unheard)
+        .and_then(|pull| pull.news_since(&key.kind, &key.problem, told));
+    // Nothing is new, but the agent has had its time: it hears the whole once more.
+    since.unwrap_or_else(|| incident.detail.clone())
+}
+
+pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
+    matches!(kind, MessageKind::News { incident } if incident == key)
+}
+
+/// The check is run again and the base is asked, both at once, because either may take long.
+fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
+    let Some(pull) = pull_of(state, &incident.key) else { return };
+    let Some(check) = pull.failure(&incident.key.problem) else { return };
+    if let Doubt::Chance { run } | Doubt::BaseMended { run } = doubt {
+        then.push_back(rerun(incident, pull, &check.name, &check.commit, *run));
+    }
+    if let Doubt::Chance { .. } | Doubt::Base {} = doubt {
+        then.push_back(Input::Project {
+            project: pull.id.project.clone(),
+            input: ProjectInput::AskBase {
+                branch: pull.facts.base_branch.clone(),
+                check: check.name.clone(),
+                commit: pull.facts.base.clone(),
+            },
+        });
+    }
+}
+
+fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number: u32) -> Input {
+    let order =
+        Order::Rerun { pull: pull.id.clone(), check: check.to_owned(), commit: commit.clone(), number };
+    Input::Order {
+        key: format!("rerun {} {check} {commit} {number}", pull.id),
+        order: Box::new(order),
+        behalf: Behalf::Incident(incident.key.clone()),
+    }
+}
+
+/// Says in the thread by which commit it was addressed. An agent that has answered there itself needs no second voice.
+fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Option<Input> {
+    let key = &incident.key;
+    let pull = pull_of(state, key)?;
+    let resolve = state.reaction(&key.kind, &key.subject).resolve;
+    let spoke = pull.agent_answered(&key.problem, told)?;
+    if spoke && !resolve {
+        return None;
+    }
+    let short: String = commit.as_str().chars().take(10).collect();
+    let text = match &pull.facts.head_title {
+        _ if spoke => String::new(),
+        Some(title) => format!("Addressed in {short}: {}", crate::pull::one_line(title)),
+        None => format!("Addressed in {short}."),
     };
-    let what = incident.key.kind.default_message();
-    match incident.acted {
-        0 => format!("{whom}: {what} {}", incident.detail),
-        _ => format!("{whom}: {what} {} ({why})", incident.detail),
+    let mark = format!("{} {} {told}", pull.id, key.problem);
+    let order = Order::Reply {
+        pull: pull.id.clone(),
+        thread: key.problem.clone(),
+        text,
+        resolve,
+        key: format!("answer {mark}"),
+    };
+    Some(Input::Order {
+        key: format!("answer {mark}"),
+        order: Box::new(order),
+        behalf: Behalf::Incident(key.clone()),
+    })
+}
+
+/// One errand for each time that a problem is acted upon.
+fn ordered(incident: &Incident, order: Order) -> Input {
+    Input::Order {
+        key: format!("{} {} {}", incident.key, incident.opened, incident.acted),
+        order: Box::new(order),
+        behalf: Behalf::Incident(incident.key.clone()),
+    }
+}
+
+fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {
+    match &key.subject {
+        Subject::Pull(id) => state.pulls.get(id).map(|pull| &**pull),
+        _ => None,
+    }
+}
+
+fn project_of(state: &State, subject: &Subject) -> Option<ProjectId> {
+    match subject {
+        Subject::Pull(id) => Some(id.project.clone()),
+        Subject::Project(id) => Some(id.clone()),
+        Subject::Session(id) => state.sessions.get(id).map(|session| session.spec.project.clone()),
+        Subject::Host => None,
     }
 }

@@ -1,11 +1,13 @@
 //! What follows from what. The one place where one part of the state moves another.
 
+mod base;
 mod errand;
 mod incident;
 mod limits;
 mod pull;
 mod queue;
 mod session;
+mod tell;
 
 use std::collections::VecDeque;
 
@@ -39,6 +41,12 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Project(id, event @ (ProjectEvent::Capped { .. } | ProjectEvent::Uncapped {})) => {
             limits::project(state, id, event, stamped.at, then);
         }
+        Event::Project(
+            id,
+            event @ (ProjectEvent::BaseAsked { .. }
+            | ProjectEvent::BaseFound { .. }
+            | ProjectEvent::Flaked { .. }),
+        ) => base::follow(state, id, event, then),
         Event::Project(_, _) => then.push_back(Input::Schedule),
         Event::Host(HostEvent::Configured { .. } | HostEvent::MemoryEnough { .. }) => {
             then.push_back(Input::Schedule);

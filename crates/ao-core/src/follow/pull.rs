@@ -2,8 +2,12 @@
 
 use std::collections::VecDeque;
 
-use crate::incident::Subject;
+use super::base;
+use super::incident::is_news_of;
+use crate::decide::agent_of;
+use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::Input;
+use crate::project::ProjectInput;
 use crate::pull::{Pull, PullEvent, PullInput, owner_of};
 use crate::queue::QueueInput;
 use crate::session::SessionInput;
@@ -28,6 +32,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         PullEvent::HeadMoved { head, .. } => {
             then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
+            then.extend(addressed(state, pull));
             then.extend(claimed_by_its_owner(state, pull));
         }
         // Whoever was set to review it has done so.
@@ -49,7 +54,9 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
                 then.push_back(queue(QueueInput::BaseMoved { base: pull.facts.base.clone() }));
             }
             then.extend(claimed_by_its_owner(state, pull));
+            base::moved(state, pull, then);
         }
+        PullEvent::CheckReported { check } => then.extend(flake(state, pull, &check.name)),
         PullEvent::Closed {} => {
             then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
         }
@@ -70,6 +77,56 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
     }
     then.push_back(queue(QueueInput::Look {}));
     then.push_back(Input::Review(Subject::Pull(id.clone())));
+}
+
+/// A check that failed and passes on the same head was chance, unless the base was to blame.
+fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
+    if pull.failures.contains_key(check) {
+        return None;
+    }
+    let flaked = pull.runs.get(check)?.flaked.as_ref()?;
+    let key = IncidentKey {
+        subject: Subject::Pull(pull.id.clone()),
+        kind: IncidentKind::CiFailed,
+        problem: format!("{check} {}", flaked.signature),
+    };
+    let doubt = state.incidents.get(&key).and_then(|incident| incident.doubt.as_ref());
+    let the_base = matches!(doubt, Some(Doubt::BaseRed {} | Doubt::BaseMended { .. }));
+    (!the_base).then(|| Input::Project {
+        project: pull.id.project.clone(),
+        input: ProjectInput::Flaked {
+            check: check.to_owned(),
+            signature: flaked.signature.clone(),
+            excerpt: flaked.excerpt.clone(),
+        },
+    })
+}
+
+/// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
+fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
+    let subject = Subject::Pull(pull.id.clone());
+    let Some(agent) = agent_of(state, &subject) else { return vec![] };
+    let outbox = &agent.outbox;
+    let asked = state.incidents_of(&subject).filter(|incident| {
+        let key = &incident.key;
+        let on_its_way = [&outbox.current, &outbox.parked];
+        let on_its_way = on_its_way.into_iter().flatten().flat_map(|delivery| &delivery.messages);
+        let failed = outbox.failed.iter().map(|failed| &failed.message);
+        let mut unheard = outbox.waiting.iter().chain(on_its_way).chain(failed);
+        matches!(key.kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)
+            && incident.acted_on.is_some()
+            && incident.tried.last().is_none_or(|told| told.commit != pull.facts.head)
+            && incident.absent.is_none()
+            && !unheard.any(|message| is_news_of(&message.kind, key))
+            && pull.agent_answered(&key.problem, "").is_some()
+    });
+    let commit = &pull.facts.head;
+    asked
+        .map(|incident| Input::Incident {
+            key: incident.key.clone(),
+            input: IncidentInput::Addressed { commit: commit.clone() },
+        })
+        .collect()
 }
 
 fn claimed_by_its_owner(state: &State, pull: &Pull) -> Option<Input> {

@@ -1,152 +1,305 @@
 //! The ladder: what is done next about a problem, by whom, and when that ends.
 
-use super::{Incident, IncidentEvent, IncidentInput, IncidentKey, Rung};
+use super::scene::{Misfit, Scene};
+use super::{Doubt, Incident, IncidentEvent, IncidentInput, IncidentKey, Rung, evolve};
 use crate::Timestamp;
-use crate::reaction::{Action, Reaction};
-use crate::settings::Settings;
+use crate::reaction::Action;
 
-/// Who could help now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Helpers {
-    /// There is an agent to tell, and it may take a turn.
-    pub(crate) agent: bool,
-    pub(crate) orchestrator: bool,
-}
+/// Why a person is asked who is the only one to be asked; not worth saying.
+pub(crate) const ONLY_A_PERSON: &str = "only a person can decide this";
 
+/// Says what an input means for a problem.
 pub(crate) fn decide(
     key: &IncidentKey,
     known: Option<&Incident>,
-    reaction: &Reaction,
-    settings: &Settings,
-    now: Timestamp,
-    helpers: Helpers,
+    scene: &Scene<'_>,
     input: IncidentInput,
 ) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
+    use IncidentInput as I;
+    let now = scene.now;
     match (known, input) {
-        (None, IncidentInput::Seen(problem)) => {
+        (None, I::Seen(problem)) => {
             let opened = Incident::opened(key, &problem.revision, &problem.detail, now);
             let mut events = vec![E::Opened { revision: problem.revision, detail: problem.detail }];
-            events.extend(act(&opened, reaction, now, helpers));
+            events.extend(act(&opened, scene));
             events
         }
         (None, _) => vec![],
-        (Some(incident), IncidentInput::Seen(problem)) => {
+        (Some(incident), I::Seen(problem)) => {
             let mut events = Vec::new();
-            let mut now_known = incident.clone();
             if incident.absent.is_some() {
-                // The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
-                let due = matches!(incident.rung, Rung::Agent | Rung::Orchestrator)
-                    .then(|| now.max(incident.since + reaction.escalate_after));
-                events.push(E::Returned { due });
+                events.push(E::Returned { due: due_on_return(incident, scene) });
             }
             if problem.revision != incident.revision {
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
             }
-            for event in &events {
-                evolve(&mut now_known, event, now);
-            }
-            // Also when nothing is new: the agent may be within reach again.
-            if now_known.acted_on.as_deref() != Some(now_known.revision.as_str()) {
-                events.extend(act(&now_known, reaction, now, helpers));
+            let now_known = after(incident, &events, now);
+            // Also when nothing is new: the agent may be within reach again, and doubts may be over or begin.
+            let red = scene.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
+            if now_known.is_fresh() || now_known.doubt.is_some() || red {
+                events.extend(act(&now_known, scene));
             }
             events
         }
-        (Some(incident), IncidentInput::Absent) if incident.absent.is_none() => {
-            vec![E::Vanished { until: now + settings.stable_clear }]
+        (Some(incident), I::Absent) if incident.absent.is_none() => {
+            vec![E::Vanished { until: now + scene.settings.stable_clear }]
         }
-        (Some(_), IncidentInput::Absent) => vec![],
-        (Some(incident), IncidentInput::Due) if incident.due.is_none_or(|due| now < due) => vec![],
-        (Some(incident), IncidentInput::Due) if incident.absent.is_some() => vec![E::Closed {}],
-        (Some(incident), IncidentInput::Due) => act(incident, reaction, now, helpers),
-        (Some(incident), IncidentInput::Unsaid) if incident.acted > 0 && incident.rung == Rung::Agent => {
+        (Some(_), I::Absent) => vec![],
+        (Some(incident), I::Due) if incident.due.is_none_or(|due| now < due) => vec![],
+        (Some(incident), I::Due) if incident.absent.is_some() || moment_over(incident) => vec![E::Closed {}],
+        (Some(incident), I::Due) => {
+            let events = act(incident, scene);
+            match events.is_empty() {
+                // The reaction is more patient than it was when this was put down.
+                true => {
+                    let patience = incident.since + scene.reaction.escalate_after;
+                    vec![E::Waiting { due: patience.max(now + std::time::Duration::from_secs(1)) }]
+                }
+                false => events,
+            }
+        }
+        (Some(incident), I::Unsaid) if incident.acted > 0 && incident.rung == Rung::Agent => {
             vec![E::Unsaid {}]
         }
-        (Some(_), IncidentInput::Unsaid) => vec![],
-        (Some(_), IncidentInput::Gone) => vec![E::Closed {}],
+        (Some(_), I::Unsaid) => vec![],
+        (Some(incident), I::Errand(result)) => errand(incident, scene, result),
+        (Some(incident), I::Addressed { commit }) => match &incident.acted_on {
+            Some(told) if incident.answered.as_ref() != Some(told) => {
+                vec![E::Answered { revision: told.clone(), commit }]
+            }
+            _ => vec![],
+        },
+        (Some(_), I::Gone) => vec![E::Closed {}],
     }
 }
 
-/// The next step on the ladder for a problem that is there.
-fn act(incident: &Incident, reaction: &Reaction, now: Timestamp, helpers: Helpers) -> Vec<IncidentEvent> {
+/// The ladder goes on where it stood, and with the patience it had; whoever was told is not told again.
+fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
+    if let Some(due) = moment_due(incident, scene) {
+        return Some(due);
+    }
+    let waits = incident.doubt == Some(Doubt::BaseRed {})
+        || (incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision));
+    let asked = matches!(incident.rung, Rung::Agent | Rung::Orchestrator);
+    (asked && !waits).then(|| scene.now.max(incident.since + scene.reaction.escalate_after))
+}
+
+/// A moment that somebody was told of is past.
+fn moment_over(incident: &Incident) -> bool {
+    incident.key.kind.is_moment() && (incident.rung != Rung::Agent || !incident.is_fresh())
+}
+
+/// The next step for a problem that is there, if its reaction's condition holds.
+fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
+    if matches!(incident.rung, Rung::Person | Rung::Nobody) {
+        return vec![];
+    }
+    let recorded = || vec![E::Recorded { due: moment_due(incident, scene) }];
+    if incident.rung == Rung::Agent && scene.reaction.action == Action::Record {
+        return recorded();
+    }
+    let (mut events, waits) = doubt(incident, scene);
+    if !waits {
+        let believed = after(incident, &events, scene.now);
+        events.extend(next_rung(&believed, scene));
+    }
+    if incident.rung != Rung::Agent || events.is_empty() {
+        return events;
+    }
+    match (scene.holds)(incident) {
+        Ok(true) => events,
+        Ok(false) => recorded(),
+        Err(why) => {
+            let condition = scene.reaction.condition.as_deref().unwrap_or_default();
+            let why =
+                format!("nothing was done, because the condition `{condition}` cannot be judged: {why}");
+            vec![person(incident, scene, why)]
+        }
+    }
+}
+
+/// Whether it is doubted, what happened to that, and whether the ladder has to wait for it.
+fn doubt(incident: &Incident, scene: &Scene<'_>) -> (Vec<IncidentEvent>, bool) {
+    use IncidentEvent as E;
+    let believed = |why: &str| {
+        let due = scene.now + scene.reaction.escalate_after;
+        (vec![E::Believed { why: why.to_owned(), due }], false)
+    };
+    let doubted = |doubt, due| (vec![E::Doubted { doubt, due }], true);
+    let Some(suspicion) = &scene.suspicion else { return (vec![], false) };
+    let out_of_patience = incident.due.is_some_and(|due| due <= scene.now);
+    match (suspicion.doubt(incident), &incident.doubt) {
+        (None, None) => (vec![], false),
+        (None, Some(_)) => believed(""),
+        (Some(Doubt::BaseRed {}), Some(Doubt::BaseRed {})) if incident.due.is_none() => (vec![], true),
+        (Some(held @ Doubt::BaseRed {}), _) => doubted(held, None),
+        (Some(now), Some(before)) if now == *before => match now {
+            _ if !out_of_patience => (vec![], true),
+            Doubt::Base {} => believed("Whether the base passes it is not known yet."),
+            _ => believed("It was to be run again, but that run has not come."),
+        },
+        // The run was the slow part; the base has what is left of that time.
+        (Some(now @ Doubt::Base {}), Some(_)) => doubted(now, incident.due),
+        (Some(now), _) => doubted(now, Some(scene.now + scene.reaction.escalate_after)),
+    }
+}
+
+fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
+    use IncidentEvent as E;
+    let Scene { reaction, now, helpers, .. } = scene;
+    let now = *now;
+    let action = action_for(incident, scene);
     let due = now + reaction.escalate_after;
-    let patience_ended = incident.due.is_some_and(|due| due <= now);
-    let fresh = incident.acted_on.as_deref() != Some(incident.revision.as_str());
-    let reachable = helpers.agent || reaction.action != Action::SendToAgent;
+    let patience_ended =
+        incident.due.is_some_and(|due| due <= now) && now >= incident.since + reaction.escalate_after;
+    let fresh = incident.is_fresh();
+    let reachable = match action {
+        Action::SendToAgent => helpers.agent,
+        // One that only waits is not replaced.
+        Action::SpawnAgent => helpers.agent || !helpers.live,
+        _ => true,
+    };
+    let left = incident.acted < reaction.attempts;
+    let cool = incident.since + reaction.cooldown;
     match incident.rung {
         Rung::Person | Rung::Nobody => vec![],
-        Rung::Agent if reaction.action == Action::Record => vec![E::Recorded {}],
-        Rung::Agent if !reaction.auto || reaction.action == Action::Notify => {
-            vec![E::Escalated { to: Rung::Person, due: None, why: "only a person can decide this".into() }]
+        Rung::Agent if !reaction.auto || action == Action::Notify => {
+            vec![person(incident, scene, ONLY_A_PERSON.into())]
+        }
+        Rung::Agent if matches!(scene.misfit, Some(Misfit::Senseless(_))) && !incident.instead => {
+            let Some(Misfit::Senseless(why)) = scene.misfit else { return vec![] };
+            vec![person(incident, scene, why.into())]
+        }
+        Rung::Agent if scene.misfit == Some(Misfit::NoAgent) => {
+            vec![up(incident, scene, "no agent is concerned".into())]
+        }
+        Rung::Agent if action == Action::Escalate => {
+            vec![up(incident, scene, "it is not for the agent to mend".into())]
         }
         // The agent cannot be told now: it is gone, or may not take a turn. Wait for it, but not for ever.
-        Rung::Agent if !reachable && !patience_ended => {
-            if incident.due.is_some() {
-                vec![]
-            } else {
-                vec![E::Waiting { due }]
+        Rung::Agent if !reachable && !patience_ended => match incident.due {
+            Some(due) if due > now => vec![],
+            _ => vec![E::Waiting { due }],
+        },
+        Rung::Agent if left && reachable && (fresh || patience_ended) => {
+            if incident.acted > 0 && now < cool {
+                // Whatever is new, it is told when the last time is long enough ago.
+                return if incident.due == Some(cool) { vec![] } else { vec![E::Waiting { due: cool }] };
             }
+            let due = moment_due(incident, scene).unwrap_or(due);
+            vec![E::Acted { action, told: incident.acted_on.clone(), due, on: scene.head.clone() }]
         }
-        Rung::Agent if incident.acted < reaction.attempts && reachable && (fresh || patience_ended) => {
-            vec![E::Acted { action: reaction.action, told: incident.acted_on.clone(), due }]
+        Rung::Agent if (!left && fresh) || patience_ended => {
+            vec![up(incident, scene, tried(action, incident.acted))]
         }
-        Rung::Agent if (incident.acted >= reaction.attempts && fresh) || patience_ended => {
-            let why = match incident.acted {
-                0 => "no agent could be told".to_owned(),
-                1 => "the agent was told once and it is still there".to_owned(),
-                n => format!("the agent was told {n} times and it is still there"),
-            };
-            if helpers.orchestrator {
-                vec![E::Escalated { to: Rung::Orchestrator, due: Some(due), why }]
-            } else {
-                vec![E::Escalated { to: Rung::Person, due: None, why }]
-            }
+        Rung::Orchestrator if patience_ended => {
+            let why = format!("{}, and the orchestrator could not help", tried(action, incident.acted));
+            vec![person(incident, scene, why)]
         }
-        Rung::Orchestrator if patience_ended => vec![E::Escalated {
-            to: Rung::Person,
-            due: None,
-            why: "neither the agent nor the orchestrator could help".into(),
-        }],
         Rung::Agent | Rung::Orchestrator => vec![],
     }
 }
 
-pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timestamp) {
+/// What an errand on a problem's behalf came to. There is no telling which one it was, but only one can be waited for.
+fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
-    match event {
-        E::Opened { .. } | E::Closed {} => {}
-        E::Revised { revision, detail } => {
-            incident.revision.clone_from(revision);
-            incident.detail.clone_from(detail);
+    let action = action_for(incident, scene);
+    let due = scene.now + scene.reaction.escalate_after;
+    let acted = incident.rung == Rung::Agent && incident.acted > 0 && incident.absent.is_none();
+    let by_errand = matches!(action, Action::SpawnAgent | Action::RerunChecks | Action::Rebase | Action::Run);
+    match result {
+        Ok(said) if acted && by_errand && !said.trim().is_empty() => vec![E::Noted { said }],
+        Ok(_) => vec![],
+        // The check that is in doubt cannot be run again; the base may still be to blame.
+        Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
+            let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
+            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open()) {
+                true => vec![
+                    E::Failed { why, due: None, instead: false },
+                    E::Doubted { doubt: Doubt::Base {}, due: incident.due },
+                ],
+                false => vec![E::Believed { why, due }],
+            };
+            let now_known = after(incident, &events, scene.now);
+            if incident.absent.is_none() {
+                events.extend(act(&now_known, scene));
+            }
+            events
         }
-        E::Vanished { until } => {
-            incident.absent = Some(at);
-            incident.due = Some(*until);
+        // Nobody was answered, so the story goes on as if that had not been tried.
+        Err(why) if incident.due.is_none() && incident.answered.is_some() && incident.rung == Rung::Agent => {
+            vec![E::Failed {
+                why: format!("The answer was not given: {why}"),
+                due: Some(due),
+                instead: false,
+            }]
         }
-        E::Returned { due } => {
-            incident.absent = None;
-            incident.due = *due;
+        Err(why) if acted && action == Action::Rebase => {
+            let why = format!("The rebase does not go cleanly: {why}");
+            let mut events = vec![E::Failed { why, due: None, instead: true }];
+            let told = after(incident, &events, scene.now);
+            events.extend(act(&told, scene));
+            events
         }
-        E::Acted { due, .. } => {
-            incident.acted = incident.acted.saturating_add(1);
-            incident.acted_on = Some(incident.revision.clone());
-            incident.since = at;
-            incident.due = Some(*due);
+        Err(why) if acted && by_errand => {
+            let what = match action {
+                Action::SpawnAgent => "no agent could be started",
+                Action::RerunChecks => "the checks could not be run again",
+                _ => "the command failed",
+            };
+            vec![up(incident, scene, format!("{what}: {why}"))]
         }
-        E::Escalated { to, due, .. } => {
-            incident.rung = *to;
-            incident.since = at;
-            incident.due = *due;
-        }
-        E::Recorded {} => {
-            incident.rung = Rung::Nobody;
-            incident.due = None;
-        }
-        E::Waiting { due } => incident.due = Some(*due),
-        E::Unsaid {} => {
-            incident.acted = incident.acted.saturating_sub(1);
-            incident.acted_on = None;
-        }
+        Err(_) => vec![],
     }
+}
+
+/// What is done about this one.
+fn action_for(incident: &Incident, scene: &Scene<'_>) -> Action {
+    if incident.instead { Action::SendToAgent } else { scene.reaction.action }
+}
+
+/// The next rung above the agent.
+fn up(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
+    if scene.helpers.orchestrator && incident.rung == Rung::Agent {
+        let due = moment_due(incident, scene).unwrap_or(scene.now + scene.reaction.escalate_after);
+        IncidentEvent::Escalated { to: Rung::Orchestrator, due: Some(due), why }
+    } else {
+        person(incident, scene, why)
+    }
+}
+
+fn person(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent {
+    IncidentEvent::Escalated { to: Rung::Person, due: moment_due(incident, scene), why }
+}
+
+/// When a moment that somebody was told of is past.
+fn moment_due(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
+    incident.key.kind.is_moment().then_some(scene.now + scene.settings.stable_clear)
+}
+
+/// What was done so often, in words for people.
+fn tried(action: Action, times: u32) -> String {
+    let often = match times {
+        0 => return "no agent could be told".to_owned(),
+        1 => "once".to_owned(),
+        n => format!("{n} times"),
+    };
+    match action {
+        Action::Merge => format!("it was put into the merge queue {often} and is still not merged"),
+        Action::RerunChecks => format!("the checks were run again {often} and it is still there"),
+        Action::Rebase => format!("the branch was rebased {often} and it is still there"),
+        Action::Run => format!("the command was run {often} and it is still there"),
+        _ => format!("the agent was told {often} and it is still there"),
+    }
+}
+
+/// The problem as it is after some events.
+fn after(incident: &Incident, events: &[IncidentEvent], now: Timestamp) -> Incident {
+    let mut after = incident.clone();
+    for event in events {
+        evolve(&mut after, event, now);
+    }
+    after
 }

@@ -5,24 +5,35 @@
 //!                 ▼
 //!  opened ─► the agent, at most `attempts` times ─► the orchestrator, once ─► a person, once ─► silence
 //!     │
+//!     ├── doubted: chance? the base's fault? ─► the check is run again, the base is asked, nobody is woken
+//!     │
 //!     └── not seen for `stable_clear` ─► closed
 //! ```
 //!
 //! The count belongs to the problem and not to its state, so that flicker, restarts and new commits with the same
 //! failure spend one budget. It starts anew only after the problem has truly gone.
 
+mod doubt;
+mod evolve;
 mod kind;
 mod ladder;
+mod scene;
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use crate::reaction::Action;
-use crate::{ProjectId, PullId, SessionId, Timestamp};
+use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
+pub use doubt::Doubt;
+pub(crate) use evolve::evolve;
 pub use kind::{BadEventName, EventName, IncidentKind};
-pub(crate) use ladder::{Helpers, decide, evolve};
+pub(crate) use ladder::{ONLY_A_PERSON, decide};
+pub(crate) use scene::Scene;
+
+/// How many of the commits that were to mend a problem are remembered.
+const TRIED_KEPT: usize = 5;
 
 /// Whom a problem concerns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -74,6 +85,33 @@ pub struct Incident {
     pub since: Timestamp,
     /// When patience with the present rung ends.
     pub due: Option<Timestamp>,
+    /// Why nobody has been woken for it yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubt: Option<Doubt>,
+    /// The revision on which the doubts were over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub believed: Option<String>,
+    /// What there is to say of it beside the details: what came of the doubts, or of an errand.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub remark: String,
+    /// The head that its agent was first told of it on, and those with which it was told again: what was tried.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tried: Vec<Tried>,
+    /// What was to be done did not go, so the agent is told instead.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub instead: bool,
+    /// The revision that has been answered where it was asked; now it is the asker's turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<String>,
+}
+
+/// A commit that was the head when the agent was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tried {
+    pub commit: Commit,
+    /// The first line of its message, if the forge tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
 }
 
 /// Who has been asked to help.
@@ -95,6 +133,12 @@ pub enum IncidentInput {
     Due,
     /// News of it was taken back before the agent had it.
     Unsaid,
+    /// An errand on its behalf was done, or was not, and what there is to say about that.
+    Errand(Result<String, String>),
+    /// The head has moved since its agent heard of it.
+    Addressed {
+        commit: Commit,
+    },
     /// What it is about is no more.
     Gone,
 }
@@ -122,15 +166,46 @@ pub enum IncidentEvent {
         action: Action,
         told: Option<String>,
         due: Timestamp,
+        /// The head of the pull request that it is about.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<Tried>,
     },
     Escalated {
         to: Rung,
         due: Option<Timestamp>,
         why: String,
     },
-    Recorded {},
+    Recorded {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        due: Option<Timestamp>,
+    },
     Waiting {
         due: Timestamp,
+    },
+    /// It may be chance, or not its agent's fault. Nobody is woken until that is found out, or patience ends.
+    Doubted {
+        doubt: Doubt,
+        due: Option<Timestamp>,
+    },
+    /// The doubts are over. `why` says how, if not by what was seen.
+    Believed {
+        why: String,
+        due: Timestamp,
+    },
+    /// An errand on its behalf was done. Whether that helped is for the facts to say.
+    Noted {
+        said: String,
+    },
+    /// An errand on its behalf came to nothing. `instead`: the agent is told from now on.
+    Failed {
+        why: String,
+        due: Option<Timestamp>,
+        instead: bool,
+    },
+    /// It was answered where it was asked, with this commit.
+    Answered {
+        revision: String,
+        commit: Commit,
     },
     /// The last act came to nothing, and does not count.
     Unsaid {},
@@ -150,7 +225,25 @@ impl Incident {
             rung: Rung::Agent,
             since: at,
             due: None,
+            doubt: None,
+            believed: None,
+            remark: String::new(),
+            tried: vec![],
+            instead: false,
+            answered: None,
         }
+    }
+
+    /// Whether there is something about it that nobody was told.
+    pub fn is_fresh(&self) -> bool {
+        self.acted_on.as_deref() != Some(self.revision.as_str())
+    }
+}
+
+impl IncidentKind {
+    /// An event of the user's own happens and is over, unless somebody says otherwise: nobody can look whether it is still so.
+    pub(crate) fn is_moment(&self) -> bool {
+        matches!(self, IncidentKind::Custom(_))
     }
 }
 

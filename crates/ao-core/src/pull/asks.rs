@@ -20,6 +20,14 @@ impl Pull {
         threads.find(|(its, thread)| its == kind && thread.id == problem).map(|(_, thread)| thread)
     }
 
+    /// Whether an agent of ours has written in a thread after what it was told of there; nothing if it is no open thread.
+    pub(crate) fn agent_answered(&self, thread: &str, told: &str) -> Option<bool> {
+        let comments = &self.facts.threads.iter().find(|known| known.id == thread)?.comments;
+        let last_told = comments.iter().rposition(|comment| was_told(comment, told));
+        let later = last_told.map_or(0, |place| place + 1);
+        Some(comments[later..].iter().any(|comment| comment.author.standing == Standing::Agent))
+    }
+
     /// A thread in which both a person and a bot wrote counts once for each, because their budgets are apart.
     fn asking_threads(&self) -> impl Iterator<Item = (IncidentKind, &ThreadFacts)> {
         let pairs = self.facts.threads.iter().flat_map(|thread| {
@@ -139,13 +147,13 @@ fn was_told(comment: &CommentFacts, told: &str) -> bool {
 }
 
 /// Marks every line of a text from outside, so that no line of it can pass for one of ours.
-pub(super) fn quote(text: &str) -> String {
+pub(crate) fn quote(text: &str) -> String {
     text.lines().map(|line| format!("> {}\n", one_line(line))).collect()
 }
 
 /// Returns a name from outside without what ends a line, turns the reading direction or steers a terminal. Even a
 /// path may hold a line break, and what follows it would read as our own words.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let steers = |c: char| c.is_control() && c != '\t';
     let turns =
         |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');

@@ -67,6 +67,7 @@ impl News {
         self.tell_if(moved, || PullEvent::HeadMoved {
             head: seen.head.clone(),
             author: seen.head_author.clone(),
+            title: seen.head_title.clone(),
         });
         let renamed =
             (&self.facts.head_branch, &self.facts.head_repo) != (&seen.head_branch, &seen.head_repo);

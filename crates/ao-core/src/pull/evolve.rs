@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::runs::count;
 use super::{CheckState, Conflict, Mergeable, Pull, PullEvent, PullFacts, PullState, ThreadFacts};
 use crate::{PullId, Timestamp};
 
@@ -14,6 +15,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 owner: None,
                 facts: (**facts).clone(),
                 failures: BTreeMap::new(),
+                runs: BTreeMap::new(),
                 disowned_by: BTreeSet::new(),
                 conflict: None,
                 changed_at: at,
@@ -24,15 +26,24 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
     pull.changed_at = at;
     fold(&mut pull.facts, event);
     match event {
-        PullEvent::CheckReported { check } => match check.state {
-            CheckState::Failed { .. } => {
-                pull.failures.insert(check.name.clone(), check.clone());
+        PullEvent::CheckReported { check } => {
+            let runs = pull.runs.entry(check.name.clone()).or_default();
+            count(runs, check, pull.failures.get(&check.name));
+            match check.state {
+                CheckState::Failed { .. } => {
+                    pull.failures.insert(check.name.clone(), check.clone());
+                }
+                CheckState::Passed | CheckState::Skipped => {
+                    pull.failures.remove(&check.name);
+                }
+                CheckState::Pending => {}
             }
-            CheckState::Passed | CheckState::Skipped => {
-                pull.failures.remove(&check.name);
+        }
+        PullEvent::CheckVanished { check } => {
+            if let Some(runs) = pull.runs.get_mut(check) {
+                runs.vanish();
             }
-            CheckState::Pending => {}
-        },
+        }
         PullEvent::MergeabilitySeen { mergeable } => match mergeable {
             Mergeable::Conflict { files } => {
                 let (base, head) = (&pull.facts.base, &pull.facts.head);
@@ -44,6 +55,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
         },
         PullEvent::HeadMoved { .. } | PullEvent::Merged { .. } => {
             pull.failures.clear();
+            pull.runs.clear();
             pull.conflict = None;
         }
         PullEvent::Retargeted { .. } => pull.conflict = None,
@@ -64,8 +76,9 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
     match event {
         PullEvent::Opened { facts: seen } => *facts = (**seen).clone(),
         PullEvent::Retitled { title, url } => (facts.title, facts.url) = (title.clone(), url.clone()),
-        PullEvent::HeadMoved { head, author } => {
+        PullEvent::HeadMoved { head, author, title } => {
             (facts.head, facts.head_author) = (head.clone(), author.clone());
+            facts.head_title.clone_from(title);
             facts.checks.clear();
             facts.mergeable = Mergeable::Unknown;
         }
@@ -158,7 +171,10 @@ mod tests {
 
     #[test]
     fn a_new_head_starts_with_a_clean_slate_but_keeps_what_people_said() {
-        let pull = after(facts(1), &[PullEvent::HeadMoved { head: Commit::new("head2"), author: None }]);
+        let pull = after(
+            facts(1),
+            &[PullEvent::HeadMoved { head: Commit::new("head2"), author: None, title: None }],
+        );
         assert!(pull.facts.checks.is_empty() && pull.failures.is_empty() && pull.conflict.is_none());
         assert_eq!(pull.facts.mergeable, Mergeable::Unknown);
         assert_eq!((pull.facts.threads.len(), pull.facts.reviews.len()), (1, 1));

@@ -126,6 +126,9 @@ pub enum CheckState {
         /// The files of the repository that the failure names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
+        /// It is surely not chance: a compiler or a linter says so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        certain: bool,
     },
     Skipped,
 }

@@ -101,6 +101,7 @@ pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
 pub(crate) fn failed(name: &str, signature: &str) -> CheckFacts {
     let state = CheckState::Failed {
         files: vec![],
+        certain: false,
         signature: signature.into(),
         excerpt: format!("error: {signature}"),
         url: format!("https://ci/{name}"),

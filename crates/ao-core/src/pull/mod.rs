@@ -23,8 +23,10 @@ mod facts;
 pub(crate) mod fixture;
 mod owner;
 mod problems;
+mod runs;
 mod verdicts;
 
+pub(crate) use asks::{one_line, quote};
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
 pub use facts::{
@@ -33,6 +35,7 @@ pub use facts::{
 };
 pub(crate) use facts::{TEXT_LIMIT, cut};
 pub(crate) use owner::{owner_of, unclaimed_of};
+pub use runs::Runs;
 pub use verdicts::Green;
 
 /// What is known of one pull request.
@@ -47,6 +50,9 @@ pub struct Pull {
     /// The last failure of each check on this head. A re-run takes it back only by passing, so that a check going
     /// failed, pending, failed stays one problem.
     pub failures: BTreeMap<String, CheckFacts>,
+    /// How often each check was run on this head, as far as that was seen.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, Runs>,
     /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
     #[serde(default)]
     pub disowned_by: BTreeSet<SessionId>,
@@ -97,6 +103,9 @@ pub enum PullEvent {
         head: Commit,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         author: Option<String>,
+        /// The first line of its message.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title: Option<String>,
     },
     /// The branch has another name or home but the same commits.
     BranchRenamed {
@@ -203,6 +212,7 @@ impl Pull {
             owner: None,
             facts: facts.tidied(),
             failures: BTreeMap::new(),
+            runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
             conflict: None,
             changed_at: facts.observed_at,

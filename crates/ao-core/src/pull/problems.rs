@@ -10,6 +10,8 @@ use crate::incident::{IncidentKind, Problem};
 /// How many conflicting files are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
 
+const ELSEWHERE: &str = "None of the files that this failure names is changed by this pull request.\n";
+
 impl Pull {
     /// Returns the problems that exist now.
     pub fn problems(&self) -> Vec<Problem> {
@@ -27,7 +29,8 @@ impl Pull {
                 detail: format!("{} was closed without a merge", self.facts.url),
             }],
             PullState::Open => {
-                let mut problems: Vec<Problem> = self.failures.values().filter_map(ci_failed).collect();
+                let mut problems: Vec<Problem> =
+                    self.failures.values().filter_map(|check| self.ci_failed(check)).collect();
                 problems.extend(self.asks());
                 problems.extend(self.merge_conflict());
                 problems.extend(self.approved_and_green());
@@ -79,9 +82,34 @@ impl Pull {
             None => format!("git rebase {}", shell_word(base)),
             Some(remote) => {
                 let target = shell_word(&format!("{remote}/{base}"));
-                format!("git fetch {} && git rebase {target}", shell_word(remote))
+                format!(
+                    "git fetch {} && git rebase {target} && git push --force-with-lease",
+                    shell_word(remote)
+                )
             }
         }
+    }
+
+    fn ci_failed(&self, check: &CheckFacts) -> Option<Problem> {
+        let CheckState::Failed { signature, excerpt, url, log, files, .. } = &check.state else {
+            return None;
+        };
+        let (name, commit, changed) = (&check.name, &check.commit, &self.facts.size.files);
+        let log = log.as_ref().map(|path| format!("whole log: {path}\n")).unwrap_or_default();
+        let elsewhere =
+            !files.is_empty() && !changed.is_empty() && !files.iter().any(|file| changed.contains(file));
+        let elsewhere = if elsewhere { ELSEWHERE } else { "" };
+        Some(Problem {
+            kind: IncidentKind::CiFailed,
+            problem: format!("{name} {signature}"),
+            revision: commit.to_string(),
+            detail: format!(
+                "check `{}` failed on {commit}\n{}\n{log}{elsewhere}{}",
+                one_line(name),
+                one_line(url),
+                quote(excerpt)
+            ),
+        })
     }
 
     fn approved_and_green(&self) -> Option<Problem> {
@@ -100,25 +128,6 @@ impl Pull {
             detail: format!("{} is green and approved by {}", self.facts.url, approvers.join(", ")),
         })
     }
-}
-
-fn ci_failed(check: &CheckFacts) -> Option<Problem> {
-    let CheckState::Failed { signature, excerpt, url, log, .. } = &check.state else {
-        return None;
-    };
-    let (name, commit) = (&check.name, &check.commit);
-    let log = log.as_ref().map(|path| format!("whole log: {path}\n")).unwrap_or_default();
-    Some(Problem {
-        kind: IncidentKind::CiFailed,
-        problem: format!("{name} {signature}"),
-        revision: commit.to_string(),
-        detail: format!(
-            "check `{}` failed on {commit}\n{}\n{log}{}",
-            one_line(name),
-            one_line(url),
-            quote(excerpt)
-        ),
-    })
 }
 
 fn label_added(label: &str) -> Problem {
@@ -157,6 +166,23 @@ mod tests {
             "check `build` failed on head1\nhttps://ci/build\nwhole log: /logs/build.txt\n> first\n";
         assert!(detail.starts_with(beginning) && detail.ends_with("> last\n"), "{detail}");
         assert!(detail.len() < TEXT_LIMIT + 512);
+    }
+
+    #[test]
+    fn a_failure_in_files_that_the_change_does_not_touch_is_marked_so() {
+        let named = |named: &[&str], changed: &[&str]| {
+            let mut check = failed("build", "E0308");
+            if let CheckState::Failed { files, .. } = &mut check.state {
+                *files = named.iter().map(|file| (*file).to_owned()).collect();
+            }
+            let mut look = PullFacts { checks: vec![check], ..facts(1) };
+            look.size.files = changed.iter().map(|file| (*file).to_owned()).collect();
+            pull(look).problems()[0].detail.contains(ELSEWHERE)
+        };
+        assert!(named(&["src/other.rs"], &["src/lib.rs"]));
+        assert!(!named(&["src/other.rs", "src/lib.rs"], &["src/lib.rs"]));
+        assert!(!named(&[], &["src/lib.rs"]), "it names none");
+        assert!(!named(&["src/other.rs"], &[]), "what is changed is not known");
     }
 
     /// The problem stands still while the check flickers, so the budgets kept for it do too. acceptance: F2
@@ -221,9 +247,9 @@ mod tests {
         assert_eq!(
             detail("main"),
             "`feat` conflicts with `main` at base1:\n- a.rs\n- b.rs\n\
-             run: git fetch origin && git rebase origin/main\nto go back to where the branch was before: head1"
+             run: git fetch origin && git rebase origin/main && git push --force-with-lease\nto go back to where the branch was before: head1"
         );
-        assert!(detail("x;id").contains("git rebase 'origin/x;id'\n"));
+        assert!(detail("x;id").contains("git rebase 'origin/x;id' && git push --force-with-lease\n"));
         let here = PullFacts { base_remote: None, mergeable: mergeable.clone(), ..facts(1) };
         assert!(pull(here).problems()[0].detail.contains("run: git rebase main\n"));
     }

@@ -6,6 +6,7 @@
 //!
 //! Nothing here acts: the ladder of the incidents does, and asks here how far and by what means.
 
+mod context;
 mod judge;
 
 use std::collections::BTreeMap;
@@ -17,6 +18,7 @@ use crate::incident::{IncidentKind, Subject};
 use crate::notice::Level;
 use crate::state::State;
 
+pub use context::context;
 pub use judge::Judge;
 
 /// What is done about each kind of problem, as one layer of the configuration has it.

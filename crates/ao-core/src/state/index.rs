@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::incident::IncidentKey;
-use crate::session::{Phase, Session, SessionEvent};
+use crate::session::{Phase, Role, Session, SessionEvent};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// What can be asked without looking at every session. Derived, so it is left out of snapshots and made anew.
@@ -16,6 +16,10 @@ pub(super) struct Index {
     pub(super) branches: BTreeMap<(ProjectId, String), SessionId>,
     pub(super) conversations: BTreeMap<ConversationId, SessionId>,
     pub(super) live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
+    /// The live session that steers each project.
+    pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
+    /// Open errands by their keys.
+    pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.
     pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
     pub(super) slots: BTreeMap<ProjectId, u32>,
@@ -75,6 +79,9 @@ impl Index {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
             index.live.entry(spec.project.clone()).or_default().insert(id);
+            if spec.role == Role::Orchestrator {
+                index.orchestrators.insert(spec.project.clone(), id);
+            }
             if let Some(task) = &spec.task {
                 index.tasks.insert(task.clone(), id);
             }
@@ -101,6 +108,7 @@ impl Index {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
             take_from(&mut index.live, &spec.project, &id);
+            release(&mut index.orchestrators, &spec.project, id);
             if let Some(task) = &spec.task {
                 release(&mut index.tasks, task, id);
             }

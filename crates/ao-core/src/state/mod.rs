@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
+use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
 use crate::notice::{self, Notice, NoticeEvent};
 use crate::project::{Project, ProjectEvent};
@@ -78,7 +79,7 @@ impl State {
                 self.accounts.remove(account);
                 self.index.set_timer(Timer::Account(account.clone()), None);
             }
-            Event::Project(id, event) => self.evolve_project(id, event),
+            Event::Project(id, event) => self.evolve_project(id, event, at),
             Event::Task(id, TaskEvent::Seen { facts }) => {
                 self.tasks.insert(id.clone(), facts.clone());
             }
@@ -208,6 +209,20 @@ impl State {
         ErrandId(self.next_errand.saturating_add(1))
     }
 
+    /// Whether an errand with this key is open.
+    pub(crate) fn is_ordered(&self, key: &str) -> bool {
+        self.index.errands.contains_key(key)
+    }
+
+    pub(crate) fn judge(&self) -> Judge {
+        self.judge
+    }
+
+    /// The live session that steers a project, if there is one.
+    pub(crate) fn orchestrator_in(&self, project: &ProjectId) -> Option<&Session> {
+        self.index.orchestrators.get(project).and_then(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
     pub(crate) fn was_told(&self, key: &str) -> bool {
         self.notice_keys.iter().any(|known| known == key)
     }
@@ -233,7 +248,7 @@ impl State {
         }
     }
 
-    fn evolve_project(&mut self, id: &ProjectId, event: &ProjectEvent) {
+    fn evolve_project(&mut self, id: &ProjectId, event: &ProjectEvent, at: Timestamp) {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
                 Some(project) => project.configure(config),
@@ -252,6 +267,21 @@ impl State {
             }
             ProjectEvent::Capped { until, .. } => self.cap_project(id, Some(*until)),
             ProjectEvent::Uncapped {} => self.cap_project(id, None),
+            ProjectEvent::Flaked { check, signature, excerpt } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    count_flake(&mut project.flakes, check, signature, excerpt, at);
+                }
+            }
+            ProjectEvent::BaseAsked { branch, check, commit } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.base.asked(branch, check, commit, at);
+                }
+            }
+            ProjectEvent::BaseFound { branch, check, commit, verdict } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.base.found(branch, check, commit, verdict, at);
+                }
+            }
         }
     }
 
@@ -365,10 +395,15 @@ impl State {
         match event {
             ErrandEvent::Wanted { errand } => {
                 self.next_errand = self.next_errand.max(id.0);
+                self.index.errands.insert(errand.key.clone(), id);
                 self.errands.insert(id, (**errand).clone());
             }
             ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {
-                self.errands.remove(&id);
+                if let Some(errand) = self.errands.remove(&id)
+                    && self.index.errands.get(&errand.key) == Some(&id)
+                {
+                    self.index.errands.remove(&errand.key);
+                }
                 self.index.set_timer(Timer::Errand(id), None);
             }
             ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
@@ -390,6 +425,7 @@ impl State {
             self.index.enter(session, Footprint::of(session));
             self.index.set_timer(Timer::Session(*id), session.due(&self.settings));
         }
+        self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
         let timers = self
             .incidents
             .values()

@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_core::budget::{Limits, Spend};
+use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::evidence::{Activity, Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::reaction::Judge;
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, Session, SessionInput,
 };
@@ -50,6 +52,11 @@ impl Desk {
         };
         desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
         desk
+    }
+
+    pub(crate) fn judged_by(mut self, judge: Judge) -> Desk {
+        self.state = self.state.judged_by(judge);
+        self
     }
 
     // ── inputs ──
@@ -208,6 +215,24 @@ impl Desk {
         };
         change(&mut facts);
         self.take(Input::Task { task: task(key), facts: Box::new(facts) });
+    }
+
+    /// Runs every errand that is wanted, and returns what was ordered.
+    pub(crate) fn run_errands(
+        &mut self,
+        mut run: impl FnMut(&Order) -> Result<ErrandOutcome, String>,
+    ) -> Vec<Order> {
+        let mut ordered = Vec::new();
+        while let Some(errand) = self.state.errands.values().next().cloned() {
+            let tries = errand.tries;
+            let input = match run(&errand.order) {
+                Ok(outcome) => ErrandInput::Done { tries, outcome },
+                Err(why) => ErrandInput::Failed { tries, why, again: false },
+            };
+            ordered.push(errand.order);
+            self.take(Input::Errand { errand: errand.id, input });
+        }
+        ordered
     }
 
     // ── questions ──

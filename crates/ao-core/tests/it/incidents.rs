@@ -49,6 +49,7 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
 
 pub(crate) fn red(signature: &str) -> CheckState {
     CheckState::Failed {
+        certain: false,
         files: vec![],
         signature: signature.into(),
         excerpt: "assertion failed: login".into(),
@@ -61,6 +62,8 @@ fn seen(desk: &mut Desk, head: &str, check: CheckState) {
     desk.now = desk.now + Duration::from_secs(1);
     let facts = facts(desk, head, check);
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(facts)) });
+    // Here nothing can be run again, and no base can be asked.
+    desk.run_errands(|_| Err("there is no runner".into()));
 }
 
 pub(crate) fn with_pull(desk: &mut Desk) -> SessionId {
@@ -71,7 +74,7 @@ pub(crate) fn with_pull(desk: &mut Desk) -> SessionId {
 }
 
 /// Lets the agent take whatever is on its way, and returns how many messages that were.
-fn listen(desk: &mut Desk, session: SessionId) -> usize {
+pub(crate) fn listen(desk: &mut Desk, session: SessionId) -> usize {
     let mut heard = 0;
     while let Some(current) = desk.session(session).outbox.current.clone() {
         desk.write(session);

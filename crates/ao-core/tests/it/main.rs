@@ -1,6 +1,8 @@
 //! The core as a whole: inputs in, events out, step by step.
 
+mod actions;
 mod desk;
+mod doubt;
 mod evidence;
 mod incidents;
 mod limits;
@@ -10,3 +12,4 @@ mod regressions;
 mod sessions;
 mod setups;
 mod stored;
+mod threads;

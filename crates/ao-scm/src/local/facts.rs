@@ -78,6 +78,7 @@ impl LocalScm {
 
     fn check_state(&self, run: &CheckRun) -> CheckState {
         let failed = |signature: String, excerpt: String| CheckState::Failed {
+            certain: false,
             files: vec![],
             signature,
             excerpt,

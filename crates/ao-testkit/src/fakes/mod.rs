@@ -2,6 +2,7 @@
 
 mod agent;
 mod clock;
+mod errands;
 mod notifier;
 mod records;
 mod runtime;
@@ -33,7 +34,7 @@ pub(crate) struct Fake {
 pub(crate) fn slots(fake: &Fake, projects: &[ProjectId]) -> Slots {
     let one = || Arc::new(fake.clone());
     Slots {
-        errands: None,
+        errands: Some(one() as _),
         runtimes: [("process".to_owned(), one() as _)].into(),
         agents: [("fake".to_owned(), one() as _)].into(),
         workspaces: [("worktree".to_owned(), one() as _)].into(),

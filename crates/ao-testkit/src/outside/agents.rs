@@ -54,7 +54,7 @@ pub(crate) fn perform(inner: &mut Inner, happening: Happening) {
                 process.person_at_keyboard = false;
             }
         }
-        Happening::Report(_) | Happening::Act => {}
+        Happening::Report(_) | Happening::Ran(_) | Happening::Act => {}
     }
 }
 

@@ -7,6 +7,9 @@ use ao_core::pull::{
 use ao_core::{Commit, Timestamp};
 use fastrand::Rng;
 
+use super::Rerun;
+use crate::universe::Inner;
+
 /// A pull request that was just opened.
 pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
     PullFacts {
@@ -49,11 +52,15 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
         3 | 4 => {
             let signature = format!("E{}", rng.u8(..2));
             let (excerpt, url) = (format!("error: {signature}"), "https://ci/build".into());
-            check(facts, CheckState::Failed { files: vec![], signature, excerpt, url, log: None });
+            check(
+                facts,
+                CheckState::Failed { certain: false, files: vec![], signature, excerpt, url, log: None },
+            );
         }
         5 | 6 => check(facts, CheckState::Passed),
         7 => {
             facts.head = Commit::new(&format!("{}@{}", facts.head_branch, rng.u32(..)));
+            facts.head_title = Some("another try".into());
             facts.checks.clear();
             facts.mergeable = Mergeable::Unknown;
         }
@@ -81,6 +88,29 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
             }];
         }
     }
+}
+
+/// A check that was run again has ended: it passes by chance, unless the base fails it or somebody said otherwise.
+/// Returns what the forge shows now, if that is still the head.
+pub(crate) fn ran(inner: &mut Inner, rerun: &Rerun) -> Option<PullFacts> {
+    let red = {
+        let tip = inner.outside.base(&rerun.pull.project);
+        inner.outside.red.contains(&(rerun.pull.project.clone(), tip))
+    };
+    let chance = inner.faults.are_random() && inner.rng.bool();
+    let passes = !red && inner.outside.passes_again.unwrap_or(chance);
+    let at = inner.wall();
+    let facts = inner.outside.pulls.get_mut(&rerun.pull)?;
+    if facts.head != rerun.commit || facts.state != PullState::Open {
+        return None;
+    }
+    let check = facts.checks.iter_mut().find(|check| check.name == rerun.check)?;
+    check.run = Some(format!("again {}", rerun.number));
+    if passes {
+        check.state = CheckState::Passed;
+    }
+    facts.observed_at = facts.observed_at.max(at);
+    Some(facts.clone())
 }
 
 pub(crate) fn check(facts: &mut PullFacts, state: CheckState) {

@@ -15,7 +15,7 @@ use ao_ports::Report;
 use tokio::sync::Notify;
 
 pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn, turn_name};
-pub(crate) use forge::{approve, check, fresh_pull, shake};
+pub(crate) use forge::{approve, check, fresh_pull, ran, shake};
 
 /// A process, by whose it is.
 pub(crate) type Key = (SessionId, Attempt);
@@ -33,6 +33,14 @@ pub(crate) struct Outside {
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
+    /// Tips at which a project's base fails its own checks.
+    pub(crate) red: BTreeSet<(ProjectId, Commit)>,
+    /// The re-runs that were begun.
+    pub(crate) reruns: BTreeSet<Rerun>,
+    /// Whether a check passes when it is run again; by chance if nobody says.
+    pub(crate) passes_again: Option<bool>,
+    /// The answers that were given in threads, by their marks.
+    pub(crate) answered: BTreeSet<String>,
     /// How often each notice reached a person, by its key.
     pub(crate) told: BTreeMap<String, u32>,
     /// A census shows nothing before this time.
@@ -62,8 +70,19 @@ pub(crate) enum Happening {
     HandsOff(Key),
     /// A report reaches the daemon, if there is one.
     Report(Report),
+    /// A check that was run again has ended.
+    Ran(Rerun),
     /// The next thing in the random script.
     Act,
+}
+
+/// One more run of a check.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Rerun {
+    pub(crate) pull: PullId,
+    pub(crate) check: String,
+    pub(crate) commit: Commit,
+    pub(crate) number: u32,
 }
 
 /// One user's turn in a conversation.

@@ -1,5 +1,6 @@
 //! What must hold of each event that is written down, judged against the state just before it.
 
+use ao_core::errand::ErrandEvent;
 use ao_core::event::HostEvent;
 use ao_core::evidence::Activity;
 use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
@@ -9,6 +10,7 @@ use ao_core::session::{Delivery, MessageKind, Phase, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
+use super::alarm;
 use super::ledger::{Notice, Patience, Place, Told};
 use crate::universe::Inner;
 
@@ -21,7 +23,15 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
                 inner.broken(invariant, what);
             }
         }
-        Event::Incident(key, event) => incident(inner, key, event),
+        Event::Incident(key, event) => {
+            incident(inner, key, event);
+            alarm::incident(inner, key, event);
+        }
+        Event::Pull(id, event) => alarm::pull(inner, id, event),
+        Event::Project(id, event) => alarm::project(inner, id, event),
+        Event::Errand(id, ErrandEvent::Wanted { .. }) => {
+            inner.log.ledger.errands.insert(*id);
+        }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {
             let before = inner.log.ledger.notices.insert(notice.key.clone(), Notice::Raised { retries: 0 });
             inner.must(before.is_none(), PersonsTold, || format!("`{}` is raised twice", notice.key));
@@ -323,7 +333,9 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
             let (acted, most) = (told.acted, inner.log.shadow.reaction(&key.kind, &key.subject).attempts);
             inner.must(acted <= most, RetriesBounded, || format!("acted {acted} times of {most}: {key}"));
         }
-        IncidentEvent::Unsaid {} => told.acted = told.acted.saturating_sub(1),
+        IncidentEvent::Unsaid {} | IncidentEvent::Failed { instead: true, .. } => {
+            told.acted = told.acted.saturating_sub(1);
+        }
         IncidentEvent::Escalated { to: Rung::Person, .. } => {
             told.persons += 1;
             let persons = told.persons;

@@ -7,6 +7,7 @@ use ao_core::session::{Phase, Session};
 use ao_core::{SessionId, Stamped, State, codec};
 
 use super::Invariant::{self, *};
+use super::alarm::waits;
 use super::ledger::Notice;
 use crate::universe::Inner;
 
@@ -45,6 +46,7 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
         && replayed.pulls == known.pulls
         && replayed.incidents == known.incidents
         && replayed.notices == known.notices
+        && replayed.errands == known.errands
         && replayed.accounts == known.accounts
         && replayed.scarce_mb == known.scarce_mb
         && replayed.strays == known.strays;
@@ -93,9 +95,12 @@ pub(crate) fn at_rest(inner: &mut Inner) {
     }
     for incident in shadow.incidents.values() {
         let told = matches!(incident.rung, Rung::Person | Rung::Nobody);
-        if !told {
+        if !told && !waits(incident) {
             broken.push((EscalatedOnce, format!("open, and nobody was told: {incident:?}")));
         }
+    }
+    if let Some(errand) = shadow.errands.values().next() {
+        broken.push((NoDeadEnds, format!("an errand was neither done nor given up: {errand:?}")));
     }
     for ((session, attempt), _) in inner.outside.living() {
         let known = shadow.sessions.get(session);

@@ -23,11 +23,13 @@ pub enum Invariant {
     CommitFirst,
     TimeMoves,
     PersonsTold,
+    NoFalseAlarm,
+    NoDeadEnds,
     EngineLives,
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 19] = [
+    pub const ALL: [Invariant; 21] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -46,6 +48,8 @@ impl Invariant {
         Invariant::CommitFirst,
         Invariant::TimeMoves,
         Invariant::PersonsTold,
+        Invariant::NoFalseAlarm,
+        Invariant::NoDeadEnds,
         Invariant::EngineLives,
     ];
 
@@ -69,6 +73,10 @@ impl Invariant {
             Invariant::CommitFirst => "nothing is done that is not in the log first",
             Invariant::TimeMoves => "what is due makes progress, and nothing spins",
             Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",
+            Invariant::NoFalseAlarm => "nobody is woken for a flake, or while the base itself is red",
+            Invariant::NoDeadEnds => {
+                "every open problem has a next step, a person who knows, or somebody to wait for"
+            }
             Invariant::EngineLives => "the engine neither panics nor gives up",
         }
     }

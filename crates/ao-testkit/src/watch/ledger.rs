@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::IncidentKey;
-use ao_core::{Attempt, PullId, SessionId};
+use ao_core::{Attempt, ErrandId, PullId, SessionId};
+
+use super::alarm::Alarms;
 
 /// The books.
 #[derive(Debug, Default)]
@@ -20,6 +22,9 @@ pub(crate) struct Ledger {
     /// The keys of notices that failed deliveries must lead to.
     pub(super) owed: BTreeSet<String>,
     pub(super) patience: BTreeMap<SessionId, Patience>,
+    pub(super) alarms: Alarms,
+    /// The errands that were wanted.
+    pub(super) errands: BTreeSet<ErrandId>,
     /// The highest cap that was ever in force.
     pub(crate) widest_cap: u32,
 }
@@ -79,6 +84,10 @@ impl Ledger {
 
     pub(crate) fn was_landing(&self, pull: &PullId) -> bool {
         self.landing.contains(pull)
+    }
+
+    pub(crate) fn was_ordered(&self, errand: ErrandId) -> bool {
+        self.errands.contains(&errand)
     }
 
     pub(crate) fn was_raised(&self, key: &str) -> bool {

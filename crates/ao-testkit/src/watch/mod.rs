@@ -8,6 +8,7 @@
 //!  the end ────────► ending    everything has come to rest somewhere
 //! ```
 
+mod alarm;
 mod committed;
 mod ending;
 mod invariant;

@@ -7,6 +7,7 @@ use ao_core::{Effect, Input, Moment, Refusal, Scope, SessionId, Stamped, State};
 use ao_engine::Rules;
 
 use super::Invariant;
+use super::alarm::no_dead_ends;
 use crate::trace::Line;
 use crate::universe::{Inner, Universe};
 
@@ -35,6 +36,7 @@ impl Rules for Watched {
         if was_due && outcome.as_ref().is_ok_and(Vec::is_empty) {
             inner.broken(Invariant::TimeMoves, "something was due, and nothing came of it".into());
         }
+        no_dead_ends(&mut inner, state);
         if let Some(input) = traced {
             match &outcome {
                 Ok(events) if tick && events.is_empty() => {}

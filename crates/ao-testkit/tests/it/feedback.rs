@@ -6,11 +6,49 @@ use ao_testkit::{Spawn, World};
 
 fn failed() -> CheckState {
     CheckState::Failed {
+        certain: false,
         files: vec![],
         signature: "E1".into(),
         excerpt: "error: E1".into(),
         url: "https://ci/1".into(),
         log: None,
+    }
+}
+
+/// acceptance: F3
+#[test]
+fn a_flake_is_run_again_and_wakes_nobody() {
+    let mut world = World::calm();
+    let session = world.spawn(Spawn::default()).unwrap();
+    world.run_for(60);
+    let pull = world.open_pull(session);
+    world.passes_when_run_again(true);
+    for head in 0..5 {
+        world.push(&pull, &format!("c{head}"));
+        world.check(&pull, failed());
+        world.run_for(900);
+    }
+    assert_eq!((world.turns_with("A check failed"), world.told().len()), (0, 0), "{:?}", world.told());
+    let flakes = world.state(|state| state.projects[&pull.project].flakes["build E1"].times);
+    assert_eq!(flakes, 5);
+    world.expect_at_rest();
+}
+
+/// acceptance: F3
+#[test]
+fn a_red_base_is_told_once_and_wakes_nobody_until_it_is_green() {
+    let mut world = World::calm();
+    let session = world.spawn(Spawn::default()).unwrap();
+    world.run_for(60);
+    let pull = world.open_pull(session);
+    for (tip, red) in [("b1", true), ("b2", true), ("b3", false)] {
+        world.base(&pull, tip, red);
+        world.check(&pull, failed());
+        world.run_for(7200);
+        assert_eq!(world.told().len(), 1, "{:?}", world.told());
+        // Once the base is green the check is run again, fails again, and is the agent's.
+        assert_eq!(world.turns_with("A check failed") > 0, !red);
+        world.run_for(if red { 7200 } else { 0 });
     }
 }
 

@@ -1,0 +1,52 @@
+//! What follows from what is known of a project's base: it is asked, held against its pull requests, and told when it is red.
+
+use std::collections::VecDeque;
+
+use crate::errand::{Behalf, Order};
+use crate::incident::Subject;
+use crate::input::Input;
+use crate::project::{ProjectEvent, ProjectInput};
+use crate::pull::Pull;
+use crate::state::State;
+use crate::{ProjectId, PullId};
+
+pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: &mut VecDeque<Input>) {
+    match event {
+        ProjectEvent::BaseAsked { branch, check, commit } => then.push_back(Input::Order {
+            key: format!("base {id} {branch} {check} {commit}"),
+            order: Box::new(Order::CheckBase {
+                project: id.clone(),
+                branch: branch.clone(),
+                commit: commit.clone(),
+                check: check.clone(),
+            }),
+            behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
+        }),
+        // Whoever waited for it goes on, or is held from now on.
+        ProjectEvent::BaseFound { branch, check, .. } => {
+            let concerned = pulls_of(state, id)
+                .filter(|pull| pull.facts.base_branch == *branch && pull.failures.contains_key(check));
+            then.extend(concerned.map(|pull| Input::Review(Subject::Pull(pull.id.clone()))));
+            then.push_back(Input::Review(Subject::Project(id.clone())));
+        }
+        _ => {}
+    }
+}
+
+/// The base has a new tip: what was red there is asked about anew.
+pub(super) fn moved(state: &State, pull: &Pull, then: &mut VecDeque<Input>) {
+    let Some(project) = state.projects.get(&pull.id.project).filter(|_| pull.is_open()) else { return };
+    then.extend(project.base.red_on(&pull.facts.base_branch).map(|red| Input::Project {
+        project: pull.id.project.clone(),
+        input: ProjectInput::AskBase {
+            branch: red.branch.clone(),
+            check: red.check.clone(),
+            commit: pull.facts.base.clone(),
+        },
+    }));
+}
+
+fn pulls_of<'a>(state: &'a State, project: &'a ProjectId) -> impl Iterator<Item = &'a Pull> {
+    let first = PullId { project: project.clone(), number: 0 };
+    state.pulls.range(first..).take_while(move |(id, _)| id.project == *project).map(|(_, pull)| &**pull)
+}

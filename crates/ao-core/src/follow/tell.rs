@@ -1,0 +1,143 @@
+//! In which words agents, orchestrators and people hear of a problem.
+
+use super::bounded;
+use crate::health::BaseVerdict;
+use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
+use crate::input::Input;
+use crate::pull::{cut, one_line};
+use crate::reaction::Action;
+use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
+use crate::state::State;
+
+/// How much of the evidence those get who have to judge a story rather than to mend it.
+const EVIDENCE: usize = 8 * 1024;
+
+/// What the agent whose problem it is hears.
+pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
+    news(to, incident, bounded(body(state, incident, detail)))
+}
+
+/// What the one who steers the project hears: of whom, why now, and the evidence.
+pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
+    let detail = format!("{} ({why})\n{}", incident.key.subject, cut(&incident.detail, EVIDENCE));
+    news(to, incident, bounded(body(state, incident, &detail)))
+}
+
+/// What a person hears: whom it is about, by the name that people use, what it is, and what was tried.
+pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
+    let key = &incident.key;
+    let reaction = state.reaction(&key.kind, &key.subject);
+    let whom = match &key.subject {
+        Subject::Session(id) => match state.sessions.get(id) {
+            Some(session) => format!("`{}`", session.spec.name),
+            None => id.to_string(),
+        },
+        other => other.to_string(),
+    };
+    let what = match reaction.action {
+        Action::Notify => lead(state, incident),
+        _ => key.kind.default_message().to_owned(),
+    };
+    let mut text = format!("{whom}: {what} {}", cut(&incident.detail, EVIDENCE));
+    if why != ONLY_A_PERSON {
+        text = format!("{text} ({why})");
+    }
+    for remark in remarks(state, incident) {
+        text = format!("{}\n{remark}", text.trim_end());
+    }
+    Input::Tell {
+        level: reaction.level,
+        subject: key.subject.clone(),
+        key: format!("{key} {}", incident.opened),
+        text: bounded(text),
+        channel: reaction.channel,
+    }
+}
+
+/// The words of the reaction, the evidence, and what there is to say beside it.
+pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
+    let mut body = format!("{}\n{detail}", lead(state, incident));
+    for remark in remarks(state, incident) {
+        body = format!("{}\n{remark}", body.trim_end_matches('\n'));
+    }
+    body
+}
+
+/// A reaction without words of its own uses the kind's.
+fn lead(state: &State, incident: &Incident) -> String {
+    let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
+    reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned())
+}
+
+/// Whether it was doubted, what came of that, and what was tried before.
+fn remarks(state: &State, incident: &Incident) -> Vec<String> {
+    let mut remarks = Vec::new();
+    if incident.key.kind == IncidentKind::CiFailed {
+        remarks.extend(how_sure(state, incident));
+        remarks.extend(what_was_tried(incident));
+    }
+    if !incident.remark.is_empty() {
+        remarks.push(incident.remark.clone());
+    }
+    remarks
+}
+
+fn how_sure(state: &State, incident: &Incident) -> Vec<String> {
+    let Subject::Pull(id) = &incident.key.subject else { return vec![] };
+    let (Some(pull), Some(project)) = (state.pulls.get(id), state.projects.get(&id.project)) else {
+        return vec![];
+    };
+    let Some(check) = pull.failure(&incident.key.problem) else { return vec![] };
+    let mut said = Vec::new();
+    match pull.runs.get(&check.name).map_or(1, |runs| runs.failed) {
+        0 | 1 => {}
+        2 => said.push("It failed twice on the same commit.".to_owned()),
+        n => said.push(format!("It failed {n} times on the same commit.")),
+    }
+    if let Some(flake) = project.flakes.get(&incident.key.problem) {
+        said.push(format!(
+            "The same failure has gone away by itself before ({}×), but this time it has not.",
+            flake.times
+        ));
+    }
+    let base = project.base.get(&pull.facts.base_branch, &check.name);
+    if let Some((_, BaseVerdict::Unknown { why })) = base.and_then(|base| base.found.as_ref()) {
+        let (branch, why) = (one_line(&pull.facts.base_branch), one_line(why));
+        said.push(format!("Whether `{branch}` itself passes it could not be found out: {why}"));
+    }
+    said
+}
+
+/// The first commit is the one that the agent was told on, the others are what it has done since.
+fn what_was_tried(incident: &Incident) -> Option<String> {
+    let (told, since) = incident.tried.split_first()?;
+    if since.is_empty() {
+        return None;
+    }
+    let since: Vec<String> = since
+        .iter()
+        .map(|tried| match &tried.title {
+            Some(title) => format!("{} {}", tried.commit, one_line(title)),
+            None => tried.commit.to_string(),
+        })
+        .collect();
+    let whom = if incident.rung == Rung::Agent { "You were" } else { "The agent was" };
+    Some(format!(
+        "{whom} told of this on {}; since then: {}; the failure is the same.",
+        told.commit,
+        since.join("; ")
+    ))
+}
+
+fn news(to: &Session, incident: &Incident, body: String) -> Input {
+    Input::Session {
+        session: to.id,
+        input: SessionInput::Send(NewMessage {
+            from: Sender::Daemon,
+            kind: MessageKind::News { incident: incident.key.clone() },
+            body,
+            interrupt: false,
+            key: None,
+        }),
+    }
+}

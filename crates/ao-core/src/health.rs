@@ -1,0 +1,250 @@
+//! What is known of a project's checks beside any one pull request: which failures are chance, and whether the base passes.
+//!
+//! Both are remembered so that agents are not woken for what they have not done. Nothing here runs anything.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::incident::{IncidentKind, Problem};
+use crate::pull::{cut, one_line, quote};
+use crate::{Commit, Timestamp};
+
+/// How many failures that were chance are remembered, the newest.
+const FLAKES_KEPT: usize = 200;
+/// Of how many checks the base's state is remembered, the newest.
+const CHECKS_KEPT: usize = 200;
+/// How much of a failure on the base is kept.
+const EXCERPT: usize = 2 * 1024;
+
+/// The failures that were chance, by check and signature.
+pub type Flakes = BTreeMap<String, Flake>;
+
+/// A failure that went away when the same commit was checked again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Flake {
+    pub check: String,
+    pub signature: String,
+    /// The first line of what failed, when it last did.
+    pub excerpt: String,
+    pub times: u32,
+    pub first: Timestamp,
+    pub last: Timestamp,
+}
+
+/// Whether the bases of a project's pull requests pass the checks that failed there.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BaseHealth {
+    /// By branch and check.
+    pub checks: BTreeMap<String, BaseCheck>,
+}
+
+/// One check on one base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseCheck {
+    pub branch: String,
+    pub check: String,
+    /// The tip that is being asked about.
+    pub asked: Option<Commit>,
+    /// What was found out last, and about which tip.
+    pub found: Option<(Commit, BaseVerdict)>,
+    pub at: Timestamp,
+}
+
+/// Whether a base passes a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BaseVerdict {
+    Green {},
+    Red {
+        signature: String,
+        excerpt: String,
+    },
+    /// It could not be found out. Nobody is held up by that.
+    Unknown {
+        why: String,
+    },
+}
+
+/// What is known of a base for one pull request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum BaseView {
+    Unasked,
+    Asked,
+    Green,
+    Red,
+    Unknown,
+}
+
+impl BaseHealth {
+    pub fn get(&self, branch: &str, check: &str) -> Option<&BaseCheck> {
+        self.checks.get(&key(branch, check))
+    }
+
+    /// A base that was red is red until a newer tip is shown not to be.
+    pub(crate) fn view(&self, branch: &str, check: &str, tip: &Commit) -> BaseView {
+        let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
+        match &known.found {
+            Some((_, BaseVerdict::Red { .. })) => BaseView::Red,
+            Some((of, BaseVerdict::Green {})) if of == tip => BaseView::Green,
+            Some((of, BaseVerdict::Unknown { .. })) if of == tip => BaseView::Unknown,
+            _ if known.asked.as_ref() == Some(tip) => BaseView::Asked,
+            _ => BaseView::Unasked,
+        }
+    }
+
+    /// Whether there is anything to find out about this tip.
+    pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
+        self.get(branch, check).is_none_or(|known| {
+            known.asked.as_ref() != Some(tip) && known.found.as_ref().is_none_or(|(of, _)| of != tip)
+        })
+    }
+
+    /// The branches on which an answer about this tip is waited for.
+    pub(crate) fn waiting(&self, check: &str, tip: &Commit) -> Vec<String> {
+        let waits = |known: &&BaseCheck| known.check == check && known.asked.as_ref() == Some(tip);
+        self.checks.values().filter(waits).map(|known| known.branch.clone()).collect()
+    }
+
+    /// The checks that this branch fails itself.
+    pub fn red_on<'a>(&'a self, branch: &'a str) -> impl Iterator<Item = &'a BaseCheck> {
+        self.checks.values().filter(move |known| known.branch == branch && known.is_red())
+    }
+
+    /// One problem for each check that a base fails.
+    pub(crate) fn problems(&self) -> Vec<Problem> {
+        let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
+            Some((commit, BaseVerdict::Red { excerpt, .. })) => Some((key, known, commit, excerpt)),
+            _ => None,
+        });
+        red.map(|(key, known, commit, excerpt)| Problem {
+            kind: IncidentKind::BaseRed,
+            problem: key.clone(),
+            revision: commit.to_string(),
+            detail: format!(
+                "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
+                one_line(&known.check),
+                one_line(&known.branch),
+                quote(excerpt)
+            ),
+        })
+        .collect()
+    }
+
+    pub(crate) fn asked(&mut self, branch: &str, check: &str, commit: &Commit, at: Timestamp) {
+        let known = self.checks.entry(key(branch, check)).or_insert_with(|| BaseCheck {
+            branch: branch.to_owned(),
+            check: check.to_owned(),
+            asked: None,
+            found: None,
+            at,
+        });
+        known.asked = Some(commit.clone());
+        known.at = at;
+        keep_newest(&mut self.checks, CHECKS_KEPT, |known| (known.is_red(), known.at));
+    }
+
+    pub(crate) fn found(
+        &mut self,
+        branch: &str,
+        check: &str,
+        commit: &Commit,
+        verdict: &BaseVerdict,
+        at: Timestamp,
+    ) {
+        if let Some(known) = self.checks.get_mut(&key(branch, check)) {
+            known.asked = known.asked.take().filter(|asked| asked != commit);
+            known.found = Some((commit.clone(), verdict.clone()));
+            known.at = at;
+        }
+    }
+}
+
+impl BaseCheck {
+    pub fn is_red(&self) -> bool {
+        matches!(self.found, Some((_, BaseVerdict::Red { .. })))
+    }
+}
+
+impl BaseVerdict {
+    pub(crate) fn bounded(self) -> BaseVerdict {
+        match self {
+            BaseVerdict::Red { signature, excerpt } => {
+                BaseVerdict::Red { signature: cut(&signature, EXCERPT), excerpt: cut(&excerpt, EXCERPT) }
+            }
+            BaseVerdict::Unknown { why } => BaseVerdict::Unknown { why: cut(&why, EXCERPT) },
+            green => green,
+        }
+    }
+}
+
+/// Counts one more failure that was chance.
+pub(crate) fn count_flake(flakes: &mut Flakes, check: &str, signature: &str, excerpt: &str, at: Timestamp) {
+    let flake = flakes.entry(key(check, signature)).or_insert_with(|| Flake {
+        check: check.to_owned(),
+        signature: signature.to_owned(),
+        excerpt: String::new(),
+        times: 0,
+        first: at,
+        last: at,
+    });
+    flake.times = flake.times.saturating_add(1);
+    flake.last = at;
+    flake.excerpt = excerpt.to_owned();
+    keep_newest(flakes, FLAKES_KEPT, |flake| flake.last);
+}
+
+fn key(one: &str, other: &str) -> String {
+    format!("{one} {other}")
+}
+
+fn keep_newest<T, A: Ord>(map: &mut BTreeMap<String, T>, most: usize, age: impl Fn(&T) -> A) {
+    while map.len() > most {
+        let Some(oldest) = map.iter().min_by_key(|(_, one)| age(one)).map(|(key, _)| key.clone()) else {
+            return;
+        };
+        map.remove(&oldest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_base_is_red_until_another_tip_is_shown_not_to_be() {
+        let (b1, b2) = (Commit::new("b1"), Commit::new("b2"));
+        let mut base = BaseHealth::default();
+        assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
+        base.asked("main", "test", &b1, Timestamp(1));
+        assert_eq!(base.view("main", "test", &b1), BaseView::Asked);
+        assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
+        let red = BaseVerdict::Red { signature: "E1".into(), excerpt: "boom".into() };
+        base.found("main", "test", &b1, &red, Timestamp(2));
+        assert_eq!(base.view("main", "test", &b2), BaseView::Red, "nobody has looked at the new tip yet");
+        assert_eq!(base.problems()[0].problem, "main test");
+        base.asked("main", "test", &b2, Timestamp(3));
+        assert_eq!(base.view("main", "test", &b2), BaseView::Red);
+        assert_eq!(base.waiting("test", &b2), ["main"]);
+        base.found("main", "test", &b2, &BaseVerdict::Green {}, Timestamp(4));
+        assert_eq!(base.view("main", "test", &b2), BaseView::Green);
+        assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
+        assert_eq!((base.problems(), base.waiting("test", &b2)), (vec![], vec![]));
+    }
+
+    #[test]
+    fn only_the_newest_flakes_are_remembered_and_each_counts_how_often() {
+        let mut flakes = Flakes::new();
+        for n in 0..300_i64 {
+            count_flake(&mut flakes, "test", &format!("E{n}"), "boom", Timestamp(n));
+        }
+        count_flake(&mut flakes, "test", "E299", "bang", Timestamp(400));
+        assert_eq!(flakes.len(), 200);
+        let flake = &flakes["test E299"];
+        assert_eq!(
+            (flake.times, flake.first, flake.last, flake.excerpt.as_str()),
+            (2, Timestamp(299), Timestamp(400), "bang")
+        );
+        assert!(!flakes.contains_key("test E99") && flakes.contains_key("test E100"));
+    }
+}

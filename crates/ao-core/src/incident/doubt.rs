@@ -1,0 +1,150 @@
+//! What speaks against waking anybody for a failed check: it may be chance, and it may be the base's own fault.
+//!
+//! ```text
+//!  failed ─► run again, and the base asked at the same time
+//!               ├─ passed ─► a flake: remembered, nobody woken
+//!               ├─ failed again, base green ─► believed
+//!               ├─ base red ─► held until it is green, then run again
+//!               └─ no answer in time ─► believed, and that is said
+//! ```
+
+use serde::{Deserialize, Serialize};
+
+use super::{Incident, IncidentKey, IncidentKind, Subject};
+use crate::health::BaseView;
+use crate::pull::CheckState;
+use crate::reaction::{Action, Reaction};
+use crate::state::State;
+
+/// How often more a failure is run again that has been chance before.
+const FLAKE_RERUNS: u32 = 2;
+
+/// Why nobody is woken yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Doubt {
+    /// It may be chance: after so many failed runs of this head, the check is run once more.
+    Chance { run: u32 },
+    /// Whether the base passes is being found out.
+    Base {},
+    /// The base fails the same check. No timer ends this: the base does.
+    BaseRed {},
+    /// The base was red and is not any more: after so many failed runs of this head, the check is run once more.
+    BaseMended { run: u32 },
+}
+
+/// What is known about a failed check beside its failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Suspicion {
+    /// How many runs of it failed on this head.
+    pub(crate) failed: u32,
+    /// As many must have failed before it is believed.
+    pub(crate) needed: u32,
+    pub(crate) base: BaseView,
+}
+
+impl Suspicion {
+    /// Looks at what is known about the failed check that a problem is about, if it is about one.
+    pub(crate) fn of(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<Suspicion> {
+        let Subject::Pull(id) = &key.subject else { return None };
+        if key.kind != IncidentKind::CiFailed || reaction.action == Action::Record {
+            return None;
+        }
+        let (pull, project) = (state.pulls.get(id)?, state.projects.get(&id.project)?);
+        let check = pull.failure(&key.problem)?;
+        let certain = matches!(check.state, CheckState::Failed { certain: true, .. });
+        let needed = match reaction.rerun {
+            // Running it again is what the reaction does anyway.
+            _ if certain || reaction.action == Action::RerunChecks => 1,
+            0 => 1,
+            rerun if project.flakes.contains_key(&key.problem) => 1 + rerun + FLAKE_RERUNS,
+            rerun => 1 + rerun,
+        };
+        let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
+        let base = project.base.view(&pull.facts.base_branch, &check.name, &pull.facts.base);
+        Some(Suspicion { failed, needed, base })
+    }
+
+    /// What speaks against waking anybody now.
+    pub(super) fn doubt(&self, incident: &Incident) -> Option<Doubt> {
+        let failed = self.failed;
+        if self.base == BaseView::Red {
+            return Some(Doubt::BaseRed {});
+        }
+        match &incident.doubt {
+            Some(Doubt::BaseRed {}) => return Some(Doubt::BaseMended { run: failed }),
+            Some(Doubt::BaseMended { run }) => {
+                return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
+            }
+            // However the run went, the base is all that is left to ask.
+            Some(Doubt::Base {}) => return self.base_is_open().then_some(Doubt::Base {}),
+            Some(Doubt::Chance { .. }) | None => {}
+        }
+        if incident.believed.as_ref() == Some(&incident.revision) {
+            None
+        } else if failed < self.needed {
+            Some(Doubt::Chance { run: failed })
+        } else {
+            self.base_is_open().then_some(Doubt::Base {})
+        }
+    }
+
+    /// Whether the base passes is still to be found out.
+    pub(super) fn base_is_open(&self) -> bool {
+        matches!(self.base, BaseView::Unasked | BaseView::Asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{PullId, Timestamp};
+
+    fn incident() -> Incident {
+        let subject = Subject::Pull(PullId { project: crate::ProjectId::new("app"), number: 7 });
+        let key = IncidentKey { subject, kind: IncidentKind::CiFailed, problem: "test login".into() };
+        Incident::opened(&key, "c1", "", Timestamp(0))
+    }
+
+    /// acceptance: F3
+    #[test]
+    fn a_failure_is_doubted_until_it_failed_often_enough_and_the_base_is_known() {
+        use BaseView::{Asked, Green, Red, Unasked, Unknown};
+        let chance = |run| Some(Doubt::Chance { run });
+        for (failed, needed, base, expected) in [
+            (1, 2, Unasked, chance(1)),
+            (1, 2, Green, chance(1)),
+            (2, 2, Asked, Some(Doubt::Base {})),
+            (2, 2, Unasked, Some(Doubt::Base {})),
+            (2, 2, Green, None),
+            (2, 2, Unknown, None),
+            (2, 4, Green, chance(2)),
+            (1, 1, Green, None),
+            (1, 1, Unasked, Some(Doubt::Base {})),
+            (1, 2, Red, Some(Doubt::BaseRed {})),
+            (9, 1, Red, Some(Doubt::BaseRed {})),
+        ] {
+            let found = Suspicion { failed, needed, base }.doubt(&incident());
+            assert_eq!(found, expected, "{failed} of {needed}, base {base:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_believed_is_not_doubted_again_but_a_red_base_holds_it_all_the_same() {
+        let believed = Incident { believed: Some("c1".into()), ..incident() };
+        let seen = |base| Suspicion { failed: 1, needed: 2, base };
+        assert_eq!(seen(BaseView::Unasked).doubt(&believed), None);
+        assert_eq!(seen(BaseView::Red).doubt(&believed), Some(Doubt::BaseRed {}));
+    }
+
+    #[test]
+    fn after_a_red_base_the_check_runs_once_more_before_anybody_is_told() {
+        let held = Incident { doubt: Some(Doubt::BaseRed {}), believed: Some("c1".into()), ..incident() };
+        let green = |failed| Suspicion { failed, needed: 2, base: BaseView::Green };
+        let mended = Some(Doubt::BaseMended { run: 1 });
+        assert_eq!(green(1).doubt(&held), mended);
+        let waits = Incident { doubt: mended.clone(), ..held };
+        assert_eq!(green(1).doubt(&waits), mended);
+        assert_eq!(green(2).doubt(&waits), None, "it failed again on a green base");
+    }
+}

@@ -1,0 +1,89 @@
+//! How an event changes what is known of an open problem. Nothing here can fail, so old logs always load.
+
+use super::{Doubt, Incident, IncidentEvent, Rung, TRIED_KEPT};
+use crate::Timestamp;
+
+pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timestamp) {
+    use IncidentEvent as E;
+    match event {
+        E::Opened { .. } | E::Closed {} => {}
+        E::Revised { revision, detail } => {
+            incident.revision.clone_from(revision);
+            incident.detail.clone_from(detail);
+            incident.remark.clear();
+            // What was doubted of another head says nothing about this one; a red base does.
+            incident.doubt = incident.doubt.take().filter(|doubt| *doubt == Doubt::BaseRed {});
+        }
+        E::Vanished { until } => {
+            incident.absent = Some(at);
+            incident.due = Some(*until);
+        }
+        E::Returned { due } => {
+            incident.absent = None;
+            incident.due = *due;
+        }
+        E::Acted { due, on, .. } => {
+            incident.acted = incident.acted.saturating_add(1);
+            incident.acted_on = Some(incident.revision.clone());
+            incident.believed = Some(incident.revision.clone());
+            incident.doubt = None;
+            incident.since = at;
+            incident.due = Some(*due);
+            if let Some(on) = on
+                && incident.tried.last().is_none_or(|last| last.commit != on.commit)
+            {
+                // The first one is where the story begins; of the others the newest matter.
+                if incident.tried.len() >= TRIED_KEPT {
+                    incident.tried.remove(1);
+                }
+                incident.tried.push(on.clone());
+            }
+        }
+        E::Escalated { to, due, .. } => {
+            incident.rung = *to;
+            incident.since = at;
+            incident.due = *due;
+            incident.doubt = None;
+        }
+        E::Recorded { due } => {
+            incident.rung = Rung::Nobody;
+            incident.due = *due;
+            incident.doubt = None;
+        }
+        E::Waiting { due } => incident.due = Some(*due),
+        E::Unsaid {} => {
+            incident.acted = incident.acted.saturating_sub(1);
+            incident.acted_on = None;
+        }
+        E::Doubted { doubt, due } => {
+            incident.doubt = Some(doubt.clone());
+            incident.due = *due;
+        }
+        E::Believed { why, due } => {
+            incident.doubt = None;
+            incident.believed = Some(incident.revision.clone());
+            if !why.is_empty() {
+                incident.remark.clone_from(why);
+            }
+            incident.due = Some(*due);
+        }
+        E::Noted { said } => incident.remark.clone_from(said),
+        E::Failed { why, due, instead } => {
+            incident.remark.clone_from(why);
+            if due.is_some() {
+                incident.due = *due;
+            }
+            if *instead {
+                incident.instead = true;
+                incident.acted = incident.acted.saturating_sub(1);
+                incident.acted_on = None;
+            }
+        }
+        E::Answered { revision, .. } => {
+            incident.answered = Some(revision.clone());
+            if incident.rung == Rung::Agent && *revision == incident.revision {
+                incident.due = None;
+            }
+        }
+    }
+}

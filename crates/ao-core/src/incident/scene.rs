@@ -1,0 +1,110 @@
+//! All that the ladder has to know of the rest of the world to take its next step.
+
+use super::doubt::Suspicion;
+use super::{Incident, IncidentKey, Subject, Tried};
+use crate::Timestamp;
+use crate::decide::{agent_of, orchestrator_of};
+use crate::reaction::{Action, Reaction, context};
+use crate::settings::Settings;
+use crate::state::State;
+
+/// What the next step depends on beside the problem itself.
+pub(crate) struct Scene<'a> {
+    pub(super) reaction: &'a Reaction,
+    pub(super) settings: &'a Settings,
+    pub(super) now: Timestamp,
+    pub(super) helpers: Helpers,
+    /// Why the action makes no sense here.
+    pub(super) misfit: Option<Misfit>,
+    pub(super) suspicion: Option<Suspicion>,
+    /// The head of the pull request that it is about.
+    pub(super) head: Option<Tried>,
+    /// Whether the reaction's condition holds.
+    pub(super) holds: &'a dyn Fn(&Incident) -> Result<bool, String>,
+}
+
+/// Who could help now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Helpers {
+    /// There is an agent to tell, and it may take a turn.
+    pub(crate) agent: bool,
+    /// There is an agent to tell, even if it may not take a turn now.
+    pub(crate) live: bool,
+    pub(crate) orchestrator: bool,
+}
+
+/// Why an action makes no sense for a subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Misfit {
+    /// Nobody's agent is concerned; the next rung may help.
+    NoAgent,
+    /// Only a person can set this right.
+    Senseless(&'static str),
+}
+
+impl Scene<'_> {
+    /// Looks around for one problem, and hands what is seen to `then`.
+    pub(crate) fn of<T>(
+        state: &State,
+        key: &IncidentKey,
+        now: Timestamp,
+        then: impl FnOnce(&Scene<'_>) -> T,
+    ) -> T {
+        let reaction = state.reaction(&key.kind, &key.subject);
+        let holds = |incident: &Incident| match &reaction.condition {
+            None => Ok(true),
+            Some(condition) => state.judge().0(condition, &context(state, incident)),
+        };
+        let pull = match &key.subject {
+            Subject::Pull(id) => state.pulls.get(id),
+            _ => None,
+        };
+        then(&Scene {
+            reaction: &reaction,
+            settings: &state.settings,
+            now,
+            helpers: helpers(state, &key.subject),
+            misfit: misfit(state, key, &reaction),
+            suspicion: Suspicion::of(state, key, &reaction),
+            head: pull
+                .map(|pull| Tried { commit: pull.facts.head.clone(), title: pull.facts.head_title.clone() }),
+            holds: &holds,
+        })
+    }
+}
+
+fn helpers(state: &State, subject: &Subject) -> Helpers {
+    let agent = agent_of(state, subject);
+    Helpers {
+        agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
+        live: agent.is_some_and(|agent| agent.is_live()),
+        orchestrator: orchestrator_of(state, subject)
+            .is_some_and(|orchestrator| agent.is_none_or(|agent| agent.id != orchestrator.id)),
+    }
+}
+
+fn misfit(state: &State, key: &IncidentKey, reaction: &Reaction) -> Option<Misfit> {
+    let senseless = |why| Some(Misfit::Senseless(why));
+    match (reaction.action, &key.subject) {
+        (Action::SendToAgent, Subject::Project(_) | Subject::Host) => Some(Misfit::NoAgent),
+        (Action::SpawnAgent, Subject::Host) => {
+            senseless("an agent was to be started, but it concerns no project")
+        }
+        (Action::Merge, subject) if !matches!(subject, Subject::Pull(_)) => {
+            senseless("it was to be merged, but it is no pull request")
+        }
+        (Action::Rebase, subject) if !matches!(subject, Subject::Pull(_)) => {
+            senseless("it was to be rebased, but it is no pull request")
+        }
+        (Action::RerunChecks, Subject::Pull(id)) => match state.pulls.get(id) {
+            Some(pull) if !pull.failures.is_empty() => None,
+            _ => senseless("failed checks were to be run again, but none has failed"),
+        },
+        (Action::RerunChecks, _) => senseless("checks were to be run again, but it is no pull request"),
+        (Action::Run, Subject::Host) => senseless("a command was to be run, but it concerns no project"),
+        (Action::Run, _) if reaction.command.is_none() => {
+            senseless("a command was to be run, but the reaction names none")
+        }
+        _ => None,
+    }
+}

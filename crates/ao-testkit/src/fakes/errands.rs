@@ -1,0 +1,70 @@
+//! Somebody who runs errands: checks once more, asks the base, answers threads.
+
+use ao_core::errand::{Errand, ErrandOutcome, Order};
+use ao_core::pull::PullState;
+use ao_ports::{ErrandError, Errands};
+use async_trait::async_trait;
+
+use super::Fake;
+use crate::faults::Call;
+use crate::outside::{Happening, Rerun};
+use crate::universe::Inner;
+use crate::watch::Invariant;
+
+#[async_trait]
+impl Errands for Fake {
+    async fn run(&self, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
+        let passed = self.universe.before(self.life, Call::Errand).await.map_err(ErrandError::Later)?;
+        let mut outcome = run(&mut self.universe.lock(), errand);
+        if passed.times() > 1 {
+            outcome = run(&mut self.universe.lock(), errand);
+        }
+        self.universe.after(passed).await.map_err(ErrandError::Later)?;
+        outcome
+    }
+}
+
+fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError> {
+    let wanted = inner.log.ledger.was_ordered(errand.id);
+    inner.must(wanted, Invariant::CommitFirst, || {
+        format!("{} is run before it was in the log: {:?}", errand.id, errand.order)
+    });
+    let done = || Ok(ErrandOutcome::Done { said: String::new() });
+    let chance = inner.faults.are_random();
+    match &errand.order {
+        Order::Rerun { pull, check, commit, number } => {
+            let known = inner.outside.pulls.get(pull);
+            if !known.is_some_and(|facts| facts.head == *commit && facts.state == PullState::Open) {
+                return Err(ErrandError::Never("that commit is not the head any more".into()));
+            }
+            if chance && inner.rng.u8(..8) == 0 {
+                return Err(ErrandError::Never("this forge cannot run it again".into()));
+            }
+            let rerun =
+                Rerun { pull: pull.clone(), check: check.clone(), commit: commit.clone(), number: *number };
+            // The number makes a second time harmless.
+            if inner.outside.reruns.insert(rerun.clone()) {
+                let at = inner.elapsed() + inner.rng.u64(1_000..60_000);
+                inner.outside.plan(at, Happening::Ran(rerun));
+            }
+            done()
+        }
+        Order::CheckBase { project, commit, .. } => {
+            match inner.outside.red.contains(&(project.clone(), commit.clone())) {
+                _ if chance && inner.rng.u8(..8) == 0 => {
+                    Err(ErrandError::Never("no base can be checked here".into()))
+                }
+                true => Ok(ErrandOutcome::BaseRed { signature: "E0".into(), excerpt: "error: E0".into() }),
+                false => Ok(ErrandOutcome::BaseGreen {}),
+            }
+        }
+        Order::Rebase { .. } | Order::Run { .. } if chance && inner.rng.bool() => {
+            Ok(ErrandOutcome::Refused { why: "it does not go".into() })
+        }
+        Order::Reply { key, .. } => {
+            inner.outside.answered.insert(key.clone());
+            done()
+        }
+        Order::Spawn { .. } | Order::Rebase { .. } | Order::Run { .. } | Order::Hook { .. } => done(),
+    }
+}
