@@ -2,7 +2,9 @@
 
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
+use crate::incident::{
+    self, Helpers, Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Subject,
+};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
 use crate::refusal::Refusal;
@@ -126,6 +128,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let id = state.next_notice();
             let notice = notice::Notice { id, level, subject, text, channel, key, tries: 0, again_at: None };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
+        }
+        Input::Raise { subject, kind, problem, revision, detail } => {
+            let problem = Problem { kind, problem, revision, detail };
+            Ok(raise(state, now, subject, problem))
+        }
+        Input::Clear { subject, kind, problem } => {
+            Ok(incident_events(state, now, IncidentKey { subject, kind, problem }, IncidentInput::Gone))
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
@@ -271,7 +280,9 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let mut events = Vec::new();
     for incident in state.incidents_of(subject) {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
-        if !there {
+        // What somebody has told us of is there until they take it back, whatever is seen.
+        let told = matches!(incident.key.kind, IncidentKind::Custom(_)) && !over;
+        if !there && !told {
             let input = if over { IncidentInput::Gone } else { IncidentInput::Absent };
             events.extend(incident_events(state, now, incident.key.clone(), input));
         }
@@ -287,9 +298,36 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     events
 }
 
+/// Somebody tells of an event. If it was told before and everything was done about that, this is a new one.
+fn raise(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Vec<Event> {
+    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
+    let done = |known: &Incident| {
+        matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != problem.revision
+    };
+    if !state.incidents.get(&key).is_some_and(done) {
+        return incident_events(state, now, key, IncidentInput::Seen(problem));
+    }
+    let reaction = state.reaction_to(&Incident::opened(&key, &problem.revision, &problem.detail, now));
+    let helpers = helpers(state, &key.subject);
+    let seen = IncidentInput::Seen(problem);
+    let opened = incident::decide(&key, None, &reaction, &state.settings, now, helpers, seen);
+    let events = std::iter::once(incident::IncidentEvent::Closed {}).chain(opened);
+    events.map(|event| Event::Incident(key.clone(), event)).collect()
+}
+
 fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
     let helpers = helpers(state, &key.subject);
-    let reaction = state.reaction(&key.kind, &key.subject);
+    // What is new about it counts for the condition already.
+    let mut incident = state.incidents.get(&key).cloned();
+    if let IncidentInput::Seen(problem) = &input {
+        let known = incident.get_or_insert_with(|| Incident::opened(&key, "", "", now));
+        known.revision.clone_from(&problem.revision);
+        known.detail.clone_from(&problem.detail);
+    }
+    let reaction = match &incident {
+        Some(incident) => state.reaction_to(incident),
+        None => state.reaction(&key.kind, &key.subject),
+    };
     incident::decide(&key, state.incidents.get(&key), &reaction, &state.settings, now, helpers, input)
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))

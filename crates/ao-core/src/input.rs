@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Limits;
 use crate::errand::{Behalf, ErrandInput, Order};
-use crate::incident::{IncidentInput, IncidentKey, Subject};
+use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::notice::{Level, NoticeInput};
 use crate::project::ProjectInput;
 use crate::pull::PullInput;
@@ -85,6 +85,22 @@ pub enum Input {
         text: String,
         /// The one channel that it goes to, if not those for its level.
         channel: Option<String>,
+    },
+    /// Somebody tells of a problem: an event of the user's own.
+    Raise {
+        subject: Subject,
+        kind: IncidentKind,
+        /// What tells it from others of its kind.
+        problem: String,
+        /// The same revision again is no news.
+        revision: String,
+        detail: String,
+    },
+    /// Somebody says that a problem is no more.
+    Clear {
+        subject: Subject,
+        kind: IncidentKind,
+        problem: String,
     },
     /// Compare the problems of a subject with its open incidents.
     Review(Subject),

@@ -7,7 +7,7 @@ use crate::decide::{agent_of, orchestrator_of};
 use crate::incident::{Incident, IncidentEvent, IncidentKey, Rung, Subject};
 use crate::input::Input;
 use crate::queue::QueueInput;
-use crate::reaction::Action;
+use crate::reaction::{Action, Reaction, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
@@ -66,7 +66,7 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
                 level: reaction.level,
                 subject: key.subject.clone(),
                 key: format!("{key} {}", incident.opened),
-                text: escalation(state, incident, why),
+                text: escalation(state, incident, &reaction, why),
                 channel: reaction.channel,
             });
         }
@@ -77,8 +77,9 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
 /// What an agent is told about an incident. A reaction without words of its own uses the kind's.
 fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input {
     let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    let lead = reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned());
-    let body = bounded(format!("{lead}\n{detail}"));
+    // The words are about the attempt that was just begun, and count those before it.
+    let before = Incident { acted: incident.acted.saturating_sub(1), ..incident.clone() };
+    let body = bounded(words::said(state, &before, reaction.message.as_deref(), detail));
     Input::Session {
         session: to.id,
         input: SessionInput::Send(NewMessage {
@@ -92,7 +93,7 @@ fn news(state: &State, to: &Session, incident: &Incident, detail: &str) -> Input
 }
 
 /// What a person is told: whom it is about, by the name that people use, what it is, and what was tried.
-fn escalation(state: &State, incident: &Incident, why: &str) -> String {
+fn escalation(state: &State, incident: &Incident, reaction: &Reaction, why: &str) -> String {
     let whom = match &incident.key.subject {
         Subject::Session(id) => match state.sessions.get(id) {
             Some(session) => format!("`{}`", session.spec.name),
@@ -100,9 +101,14 @@ fn escalation(state: &State, incident: &Incident, why: &str) -> String {
         },
         other => other.to_string(),
     };
-    let what = incident.key.kind.default_message();
+    // Words that were meant for an agent are not for whoever is asked after it.
+    let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
+    let what = match reaction.message.as_deref().filter(|_| !for_agent) {
+        Some(message) => bounded(words::said(state, incident, Some(message), &incident.detail)),
+        None => format!("{} {}", incident.key.kind.default_message(), incident.detail),
+    };
     match incident.acted {
-        0 => format!("{whom}: {what} {}", incident.detail),
-        _ => format!("{whom}: {what} {} ({why})", incident.detail),
+        0 => format!("{whom}: {what}"),
+        _ => format!("{whom}: {what} ({why})"),
     }
 }

@@ -139,13 +139,13 @@ fn was_told(comment: &CommentFacts, told: &str) -> bool {
 }
 
 /// Marks every line of a text from outside, so that no line of it can pass for one of ours.
-pub(super) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     text.lines().map(|line| format!("> {}\n", one_line(line))).collect()
 }
 
 /// Returns a name from outside without what ends a line, turns the reading direction or steers a terminal. Even a
 /// path may hold a line break, and what follows it would read as our own words.
-pub(super) fn one_line(text: &str) -> String {
+pub(crate) fn one_line(text: &str) -> String {
     let steers = |c: char| c.is_control() && c != '\t';
     let turns =
         |c: char| matches!(c, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');

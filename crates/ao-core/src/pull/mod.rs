@@ -25,6 +25,8 @@ mod owner;
 mod problems;
 mod verdicts;
 
+pub(crate) use asks::one_line;
+pub use asks::quote;
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
 pub use facts::{
