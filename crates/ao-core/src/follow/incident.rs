@@ -23,7 +23,7 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
     }
     let Some(incident) = state.incidents.get(key) else { return };
     match event {
-        IncidentEvent::Acted { action: Action::SendToAgent, told, .. } => {
+        IncidentEvent::Acted { action: Action::SendToAgent | Action::SpawnAgent, told, .. } => {
             if let Some(agent) = agent_of(state, &key.subject) {
                 // If it has not even heard the last news of this, it gets the whole.
                 let unheard = agent.outbox.waiting.iter().any(
