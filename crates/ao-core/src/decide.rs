@@ -366,6 +366,13 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
     })
 }
 
+impl State {
+    /// The session that is asked about a subject after its own agent, if one is up.
+    pub fn orchestrator_for(&self, subject: &Subject) -> Option<&Session> {
+        orchestrator_of(self, subject)
+    }
+}
+
 // ── what should be, and what is ──
 
 /// Compares what a runtime runs with what it should run.
