@@ -13,6 +13,7 @@ mod message;
 mod problem;
 mod project;
 mod pull;
+mod reaction;
 mod segment;
 mod session;
 pub mod terminal;
@@ -35,6 +36,9 @@ pub use pull::{
     Author, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull,
     NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,
     ReviewerWish, Thread,
+};
+pub use reaction::{
+    ConditionTested, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest, ReactionTested, Reactions,
 };
 pub use segment::segment;
 pub use session::{

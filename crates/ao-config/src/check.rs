@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use ao_core::incident::IncidentKind;
+
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{Channel, Config, EnvConfig, Plugin, Reactions};
+use crate::shape::{ActionName, Channel, Config, EnvConfig, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -28,7 +30,6 @@ pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
         }
     };
     for (name, project) in &config.projects {
-        idle(&["projects", name, "reactions"], !project.reactions.0.is_empty());
         idle(&["projects", name, "notifiers"], project.notifiers.is_some());
     }
     idle(&["orchestrator", "autoAssign"], config.orchestrator.auto_assign);
@@ -60,7 +61,12 @@ impl Checking<'_> {
         );
         self.agent(&["defaults", "agent"], &defaults.agent);
         self.notifiers(&["defaults", "notifiers"], &defaults.notifiers);
-        self.reactions(&["reactions"], &self.config.reactions);
+        self.reactions(&["reactions"], &Reactions::default(), &self.config.reactions);
+        for (agent, reactions) in &self.config.agent_reactions {
+            let here = ["agentReactions", agent.as_str()];
+            self.agent(&here, agent);
+            self.reactions(&here, &self.config.reactions, reactions);
+        }
     }
 
     fn projects(&mut self) {
@@ -109,7 +115,7 @@ impl Checking<'_> {
             if let Some(notifiers) = &project.notifiers {
                 self.notifiers(&inside("notifiers"), notifiers);
             }
-            self.reactions(&inside("reactions"), &project.reactions);
+            self.reactions(&inside("reactions"), &self.config.reactions, &project.reactions);
             self.ports(&here);
             self.checks(&here);
             self.environment(&here, &project.env);
@@ -183,6 +189,8 @@ impl Checking<'_> {
             let tools = names::AGENTS.iter().copied().chain(self.config.tools.keys().map(String::as_str));
             self.known(&inside("tool"), "agent", &specialist.tool, tools.collect());
             self.slots(&["agents", &number], specialist.runtime.as_ref(), None, None, None);
+            let here = ["agents", number.as_str(), "config", "reactions"];
+            self.reactions(&here, &self.config.reactions, &specialist.config.reactions);
         }
         if let Some(agent) = &self.config.orchestrator.agent {
             self.agent(&["orchestrator", "agent"], agent);
@@ -288,12 +296,31 @@ impl Checking<'_> {
         );
     }
 
-    fn reactions(&mut self, path: &[&str], reactions: &Reactions) {
+    /// What one layer says of reactions, and whether that makes sense over what lies under it.
+    fn reactions(&mut self, path: &[&str], under: &Reactions, reactions: &Reactions) {
         for (kind, reaction) in &reactions.0 {
+            let word = kind.to_string();
+            let inside = |key| -> Vec<&str> { path.iter().copied().chain([word.as_str(), key]).collect() };
             if let Some(channel) = &reaction.channel {
-                let kind = kind.to_string();
-                let path: Vec<&str> = path.iter().copied().chain([kind.as_str(), "channel"]).collect();
-                self.notifier(&path, channel);
+                self.notifier(&inside("channel"), channel);
+            }
+            if let Some(agent) = &reaction.agent {
+                self.agent(&inside("agent"), agent);
+            }
+            let whole = under.0.get(kind).map_or_else(|| reaction.clone(), |under| under.overlaid(reaction));
+            let Some(action) = reaction.action else { continue };
+            if action == ActionName::Run && whole.command.as_deref().is_none_or(|line| line.trim().is_empty())
+            {
+                let hint = "say what is run: `command: ./scripts/tell-me.sh`".to_owned();
+                self.at(&inside("action"), "`run` needs a `command`".into(), Some(hint));
+            }
+            let for_pulls =
+                matches!(action, ActionName::Merge | ActionName::Rebase | ActionName::RerunChecks);
+            if for_pulls && !may_be_about_a_pull(kind) {
+                let what =
+                    format!("there is no pull request that `{word}` is about, so nothing can be done to one");
+                let hint = "use `send-to-agent`, `notify`, `run` or `escalate` here".to_owned();
+                self.at(&inside("action"), what, Some(hint));
             }
         }
     }
@@ -320,4 +347,20 @@ impl Checking<'_> {
         let at = holder.as_map().and_then(|map| map.get(*last)).map_or(holder.at, |entry| entry.key_at);
         self.misfits.push(Misfit { at, what, hint });
     }
+}
+
+/// Whether problems of a kind can be those of a pull request.
+fn may_be_about_a_pull(kind: &IncidentKind) -> bool {
+    use IncidentKind as K;
+    !matches!(
+        kind,
+        K::AgentStuck
+            | K::AgentIdle
+            | K::AgentNeedsInput
+            | K::AgentExited
+            | K::SetupFailed
+            | K::BudgetExceeded
+            | K::RateLimited
+            | K::AllComplete
+    )
 }

@@ -1,7 +1,10 @@
 //! What a configuration comes to for the core: its settings, its projects, its reactions.
 
+use std::collections::BTreeMap;
+
 use ao_core::Settings;
 use ao_core::budget::Limits;
+use ao_core::notice::Level;
 use ao_core::project::ProjectConfig;
 use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
@@ -9,8 +12,8 @@ use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, Secret
 use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
-    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, Plugin, PortsConfig, Project,
-    ReactionConfig, Reactions,
+    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, Plugin, PortsConfig, Priority,
+    Project, ReactionConfig, Reactions,
 };
 
 /// What holds for one project after its own words and the defaults are put together.
@@ -34,7 +37,24 @@ pub struct Effective<'a> {
 impl Config {
     /// Limits and delays for the daemon, with what is done about each kind of problem.
     pub fn settings(&self) -> Settings {
-        Settings { reactions: self.reactions.core(), ..self.lifecycle.settings() }
+        Settings {
+            reactions: self.reactions.core(),
+            agent_reactions: self.agent_reactions(),
+            ..self.lifecycle.settings()
+        }
+    }
+
+    /// What is done about problems of agents, by the names of tools and specialists.
+    fn agent_reactions(&self) -> BTreeMap<String, core::Reactions> {
+        let mut all = self.agent_reactions.clone();
+        for specialist in &self.agents {
+            let mine = all.entry(specialist.id.clone()).or_default();
+            *mine = mine.overlaid(&specialist.config.reactions);
+        }
+        all.into_iter()
+            .filter(|(_, reactions)| !reactions.is_empty())
+            .map(|(name, reactions)| (name, reactions.core()))
+            .collect()
     }
 
     /// What is done about problems of a project: its own words over those at the top, field by field.
@@ -89,16 +109,47 @@ impl ReactionConfig {
         };
         ReactionPatch {
             auto: self.auto,
-            action: self.action.map(|action| match action {
-                ActionName::SendToAgent => Action::SendToAgent,
-                ActionName::Notify => Action::Notify,
-                ActionName::Merge => Action::Merge,
-                ActionName::Record => Action::Record,
-            }),
+            action: self.action.map(ActionName::core),
             attempts,
             escalate_after,
             message: self.message.clone(),
-            ..ReactionPatch::default()
+            condition: self.condition.clone(),
+            threshold: self.threshold.map(|time| time.0),
+            level: self.priority.map(Priority::core),
+            channel: self.channel.clone(),
+            agent: self.agent.clone(),
+            command: self.command.clone(),
+            timeout: self.timeout.map(|time| time.0),
+            rerun: self.rerun,
+            resolve: self.resolve,
+            cooldown: self.cooldown.map(|time| time.0),
+        }
+    }
+}
+
+impl ActionName {
+    pub fn core(self) -> Action {
+        match self {
+            ActionName::SendToAgent => Action::SendToAgent,
+            ActionName::SpawnAgent => Action::SpawnAgent,
+            ActionName::Notify => Action::Notify,
+            ActionName::Merge => Action::Merge,
+            ActionName::RerunChecks => Action::RerunChecks,
+            ActionName::Rebase => Action::Rebase,
+            ActionName::Run => Action::Run,
+            ActionName::Escalate => Action::Escalate,
+            ActionName::Record => Action::Record,
+        }
+    }
+}
+
+impl Priority {
+    pub fn core(self) -> Level {
+        match self {
+            Priority::Urgent => Level::Urgent,
+            Priority::Action => Level::Action,
+            Priority::Warning => Level::Warning,
+            Priority::Info => Level::Info,
         }
     }
 }

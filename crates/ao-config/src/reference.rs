@@ -10,12 +10,13 @@ use crate::env_vars::{ENV_VARS, SetBy};
 use crate::rule::{Refs, Rule};
 
 /// The keys of the top, in the order in which people read and write them.
-pub(crate) const TOP: [&str; 15] = [
+pub(crate) const TOP: [&str; 16] = [
     "$schema",
     "port",
     "defaults",
     "projects",
     "reactions",
+    "agentReactions",
     "notifiers",
     "notificationRouting",
     "agents",

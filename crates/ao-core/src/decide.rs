@@ -2,7 +2,9 @@
 
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
+use crate::incident::{
+    self, Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
+};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::{PullInput, TEXT_LIMIT, cut};
 use crate::refusal::Refusal;
@@ -331,7 +333,8 @@ fn raise(
         _ => {}
     }
     let problem = cut(&sanitise(&raised.problem), NAME_LIMIT);
-    let revision = cut(&sanitise(&raised.revision), NAME_LIMIT);
+    // It may carry the event's data, so that other data are news.
+    let revision = cut(&sanitise(&raised.revision), TEXT_LIMIT);
     let detail = cut(&sanitise(&raised.detail), TEXT_LIMIT);
     let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
@@ -340,8 +343,17 @@ fn raise(
             what: format!("{MOST_RAISED} events of `{}` are open already; clear some of them", key.subject),
         });
     }
+    let over =
+        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
+    let over = state.incidents.get(&key).is_some_and(over);
     let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
-    Ok(incident_events(state, now, key, seen))
+    if !over {
+        return Ok(incident_events(state, now, key, seen));
+    }
+    // Everything was done about the last one, so this is a new one.
+    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
+    let events = std::iter::once(incident::IncidentEvent::Closed {}).chain(opened);
+    Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
 }
 
 fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {
@@ -382,6 +394,13 @@ pub(crate) fn orchestrator_of<'a>(state: &'a State, subject: &Subject) -> Option
         Subject::Host => return None,
     };
     state.orchestrator_in(project).filter(|session| matches!(session.phase, Phase::Running { .. }))
+}
+
+impl State {
+    /// The session that is asked about a subject after its own agent, if one is up.
+    pub fn orchestrator_for(&self, subject: &Subject) -> Option<&Session> {
+        orchestrator_of(self, subject)
+    }
 }
 
 // ── what should be, and what is ──

@@ -76,6 +76,12 @@ pub trait Host: Send + Sync + 'static {
         ))
     }
 
+    /// The tool that a specialist uses, if that is what somebody named.
+    fn tool_of(&self, agent: &str) -> Option<String> {
+        let _ = agent;
+        None
+    }
+
     /// The branch that a project's work goes back to.
     fn default_branch(&self, project: &ProjectId) -> Option<String> {
         let _ = project;

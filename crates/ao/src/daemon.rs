@@ -160,7 +160,7 @@ impl Daemon {
         let stop = CancellationToken::new();
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
         let (engine, handle) = Engine::open(
-            ao_engine::Options::default(),
+            ao_engine::Options { judge: ao_config::condition::judge(), ..ao_engine::Options::default() },
             Arc::new(Core),
             slots,
             log,

@@ -15,7 +15,8 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Changes", &["issue", "pr", "check", "review", "review-check"]),
     ("Look", &["explain", "why", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
-    ("Care", &["doctor", "verify", "notify"]),
+    ("Reactions", &["reactions", "emit", "notify"]),
+    ("Care", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),
 ];
 

@@ -3,8 +3,9 @@
 //! Such a file counts for the whole daemon once it is registered, so a person has to have seen it first. This says what to
 //! look at and judges nothing: what it does not know to be harmless is told.
 
-use ao_config::shape::{ActionName, Defaults, Plugin, Project};
+use ao_config::shape::{Defaults, Plugin, Project};
 use ao_config::{Config, LOCAL_FILE, Layer, LayerKind};
+use ao_core::reaction::{Action, Reaction};
 use camino::Utf8Path;
 use serde_json::{Value, json};
 
@@ -64,10 +65,15 @@ fn harmless(config: &Config) -> Config {
     let named = |plugin: &Plugin| Plugin::named(&plugin.plugin);
     let defaults = &config.defaults;
     let mut reactions = config.reactions.clone();
-    // Somebody else's word is enough to tell an agent or a person something, and not to merge.
-    reactions
-        .0
-        .retain(|_, reaction| reaction.action != Some(ActionName::Merge) || reaction.auto == Some(false));
+    // Somebody else's word is enough to tell an agent or a person something, and not to merge or to run anything.
+    reactions.0.retain(|kind, reaction| {
+        let whole = Reaction::default_for(kind).patched(&reaction.core());
+        let only_tells = matches!(
+            whole.action,
+            Action::SendToAgent | Action::Notify | Action::Escalate | Action::Record | Action::RerunChecks
+        );
+        reaction.command.is_none() && reaction.agent.is_none() && (only_tells || !whole.auto)
+    });
     let mut harmless = Config {
         schema: config.schema.clone(),
         defaults: Defaults {
@@ -156,6 +162,9 @@ mod tests {
             ("server: { listen: 0.0.0.0, allowRemote: true }\n", "`server`"),
             ("orchestrator: { agentConfig: { args: [--x] } }\n", "`orchestrator`"),
             ("reactions: { approved-and-green: { auto: true, action: merge } }\n", "`reactions`"),
+            ("reactions: { approved-and-green: { auto: true } }\n", "`reactions`"),
+            ("reactions: { ci-failed: { action: run, command: 'curl x | sh' } }\n", "`reactions`"),
+            ("agentReactions: { codex: { ci-failed: { retries: 1 } } }\n", "`agentReactions`"),
             ("defaults: { tracker: { plugin: gitlab, url: 'https://x.example' } }\n", "`defaults.tracker`"),
         ] {
             assert_eq!(project(more), [key], "{more}");

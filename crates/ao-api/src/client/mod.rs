@@ -9,6 +9,7 @@ mod events;
 mod issues;
 mod pulls;
 mod query;
+mod reactions;
 mod stream;
 mod terminal;
 

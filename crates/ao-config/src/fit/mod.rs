@@ -10,9 +10,14 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use self::values::{as_text, camel_case, in_words, normal, quoted, retype};
 
-use crate::names::nearest;
+use ao_core::incident::IncidentKind;
+use ao_core::reaction::words;
+
+use crate::condition;
+use crate::names::{folded, nearest};
 use crate::refs::{self, Env, RefError};
 use crate::rule::{Refs, Rule};
+use crate::shape::kind_order;
 use crate::shape::units::{Size, Time};
 use crate::tree::{At, Entry, Map, Tree, Value};
 
@@ -116,6 +121,12 @@ impl Fitting<'_> {
         for (key, mut entry) in map {
             let (right, inner) = match (rule.property(&key), rule.others()) {
                 (Some((right, inner)), _) => (right.to_owned(), Some(inner)),
+                (None, Some(inner)) if rule.word("x-kind") == Some("events") => {
+                    match self.own_event(&key, &entry, rule, name) {
+                        Some(event) => (event, inner),
+                        None => continue,
+                    }
+                }
                 (None, Some(inner)) => {
                     // Options of plugins have names as all others have; names that people give stay as they are.
                     let ours = rule.properties().is_some();
@@ -154,6 +165,52 @@ impl Fitting<'_> {
             }
         }
         fitted
+    }
+
+    /// The name of an event of the user's own, if it is one: nothing that is nearly one of ours, and with an action.
+    fn own_event(&mut self, key: &str, entry: &Entry, rule: &Rule, name: &str) -> Option<String> {
+        let properties = rule.properties().into_iter().flatten();
+        let mut ours: Vec<&str> = vec![];
+        for (kind, schema) in properties {
+            ours.push(kind);
+            let also = schema.get("x-also").and_then(serde_json::Value::as_array);
+            ours.extend(also.into_iter().flatten().filter_map(serde_json::Value::as_str));
+        }
+        let near = ours
+            .iter()
+            .map(|kind| (strsim::damerau_levenshtein(&folded(key), &folded(kind)), *kind))
+            .min_by_key(|(edits, _)| *edits)
+            .filter(|(edits, _)| *edits <= 2)
+            .map(|(_, kind)| kind)
+            .and_then(|kind| rule.property(kind))
+            .map(|(kind, _)| kind);
+        let acts = entry.tree.as_map().is_some_and(|map| map.keys().any(|key| folded(key) == "action"));
+        if near.is_none() && acts {
+            let event = key.replace('_', "-");
+            return match event.parse::<IncidentKind>() {
+                Ok(_) => Some(event),
+                Err(bad) => {
+                    self.misfit(entry.key_at, bad.to_string(), None);
+                    None
+                }
+            };
+        }
+        let likely = near.or_else(|| {
+            let (kind, _) = rule.property(nearest(key, ours.iter().copied())?)?;
+            Some(kind)
+        });
+        let own = if near.is_some() { "needs a name less like it, and" } else { "needs" };
+        let hint = match likely {
+            Some(kind) => format!("did you mean `{kind}`? an event of your own {own} an `action`"),
+            None => {
+                let kinds = rule.properties().into_iter().flatten().map(|(kind, _)| kind.as_str());
+                let mut kinds: Vec<&str> = kinds.collect();
+                kinds.sort_by_key(|kind| kind_order(kind));
+                format!("an event of your own needs an `action`; known are: {}", kinds.join(", "))
+            }
+        };
+        self.misfit(entry.key_at, format!("unknown key `{key}` in {}", quoted(name)), Some(hint));
+        None
     }
 
     /// What nobody here has a rule for; only its references are looked at.
@@ -249,7 +306,20 @@ impl Fitting<'_> {
                 }
                 Err(_) => Some(format!("`{text}` is no address: write one such as `127.0.0.1`")),
             },
-            Some("condition") => crate::condition::Condition::parse(&text).err().map(|err| err.to_string()),
+            Some("condition") => {
+                if let Err(bad) = condition::check(&text) {
+                    let what = tree.veiled(format!("`{name}` cannot be judged: {bad}"));
+                    self.misfit(tree.at, what, Some(bad.hint()));
+                }
+                None
+            }
+            Some("template") => {
+                if let Err(bad) = words::check(&text) {
+                    let what = tree.veiled(format!("`{name}` cannot be filled in: {bad}"));
+                    self.misfit(tree.at, what, condition::hint_for(&bad));
+                }
+                None
+            }
             Some("path") => self.resolve_path(tree),
             _ => None,
         };

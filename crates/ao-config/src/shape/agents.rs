@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Reactions;
 use super::units::Time;
 
 /// How an agent is started.
@@ -73,6 +74,9 @@ pub struct SpecialistConfig {
     pub prompt: Option<String>,
     /// How it is started.
     pub agent_config: AgentConfig,
+    /// What is done when something happens to its work, over what its project says.
+    #[serde(skip_serializing_if = "Reactions::is_empty")]
+    pub reactions: Reactions,
 }
 
 /// Which issues are for a specialist.

@@ -42,6 +42,9 @@ pub struct Config {
     pub projects: IndexMap<String, Project>,
     /// What is done when something happens.
     pub reactions: Reactions,
+    /// The same for agents, by name, over what the project says: `agentReactions: { codex: { ci-failed: … } }`.
+    #[serde(skip_serializing_if = "IndexMap::is_empty")]
+    pub agent_reactions: IndexMap<String, Reactions>,
     /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment.
     pub notifiers: IndexMap<String, Channel>,
     /// Which channels news goes to, by how urgent it is.
@@ -93,6 +96,7 @@ impl Default for Config {
             defaults: Defaults::default(),
             projects: IndexMap::new(),
             reactions: Reactions::default(),
+            agent_reactions: IndexMap::new(),
             notifiers: IndexMap::new(),
             notification_routing: Routing::default(),
             plugins: vec![],

@@ -34,39 +34,75 @@ pub struct ReactionConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["requireApprovalAfter"]))]
     pub escalate_after: Option<EscalateAfter>,
-    /// What the agent or the person is told, ahead of the details.
+    /// What the agent or the person is told: a template such as `CI failed: {{errors}}`. If it uses none of `errors`,
+    /// `comments`, `conflicts` and `detail`, the details follow it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-also" = ["prompt"], "x-env" = "never"))]
+    #[schemars(extend("x-also" = ["prompt"], "x-env" = "never", "x-kind" = "template"))]
     pub message: Option<String>,
-    /// How a pull request is merged.
+    /// When it applies: an expression such as `label == 'needs-tests'` over the same names as the message. If it does not
+    /// hold, what happened is only written down.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-env" = "never", "x-kind" = "condition"))]
+    pub condition: Option<String>,
+    /// How urgent the news is for a person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Priority>,
+    /// The one channel that people are told by, instead of those for the priority.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// How long a state has to last before it counts, for what is about time: `agent-stuck`, `agent-idle`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub threshold: Option<Time>,
+    /// How long after one act the next one is not taken, whatever is new.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cooldown: Option<Time>,
+    /// How often a failed check is run again before anybody is woken.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 10))]
+    pub rerun: Option<u32>,
+    /// Whether a review's thread is resolved once its answer is given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-also" = ["resolveThreads"]))]
+    pub resolve: Option<bool>,
+    /// How a pull request is merged, for `merge`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strategy: Option<MergeStrategy>,
     /// Whether the branch is deleted after a merge.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub delete_after: Option<bool>,
-    /// When it applies, such as `label == 'needs-tests'`.
+    /// Which agent is started, for `spawn-agent`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-env" = "never", "x-kind" = "condition"))]
-    pub condition: Option<String>,
-    /// Which channel people are told by.
+    pub agent: Option<String>,
+    /// What is run, for `run`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub channel: Option<String>,
-    /// How urgent the news is.
+    #[schemars(extend("x-env" = "never"))]
+    pub command: Option<String>,
+    /// How long the command has.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub priority: Option<Priority>,
+    pub timeout: Option<Time>,
 }
 
 /// What a reaction does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(extend("x-also" = { "spawn-agent": "send-to-agent", "auto-merge": "merge" }))]
+#[schemars(extend("x-also" = { "auto-merge": "merge" }))]
 pub enum ActionName {
     /// The agent is told, and works on it.
     SendToAgent,
+    /// The same; and if that agent is gone, a new one is started on its branch.
+    SpawnAgent,
     /// A person is told.
     Notify,
-    /// The pull request is merged.
+    /// The pull request is merged, if its rules allow it.
     Merge,
+    /// The checks that failed are run again.
+    RerunChecks,
+    /// The branch is put onto its base, if that goes without a conflict.
+    Rebase,
+    /// A command is run.
+    Run,
+    /// The orchestrator is asked, or else a person, without the agent.
+    Escalate,
     /// It is written down, and that is all.
     Record,
 }
@@ -117,22 +153,36 @@ pub(crate) fn kind_order(name: &str) -> usize {
 impl ReactionConfig {
     /// Lays another one over this one, field by field.
     pub fn overlaid(&self, over: &ReactionConfig) -> ReactionConfig {
+        fn either<T: Clone>(over: &Option<T>, under: &Option<T>) -> Option<T> {
+            over.as_ref().or(under.as_ref()).cloned()
+        }
         ReactionConfig {
-            auto: over.auto.or(self.auto),
-            action: over.action.or(self.action),
-            retries: over.retries.or(self.retries),
-            escalate_after: over.escalate_after.or(self.escalate_after),
-            message: over.message.clone().or_else(|| self.message.clone()),
-            strategy: over.strategy.or(self.strategy),
-            delete_after: over.delete_after.or(self.delete_after),
-            condition: over.condition.clone().or_else(|| self.condition.clone()),
-            channel: over.channel.clone().or_else(|| self.channel.clone()),
-            priority: over.priority.or(self.priority),
+            auto: either(&over.auto, &self.auto),
+            action: either(&over.action, &self.action),
+            retries: either(&over.retries, &self.retries),
+            escalate_after: either(&over.escalate_after, &self.escalate_after),
+            message: either(&over.message, &self.message),
+            condition: either(&over.condition, &self.condition),
+            priority: either(&over.priority, &self.priority),
+            channel: either(&over.channel, &self.channel),
+            threshold: either(&over.threshold, &self.threshold),
+            cooldown: either(&over.cooldown, &self.cooldown),
+            rerun: either(&over.rerun, &self.rerun),
+            resolve: either(&over.resolve, &self.resolve),
+            strategy: either(&over.strategy, &self.strategy),
+            delete_after: either(&over.delete_after, &self.delete_after),
+            agent: either(&over.agent, &self.agent),
+            command: either(&over.command, &self.command),
+            timeout: either(&over.timeout, &self.timeout),
         }
     }
 }
 
 impl Reactions {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Lays others over these, field by field.
     pub fn overlaid(&self, over: &Reactions) -> Reactions {
         let mut all = self.clone();
@@ -161,11 +211,17 @@ impl JsonSchema for Reactions {
             }
             kinds.insert(kind.to_string(), schema);
         }
+        // An event of the user's own says what is done about it, because nobody else can know.
+        let mut own = reaction.as_value().clone();
+        own["description"] = json!("An event of your own, which `ao emit` tells of.");
+        own["required"] = json!(["action"]);
         json_schema!({
-            "description": "What is done about each kind of thing that happens.",
+            "description": "What is done about each kind of thing that happens. Another name is an event of your own, \
+                which `ao emit` tells of; it needs an `action`.",
             "type": "object",
             "properties": kinds,
-            "additionalProperties": false,
+            "additionalProperties": own,
+            "x-kind": "events",
         })
     }
 }

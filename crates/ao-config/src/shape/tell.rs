@@ -69,10 +69,15 @@ pub struct Routing {
 /// How urgent news is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
+#[schemars(extend("x-also" = { "critical": "urgent", "high": "action", "medium": "warning", "low": "info" }))]
 pub enum Priority {
+    /// Somebody has to act now, or work stands still.
     Urgent,
+    /// Somebody has to decide something.
     Action,
+    /// Something is odd.
     Warning,
+    /// Good to know.
     Info,
 }
 

@@ -69,7 +69,7 @@ fn a_file_for_one_project_is_a_project() {
     assert_eq!(effective.notifiers, ["desktop"]);
 
     let ci = config.settings().reaction(&IncidentKind::CiFailed);
-    assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SendToAgent, 3));
+    assert_eq!((ci.auto, ci.action, ci.attempts), (true, Action::SpawnAgent, 3));
     assert_eq!(
         ci.message.as_deref(),
         Some("CI failed on this PR. Read the failure logs and fix the issues.")

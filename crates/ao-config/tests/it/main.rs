@@ -8,6 +8,7 @@ mod layers;
 mod limits;
 mod mistakes;
 mod pages;
+mod reactions;
 mod secrets;
 mod support;
 mod watch;

@@ -25,7 +25,7 @@ fn an_unknown_key_comes_with_the_nearest_right_one() {
        |
      2 |   ci-faild:
        |   ^
-     hint: did you mean `ci-failed`?
+     hint: did you mean `ci-failed`? an event of your own needs a name less like it, and an `action`
     ");
     assert_snapshot!(wrong_with("power:\n  spaceship: true\n"), @r"
     ao.yaml:2:3: unknown key `spaceship` in `power`
@@ -304,10 +304,11 @@ fn projects_have_to_make_sense() {
        |                          ^
     ");
     assert_snapshot!(wrong_with("reactions:\n  label-added: { condition: label is bug }\n"), @r"
-    ao.yaml:2:29: `label is bug` is no condition: write one such as `label == 'needs-tests'`, and join several by `&&` or `||`
+    ao.yaml:2:29: `condition` cannot be judged: `label is bug` is no expression: mismatched input 'is'
        |
      2 |   label-added: { condition: label is bug }
        |                             ^
+     hint: write one such as `label == 'needs-tests'`, and join several by `&&` or `||`
     ");
 }
 

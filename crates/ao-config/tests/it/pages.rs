@@ -37,7 +37,7 @@ fn the_schema_is_one() {
 }
 
 /// Files that are read, and so must be fine for editors.
-const GOOD: [&str; 8] = [
+const GOOD: [&str; 10] = [
     "",
     "port: ${PORT:-3000}\n",
     "lifecycle: { stuck_after: 30m, min_free_memory: 2GB, restarts: '${N:-2}' }\n",
@@ -45,11 +45,13 @@ const GOOD: [&str; 8] = [
     "projects:\n  a: { path: /x, default_branch: main, include: [.env, { pattern: x, how: reflink }], ports: { names: [P], first: 4000 } }\n",
     "projects:\n  a: { path: /x, env: { set: { A: 1, B: true, C: c }, secrets: { T: TOKEN, F: { file: x } } } }\n",
     "reactions: { bugbot-comments: { action: auto-merge, priority: urgent }, agentStuck: { auto: true } }\n",
+    "reactions: { deploy_failed: { action: send_to_agent, priority: high, cooldown: 5m, rerun: 0 } }\n",
+    "agentReactions: { codex: { ci-failed: { retries: 1, message: 'Look: {{ errors }}', resolveThreads: true } } }\n",
     "agent: codex\nnotifier: [{ plugin: slack, webhookUrl: x }, desktop]\n",
 ];
 
 /// Files that are refused, and so must not be fine for editors.
-const BAD: [&str; 12] = [
+const BAD: [&str; 13] = [
     "prot: 1\n",
     "port: high\n",
     "port: 0\n",
@@ -57,6 +59,7 @@ const BAD: [&str; 12] = [
     "projects: { a: { repo: x/y } }\n",
     "projects: [a]\n",
     "reactions: { ci-faild: {} }\n",
+    "reactions: { deploy-failed: { message: hello } }\n",
     "reactions: { ci-failed: { action: explode } }\n",
     "reactions: { ci-failed: { escalateAfter: soon } }\n",
     "lifecycle: { stuckAfter: 30 }\n",

@@ -5,7 +5,7 @@ use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
 use crate::pull::{cut, one_line};
-use crate::reaction::Action;
+use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
 
@@ -34,11 +34,14 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         },
         other => other.to_string(),
     };
-    let what = match reaction.action {
-        Action::Notify => lead(state, incident),
-        _ => key.kind.default_message().to_owned(),
+    let evidence = cut(&incident.detail, EVIDENCE);
+    // Words that were meant for an agent are not for whoever is asked after it.
+    let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
+    let what = match reaction.message.as_deref().filter(|_| !for_agent) {
+        Some(message) => words::said(state, incident, Some(message), &evidence),
+        None => format!("{} {evidence}", key.kind.default_message()),
     };
-    let mut text = format!("{whom}: {what} {}", cut(&incident.detail, EVIDENCE));
+    let mut text = format!("{whom}: {what}");
     if why != ONLY_A_PERSON {
         text = format!("{text} ({why})");
     }
@@ -56,17 +59,14 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
 
 /// The words of the reaction, the evidence, and what there is to say beside it.
 pub(super) fn body(state: &State, incident: &Incident, detail: &str) -> String {
-    let mut body = format!("{}\n{detail}", lead(state, incident));
+    let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
+    // The words are about the attempt that was just begun, and count those before it.
+    let before = Incident { acted: incident.acted.saturating_sub(1), ..incident.clone() };
+    let mut body = words::said(state, &before, reaction.message.as_deref(), detail);
     for remark in remarks(state, incident) {
         body = format!("{}\n{remark}", body.trim_end_matches('\n'));
     }
     body
-}
-
-/// A reaction without words of its own uses the kind's.
-fn lead(state: &State, incident: &Incident) -> String {
-    let reaction = state.reaction(&incident.key.kind, &incident.key.subject);
-    reaction.message.unwrap_or_else(|| incident.key.kind.default_message().to_owned())
 }
 
 /// Whether it was doubted, what came of that, and what was tried before.

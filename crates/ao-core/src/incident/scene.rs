@@ -4,7 +4,7 @@ use super::doubt::Suspicion;
 use super::{Incident, IncidentKey, Subject, Tried};
 use crate::Timestamp;
 use crate::decide::{agent_of, orchestrator_of};
-use crate::reaction::{Action, Reaction, context};
+use crate::reaction::{Action, Reaction};
 use crate::settings::Settings;
 use crate::state::State;
 
@@ -51,10 +51,7 @@ impl Scene<'_> {
         then: impl FnOnce(&Scene<'_>) -> T,
     ) -> T {
         let reaction = state.reaction(&key.kind, &key.subject);
-        let holds = |incident: &Incident| match &reaction.condition {
-            None => Ok(true),
-            Some(condition) => state.judge().0(condition, &context(state, incident)),
-        };
+        let holds = |incident: &Incident| state.holds(reaction.condition.as_deref(), incident);
         let pull = match &key.subject {
             Subject::Pull(id) => state.pulls.get(id),
             _ => None,

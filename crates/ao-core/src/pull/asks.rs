@@ -147,7 +147,7 @@ fn was_told(comment: &CommentFacts, told: &str) -> bool {
 }
 
 /// Marks every line of a text from outside, so that no line of it can pass for one of ours.
-pub(crate) fn quote(text: &str) -> String {
+pub fn quote(text: &str) -> String {
     text.lines().map(|line| format!("> {}\n", one_line(line))).collect()
 }
 

@@ -26,7 +26,8 @@ mod problems;
 mod runs;
 mod verdicts;
 
-pub(crate) use asks::{one_line, quote};
+pub(crate) use asks::one_line;
+pub use asks::quote;
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
 pub use facts::{

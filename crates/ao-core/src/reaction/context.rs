@@ -1,66 +1,196 @@
-//! What the words and the condition of a reaction can speak of.
+//! What the templates and the conditions of reactions can speak of.
+//!
+//! One set of names for both, all of them always there: what is not known is an empty text, a nought, an empty list. So what
+//! was found right when the configuration was read cannot fail for want of a name later. What comes from outside is on one
+//! line, or quoted by whoever made the details of the problem.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::decide::agent_of;
 use crate::incident::{Incident, IncidentKind, Subject};
-use crate::pull::{CheckState, Pull};
+use crate::pull::{CheckState, Pull, one_line};
+use crate::session::Session;
 use crate::state::State;
+use crate::{ProjectId, TaskId};
 
-/// Everything about one problem by its name. What does not concern it is null, so that a condition can ask for it.
+/// How much of a name from outside is said.
+const NAME_MOST: usize = 500;
+/// How many names of a list are said.
+const LIST_MOST: usize = 200;
+
+/// What there is to say about a problem, before anything further is done about it.
 pub fn context(state: &State, incident: &Incident) -> Value {
     let key = &incident.key;
     let pull = match &key.subject {
         Subject::Pull(id) => state.pulls.get(id).map(|pull| &**pull),
         _ => None,
     };
-    let project = match &key.subject {
-        Subject::Pull(id) => Some(&id.project),
-        Subject::Project(id) => Some(id),
-        Subject::Session(id) => state.sessions.get(id).map(|session| &session.spec.project),
-        Subject::Host => None,
+    let session = match &key.subject {
+        Subject::Session(id) => state.sessions.get(id),
+        _ => pull.and_then(|pull| pull.owner).and_then(|owner| state.sessions.get(&owner)),
     };
-    let session = agent_of(state, &key.subject).map(|session| {
-        json!({
-            "name": session.spec.name,
-            "title": session.spec.title,
-            "branch": session.branch(),
-            "agent": session.spec.agent.name,
-        })
-    });
-    let check = pull.and_then(|pull| pull.failure(&key.problem)).map(|check| {
-        let signature = match &check.state {
-            CheckState::Failed { signature, .. } => signature.as_str(),
-            _ => "",
-        };
-        json!({ "name": check.name, "signature": signature, "commit": check.commit.to_string() })
-    });
-    json!({
+    let project = match &key.subject {
+        Subject::Project(project) => Some(project),
+        Subject::Pull(pull) => Some(&pull.project),
+        _ => session.map(|session| &session.spec.project),
+    };
+    let task = session.and_then(|session| session.spec.task.as_ref());
+    let retries = state.reaction(&key.kind, &key.subject).attempts;
+    let mut context = json!({
         "event": key.kind.word(),
-        "label": (key.kind == IncidentKind::LabelAdded).then_some(&key.problem),
-        "subject": key.subject.to_string(),
-        "project": project.map(|project| json!({ "name": project.to_string() })),
-        "session": session,
-        "pr": pull.map(pr),
-        "check": check,
-        "attempt": incident.acted + 1,
+        "label": if key.kind == IncidentKind::LabelAdded { name(&key.problem) } else { String::new() },
+        "attempt": incident.acted.saturating_add(1),
+        "retries": retries,
+        "tried": incident.acted,
+        "conflicts": names(pull.and_then(|pull| pull.conflict.as_ref()).into_iter().flat_map(|c| &c.files)),
+        "session": session_words(session.map(|session| &**session)),
+        "project": project_words(state, project),
+        "issue": issue_words(state, task),
+        "pr": pull_words(pull),
+        "check": check_words(pull, incident),
+        "data": data(incident),
+    });
+    with_detail(&mut context, &key.kind, &incident.detail);
+    context
+}
+
+/// Puts other details in: what is new since the agent was last told.
+pub(super) fn with_detail(context: &mut Value, kind: &IncidentKind, detail: &str) {
+    let only = |said: bool| if said { detail } else { "" };
+    context["detail"] = json!(detail);
+    context["errors"] = json!(only(matches!(kind, IncidentKind::CiFailed | IncidentKind::BaseRed)));
+    context["comments"] =
+        json!(only(matches!(kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)));
+}
+
+/// Every name with something behind it, to try what somebody wrote.
+pub fn sample() -> Value {
+    json!({
+        "event": "ci-failed",
+        "errors": "> error[E0308]: mismatched types",
+        "comments": "src/lib.rs:7, ann (member)\n> please add a test",
+        "conflicts": ["src/lib.rs"],
+        "detail": "check `build` failed",
+        "label": "needs-tests",
+        "attempt": 1,
+        "retries": 3,
+        "tried": 0,
+        "session": { "id": "ses_1", "name": "app-1", "title": "Fix the login", "branch": "agent/app-1", "agent": "codex" },
+        "project": { "name": "app", "path": "/home/me/app", "branch": "main" },
+        "issue": { "id": "42", "title": "Login fails", "url": "https://forge.example/issues/42", "labels": ["bug"] },
+        "pr": {
+            "id": "app!7", "number": 7, "title": "Fix the login", "url": "https://forge.example/pulls/7",
+            "head": "c0ffee", "base": "main", "branch": "agent/app-1", "author": "ann", "labels": ["bug"],
+            "files": ["src/lib.rs"], "draft": false, "changed": 1, "added": 10, "removed": 2,
+        },
+        "check": {
+            "name": "build", "signature": "E0308", "commit": "c0ffee", "url": "https://ci.example/1",
+            "log": "/tmp/build.log",
+        },
+        "data": {},
     })
 }
 
-fn pr(pull: &Pull) -> Value {
-    let facts = &pull.facts;
+/// What an event of the user's own was told with. It is kept in the revision, because other data are news.
+fn data(incident: &Incident) -> Value {
+    let told = match incident.key.kind {
+        IncidentKind::Custom(_) => serde_json::from_str::<Value>(&incident.revision).ok(),
+        _ => None,
+    };
+    match told.as_ref().and_then(|told| told.get("data")) {
+        Some(data @ Value::Object(_)) => cleaned(data),
+        _ => Value::Object(Map::new()),
+    }
+}
+
+/// Data may come from outside: no text in them makes a line of its own.
+fn cleaned(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(name(text)),
+        Value::Array(list) => list.iter().take(LIST_MOST).map(cleaned).collect(),
+        Value::Object(map) => map.iter().map(|(key, value)| (name(key), cleaned(value))).collect(),
+        plain => plain.clone(),
+    }
+}
+
+fn session_words(session: Option<&Session>) -> Value {
+    let said = |get: &dyn Fn(&Session) -> String| session.map(|s| name(&get(s))).unwrap_or_default();
     json!({
-        "id": pull.id.to_string(),
-        "number": pull.id.number,
-        "title": facts.title,
-        "url": facts.url,
-        "head": facts.head.to_string(),
-        "base": facts.base_branch,
-        "branch": facts.head_branch,
-        "author": facts.author.login,
-        "labels": facts.labels,
-        "files": facts.size.files,
-        "draft": facts.draft,
-        "changed": facts.size.added + facts.size.removed,
+        "id": said(&|session| session.id.to_string()),
+        "name": said(&|session| session.spec.name.clone()),
+        "title": said(&|session| session.spec.title.clone()),
+        "branch": said(&|session| session.branch().to_owned()),
+        "agent": said(&|session| session.spec.agent.called().to_owned()),
     })
+}
+
+fn project_words(state: &State, id: Option<&ProjectId>) -> Value {
+    let project = id.and_then(|id| state.projects.get(id));
+    json!({
+        "name": id.map(ToString::to_string).unwrap_or_default(),
+        "path": project.map(|project| name(&project.path)).unwrap_or_default(),
+        "branch": project.map(|project| name(&project.default_branch)).unwrap_or_default(),
+    })
+}
+
+fn issue_words(state: &State, id: Option<&TaskId>) -> Value {
+    let task = id.and_then(|id| state.tasks.get(id));
+    json!({
+        "id": id.map(|id| name(&id.key)).unwrap_or_default(),
+        "title": task.map(|task| name(&task.title)).unwrap_or_default(),
+        // Trackers tell no address yet.
+        "url": "",
+        "labels": names(task.into_iter().flat_map(|task| &task.labels)),
+    })
+}
+
+fn pull_words(pull: Option<&Pull>) -> Value {
+    let facts = pull.map(|pull| &pull.facts);
+    let said =
+        |get: &dyn Fn(&crate::pull::PullFacts) -> &str| facts.map(|f| name(get(f))).unwrap_or_default();
+    json!({
+        "id": pull.map(|pull| pull.id.to_string()).unwrap_or_default(),
+        "number": pull.map_or(0, |pull| pull.id.number),
+        "title": said(&|facts| &facts.title),
+        "url": said(&|facts| &facts.url),
+        "head": facts.map(|facts| facts.head.to_string()).unwrap_or_default(),
+        "base": said(&|facts| &facts.base_branch),
+        "branch": said(&|facts| &facts.head_branch),
+        "author": said(&|facts| &facts.author.login),
+        "labels": names(facts.into_iter().flat_map(|facts| &facts.labels)),
+        "files": names(facts.into_iter().flat_map(|facts| &facts.size.files)),
+        "draft": facts.is_some_and(|facts| facts.draft),
+        "changed": facts.map_or(0, |facts| facts.size.files.len()),
+        "added": facts.map_or(0, |facts| facts.size.added),
+        "removed": facts.map_or(0, |facts| facts.size.removed),
+    })
+}
+
+/// The check that a problem is about.
+fn check_words(pull: Option<&Pull>, incident: &Incident) -> Value {
+    let mut failures = pull.into_iter().flat_map(|pull| pull.failures.values());
+    let found = failures.find_map(|check| match &check.state {
+        CheckState::Failed { signature, url, log, .. }
+            if incident.key.kind == IncidentKind::CiFailed
+                && incident.key.problem == format!("{} {signature}", check.name) =>
+        {
+            Some((check, signature, url, log))
+        }
+        _ => None,
+    });
+    let said = |text: Option<&str>| text.map(name).unwrap_or_default();
+    json!({
+        "name": said(found.map(|(check, ..)| check.name.as_str())),
+        "signature": said(found.map(|(_, signature, ..)| signature.as_str())),
+        "commit": found.map(|(check, ..)| check.commit.to_string()).unwrap_or_default(),
+        "url": said(found.map(|(_, _, url, _)| url.as_str())),
+        "log": said(found.and_then(|(.., log)| log.as_deref())),
+    })
+}
+
+fn name(text: &str) -> String {
+    one_line(text).chars().take(NAME_MOST).collect()
+}
+
+fn names<'a>(all: impl Iterator<Item = &'a String>) -> Vec<String> {
+    all.take(LIST_MOST).map(|text| name(text)).collect()
 }

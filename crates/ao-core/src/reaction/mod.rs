@@ -1,25 +1,30 @@
 //! What is done about a kind of problem: the defaults, and what the configuration lays over them field by field.
 //!
 //! ```text
-//!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent
+//!  the kind's default ◄─ the top of the configuration ◄─ the project ◄─ the agent ◄─ the specialist
 //! ```
 //!
 //! Nothing here acts: the ladder of the incidents does, and asks here how far and by what means.
 
 mod context;
 mod judge;
+mod rehearse;
+pub mod words;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::incident::{IncidentKind, Subject};
+use crate::ProjectId;
+use crate::incident::{Incident, IncidentKind, Subject};
 use crate::notice::Level;
+use crate::session::AgentChoice;
 use crate::state::State;
 
-pub use context::context;
+pub use context::{context, sample};
 pub use judge::Judge;
+pub use rehearse::{Rehearsal, problem_of, rehearse};
 
 /// What is done about each kind of problem, as one layer of the configuration has it.
 pub type Reactions = BTreeMap<IncidentKind, ReactionPatch>;
@@ -212,28 +217,70 @@ impl Action {
     }
 }
 
+/// Where a word of a reaction comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Layer {
+    /// The top of the configuration.
+    Top,
+    Project(ProjectId),
+    /// An agent, by the name that the configuration has for it.
+    Agent(String),
+}
+
 impl State {
     /// What is done about problems of this kind for this subject.
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
-        let session = match subject {
-            Subject::Session(id) => self.sessions.get(id),
-            Subject::Pull(pull) => {
-                self.pulls.get(pull).and_then(|pull| pull.owner).and_then(|owner| self.sessions.get(&owner))
-            }
-            Subject::Project(_) | Subject::Host => None,
-        };
-        let project = match subject {
-            Subject::Pull(pull) => Some(&pull.project),
-            Subject::Project(project) => Some(project),
-            Subject::Session(_) => session.map(|session| &session.spec.project),
-            Subject::Host => None,
-        };
+        let (project, agent) = self.whose(subject);
+        let layers = self.reaction_layers(kind, project, agent);
+        layers.into_iter().fold(Reaction::default_for(kind), |reaction, (_, patch)| reaction.patched(patch))
+    }
+
+    /// Whether a condition holds for a problem, or why nobody can say. None always holds.
+    pub fn holds(&self, condition: Option<&str>, incident: &Incident) -> Result<bool, String> {
+        match condition {
+            None => Ok(true),
+            Some(condition) => (self.judge().0)(condition, &context(self, incident)),
+        }
+    }
+
+    /// The layers that say something about a kind, the lowest first.
+    pub fn reaction_layers<'a>(
+        &'a self,
+        kind: &IncidentKind,
+        project: Option<&ProjectId>,
+        agent: Option<&AgentChoice>,
+    ) -> Vec<(Layer, &'a ReactionPatch)> {
+        let settings = &self.settings;
+        let of_agent =
+            |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
         let layers = [
-            Some(&self.settings.reactions),
-            project.and_then(|project| self.projects.get(project)).map(|project| &project.reactions),
-            session.and_then(|session| self.settings.agent_reactions.get(&session.spec.agent.name)),
+            Some((Layer::Top, &settings.reactions)),
+            project.and_then(|id| Some((Layer::Project(id.clone()), &self.projects.get(id)?.reactions))),
+            agent.and_then(|agent| of_agent(&agent.name)),
+            // What a specialist is told counts more than what holds for everybody with the same tool.
+            agent.and_then(|agent| of_agent(agent.specialist.as_deref()?)),
         ];
-        let patches = layers.into_iter().flatten().filter_map(|layer| layer.get(kind));
-        patches.fold(Reaction::default_for(kind), Reaction::patched)
+        let said = layers.into_iter().flatten();
+        said.filter_map(|(layer, reactions)| Some((layer, reactions.get(kind)?))).collect()
+    }
+
+    /// The project and the agent that a subject belongs to.
+    pub fn whose(&self, subject: &Subject) -> (Option<&ProjectId>, Option<&AgentChoice>) {
+        let of_session = |id| self.sessions.get(&id).map(|session| &session.spec);
+        match subject {
+            Subject::Session(id) => {
+                let spec = of_session(*id);
+                (spec.map(|spec| &spec.project), spec.map(|spec| &spec.agent))
+            }
+            Subject::Pull(id) => {
+                let known = self.pulls.get_key_value(id);
+                let owner = known.and_then(|(_, pull)| pull.owner).and_then(of_session);
+                let project = known.map(|(id, _)| &id.project);
+                let project = project.or_else(|| self.projects.get_key_value(&id.project).map(|(id, _)| id));
+                (project, owner.map(|spec| &spec.agent))
+            }
+            Subject::Project(id) => (self.projects.get_key_value(id).map(|(id, _)| id), None),
+            Subject::Host => (None, None),
+        }
     }
 }

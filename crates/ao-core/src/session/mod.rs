@@ -84,6 +84,9 @@ pub enum Role {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct AgentChoice {
     pub name: String,
+    /// The specialist that it is, if it is one; its name is that of the tool then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<String>,
     /// Whose quota it uses; sessions of one account stop and go together.
     pub account: Option<String>,
     pub model: Option<String>,
@@ -308,6 +311,13 @@ pub struct Session {
     /// Whether the soft mark of the budget has been announced.
     pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
+}
+
+impl AgentChoice {
+    /// What people call it: by the specialist, or else by the tool.
+    pub fn called(&self) -> &str {
+        self.specialist.as_deref().unwrap_or(&self.name)
+    }
 }
 
 impl Session {

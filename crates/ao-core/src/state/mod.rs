@@ -110,6 +110,12 @@ impl State {
         State { judge, ..self }
     }
 
+    /// Goes on as if there had never been this incident. For finding out what would be; the log knows better.
+    pub(crate) fn forget_incident(&mut self, key: &IncidentKey) {
+        self.incidents.remove(key);
+        self.index.set_timer(Timer::Incident(key.clone()), None);
+    }
+
     /// Reads a state from a snapshot and makes its indexes anew.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
         let mut state: State = serde_json::from_slice(body)?;

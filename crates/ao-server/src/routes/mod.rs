@@ -11,6 +11,7 @@ mod open_pull;
 mod output;
 mod projects;
 mod pulls;
+mod reactions;
 mod reviews;
 mod sessions;
 mod terminal;
@@ -65,7 +66,9 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(output::output))
         .routes(routes!(output::setup_log))
         .routes(routes!(terminal::terminal))
-        .routes(routes!(events::events))
+        .routes(routes!(events::events, reactions::emit))
+        .routes(routes!(reactions::list))
+        .routes(routes!(reactions::test))
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::remove))
         .routes(routes!(checks::of_project))

@@ -5,6 +5,7 @@ mod explain;
 mod issue;
 mod message;
 mod pull;
+mod reaction;
 mod session;
 
 use ao_core::Timestamp;
@@ -15,6 +16,7 @@ pub(crate) use explain::explanation;
 pub(crate) use issue::issue;
 pub(crate) use message::{find_message, messages};
 pub(crate) use pull::{pull, pull_detail, pull_row};
+pub(crate) use reaction::{reactions, steps, subject, tested};
 pub(crate) use session::{session, status};
 
 pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {

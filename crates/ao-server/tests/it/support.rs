@@ -316,6 +316,7 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
         origin: Origin::default(),
         agent: AgentChoice {
             name: "fake".into(),
+            specialist: None,
             account: None,
             model: None,
             abilities: AgentAbilities::default(),

@@ -4,6 +4,7 @@
 //! described before, or ours of that name; the project as the engine knows it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ao_config::Loaded;
 use ao_core::Input;
@@ -39,7 +40,12 @@ impl TheHost {
             Err(err) => return Err(err.into()),
         }
         for (id, known) in &projects {
-            let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
+            let mut config = known.effective().project.core(&env);
+            // What a later file says for all of its projects, it says for each of them.
+            if !Arc::ptr_eq(&known.loaded, &configs.main) {
+                config.reactions = known.loaded.config.reactions_of(&known.name).core();
+            }
+            let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
             match handle.ask(Input::Project { project: id.clone(), input }).await {

@@ -171,6 +171,12 @@ impl Host for TheHost {
         order::project(named, &self.configs()).map(|known| ProjectId::new(&known.name))
     }
 
+    fn tool_of(&self, agent: &str) -> Option<String> {
+        let configs = self.configs();
+        let mut specialists = configs.main.config.agents.iter();
+        specialists.find(|specialist| specialist.id == agent).map(|specialist| specialist.tool.clone())
+    }
+
     fn default_branch(&self, project: &ProjectId) -> Option<String> {
         let projects = self.configs().projects();
         projects.get(project).map(|known| known.effective().project.default_branch.clone())

@@ -196,6 +196,7 @@ fn agent(
     let permissions = said.iter().find_map(|config| config.permissions);
     Ok(AgentChoice {
         name: name.to_owned(),
+        specialist: specialist.map(|specialist| specialist.id.clone()),
         account: first(&|config| config.account.clone()),
         model: wish.model.clone().or_else(|| first(&|config| config.model.clone())),
         permissions: permissions.map(|permissions| permissions_word(permissions).to_owned()),

@@ -154,6 +154,7 @@ impl<'a> Spawn<'a> {
             origin: self.origin,
             agent: AgentChoice {
                 name,
+                specialist: None,
                 account: None,
                 model: None,
                 permissions: None,

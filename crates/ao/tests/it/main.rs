@@ -31,6 +31,7 @@ mod otlp;
 mod output;
 mod place;
 mod power;
+mod reactions;
 mod reference;
 mod repository;
 mod service;

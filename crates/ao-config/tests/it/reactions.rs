@@ -1,0 +1,187 @@
+//! What can be said of reactions, in all layers, and what is wrong with it.
+
+use std::time::Duration;
+
+use ao_core::incident::IncidentKind;
+use ao_core::notice::Level;
+use ao_core::reaction::{Action, ReactionPatch};
+
+use super::support::{read, wrong_with};
+
+fn patch(text: &str, kind: &str) -> ReactionPatch {
+    let loaded = read(text).unwrap_or_else(|err| panic!("{err}"));
+    assert_eq!(loaded.warnings.iter().map(ToString::to_string).collect::<Vec<_>>(), [""; 0], "{text}");
+    loaded.config.settings().reactions[&kind.parse::<IncidentKind>().unwrap()].clone()
+}
+
+#[test]
+fn every_field_reaches_the_core_by_all_its_names() {
+    let minutes = |n: u64| Some(Duration::from_secs(n * 60));
+    for (said, meant) in [
+        ("auto: false", ReactionPatch { auto: Some(false), ..ReactionPatch::default() }),
+        ("auto_respond: true", ReactionPatch { auto: Some(true), ..ReactionPatch::default() }),
+        ("max_retries: 4", ReactionPatch { attempts: Some(4), ..ReactionPatch::default() }),
+        ("escalateAfter: 20m", ReactionPatch { escalate_after: minutes(20), ..ReactionPatch::default() }),
+        ("require_approval_after: 2", ReactionPatch { attempts: Some(2), ..ReactionPatch::default() }),
+        ("threshold: 10m", ReactionPatch { threshold: minutes(10), ..ReactionPatch::default() }),
+        ("cooldown: 1h", ReactionPatch { cooldown: minutes(60), ..ReactionPatch::default() }),
+        ("priority: urgent", ReactionPatch { level: Some(Level::Urgent), ..ReactionPatch::default() }),
+        ("priority: critical", ReactionPatch { level: Some(Level::Urgent), ..ReactionPatch::default() }),
+        ("priority: high", ReactionPatch { level: Some(Level::Action), ..ReactionPatch::default() }),
+        ("priority: medium", ReactionPatch { level: Some(Level::Warning), ..ReactionPatch::default() }),
+        ("priority: low", ReactionPatch { level: Some(Level::Info), ..ReactionPatch::default() }),
+        ("channel: slack", ReactionPatch { channel: Some("slack".into()), ..ReactionPatch::default() }),
+        (
+            "prompt: 'see {{errors}}'",
+            ReactionPatch { message: Some("see {{errors}}".into()), ..ReactionPatch::default() },
+        ),
+        (
+            "condition: pr.draft",
+            ReactionPatch { condition: Some("pr.draft".into()), ..ReactionPatch::default() },
+        ),
+        ("agent: codex", ReactionPatch { agent: Some("codex".into()), ..ReactionPatch::default() }),
+        ("rerun: 2", ReactionPatch { rerun: Some(2), ..ReactionPatch::default() }),
+        ("resolve_threads: true", ReactionPatch { resolve: Some(true), ..ReactionPatch::default() }),
+        (
+            "{ action: run, command: './tell.sh ${X}', timeout: 5m }",
+            ReactionPatch {
+                action: Some(Action::Run),
+                command: Some("./tell.sh ${X}".into()),
+                timeout: minutes(5),
+                ..ReactionPatch::default()
+            },
+        ),
+    ] {
+        let body = if said.starts_with('{') { said.to_owned() } else { format!("{{ {said} }}") };
+        assert_eq!(patch(&format!("reactions: {{ ci-failed: {body} }}\n"), "ci-failed"), meant, "{said}");
+    }
+}
+
+#[test]
+fn every_action_is_known_by_all_its_spellings() {
+    for (word, action) in [
+        ("send-to-agent", Action::SendToAgent),
+        ("send_to_agent", Action::SendToAgent),
+        ("spawn-agent", Action::SpawnAgent),
+        ("spawn_agent", Action::SpawnAgent),
+        ("notify", Action::Notify),
+        ("merge", Action::Merge),
+        ("auto-merge", Action::Merge),
+        ("rerun-checks", Action::RerunChecks),
+        ("rebase", Action::Rebase),
+        ("escalate", Action::Escalate),
+        ("record", Action::Record),
+    ] {
+        let text = format!("reactions: {{ merge-conflict: {{ action: {word} }} }}\n");
+        assert_eq!(patch(&text, "merge-conflicts").action, Some(action), "{word}");
+    }
+}
+
+#[test]
+fn a_name_of_ones_own_is_an_event_of_ones_own() {
+    let own = patch(
+        "reactions: { deploy_failed: { action: send-to-agent, message: 'on {{ data.env }}' } }\n",
+        "deploy-failed",
+    );
+    assert_eq!((own.action, own.message.as_deref()), (Some(Action::SendToAgent), Some("on {{ data.env }}")));
+}
+
+#[test]
+fn agents_and_specialists_have_their_own_word() {
+    let text = "\
+agents:
+  - { id: ui, tool: codex, config: { reactions: { ci-failed: { retries: 1 } } } }
+agentReactions:
+  codex: { ci-failed: { retries: 5, escalateAfter: 10m } }
+  ui: { ci-failed: { retries: 9, message: mine } }
+";
+    let settings = read(text).unwrap_or_else(|err| panic!("{err}")).config.settings();
+    let of = |agent: &str| settings.agent_reactions[agent][&IncidentKind::CiFailed].clone();
+    assert_eq!(of("codex").attempts, Some(5));
+    assert_eq!((of("ui").attempts, of("ui").message.as_deref()), (Some(1), Some("mine")));
+}
+
+/// Nothing of what is configured here is only read.
+#[test]
+fn a_projects_own_reactions_are_no_warning() {
+    let text = "projects: { a: { path: /a, reactions: { ci-failed: { retries: 1 } } } }\n";
+    assert!(read(text).unwrap().warnings.is_empty());
+}
+
+#[test]
+fn what_is_wrong_is_told_at_its_place_with_what_would_be_right() {
+    for (said, error) in [
+        (
+            "ci-failed: { message: 'see {{ error }}' }",
+            "2:26: `message` cannot be filled in: there is no variable `error` / did you mean `errors`?",
+        ),
+        (
+            "ci-failed: { prompt: '{{ pr.titel }}' }",
+            "2:25: `message` cannot be filled in: there is no attribute `pr.titel` / did you mean `pr.title`?",
+        ),
+        (
+            "ci-failed: { message: '{{ errors | uper }}' }",
+            "2:26: `message` cannot be filled in: there is no filter `uper` / did you mean `upper`?",
+        ),
+        (
+            "ci-failed: { message: '{{ errors' }",
+            "2:26: `message` cannot be filled in: syntax error: unexpected end of input, expected end of variable block",
+        ),
+        (
+            "label-added: { condition: lable == 'x' }",
+            "2:30: `condition` cannot be judged: there is no variable `lable` / did you mean `label`?",
+        ),
+        (
+            "label-added: { condition: label }",
+            "2:30: `condition` cannot be judged: it says a text, and has to say `true` or `false` / \
+             write one such as `label == 'needs-tests'`, and join several by `&&` or `||`",
+        ),
+        (
+            "deploy-failed: { message: hello }",
+            "2:4: unknown key `deploy-failed` in `reactions` / an event of your own needs an `action`; known are: ",
+        ),
+        (
+            "ci-falied: { action: notify }",
+            "2:4: unknown key `ci-falied` in `reactions` / \
+             did you mean `ci-failed`? an event of your own needs a name less like it, and an `action`",
+        ),
+        (
+            "review-coments: { auto: true }",
+            "2:4: unknown key `review-coments` in `reactions` / \
+             did you mean `changes-requested`? an event of your own needs a name less like it, and an `action`",
+        ),
+        (
+            "Deploy: { action: notify }",
+            "2:4: `Deploy` is no name of an event: small letters, digits and `-`, beginning with a letter, 40 at most",
+        ),
+        (
+            "ci-failed: { action: run }",
+            "2:25: `run` needs a `command` / say what is run: `command: ./scripts/tell-me.sh`",
+        ),
+        (
+            "agent-idle: { action: rebase }",
+            "2:26: there is no pull request that `agent-idle` is about, so nothing can be done to one / \
+             use `send-to-agent`, `notify`, `run` or `escalate` here",
+        ),
+        ("ci-failed: { agent: codx }", "2:24: there is no agent called `codx` / did you mean `codex`?"),
+        ("ci-failed: { channel: slak }", "2:26: there is no notifier called `slak` / did you mean `slack`?"),
+        ("ci-failed: { rerun: 11 }", "2:24: `rerun` can be at most 10, and is 11"),
+    ] {
+        let text = wrong_with(&format!("reactions:\n   {said}\n"));
+        let shown: Vec<&str> = text
+            .lines()
+            .filter_map(|line| line.strip_prefix("ao.yaml:").or_else(|| line.trim().strip_prefix("hint: ")))
+            .collect();
+        let shown = shown.join(" / ");
+        assert!(shown.starts_with(error), "{said}\n  is   {shown}\n  want {error}");
+    }
+}
+
+#[test]
+fn an_agent_that_nobody_knows_has_no_reactions() {
+    let text = wrong_with("agentReactions:\n  codx: { ci-failed: { retries: 1 } }\n");
+    assert!(
+        text.contains("there is no agent called `codx`") && text.contains("did you mean `codex`?"),
+        "{text}"
+    );
+}

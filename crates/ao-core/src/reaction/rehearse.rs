@@ -1,0 +1,63 @@
+//! What would be done about a problem, found out on a copy of the state: nothing is done, and nothing is remembered.
+
+use serde_json::Value;
+
+use super::{Layer, Reaction, ReactionPatch, context};
+use crate::event::Stamped;
+use crate::incident::{Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Subject};
+use crate::input::Input;
+use crate::state::State;
+use crate::step::step;
+use crate::{Moment, Timestamp};
+
+/// What would be done about a problem, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rehearsal {
+    pub key: IncidentKey,
+    /// All layers in one.
+    pub reaction: Reaction,
+    /// The layers that say something, the lowest first.
+    pub layers: Vec<(Layer, ReactionPatch)>,
+    /// Whether the condition holds, if there is one, or why nobody can say.
+    pub holds: Option<Result<bool, String>>,
+    /// What the condition and the message speak of.
+    pub context: Value,
+    /// All that would happen.
+    pub events: Vec<Stamped>,
+}
+
+/// Finds out what would be done if this problem were seen now for the first time.
+pub fn rehearse(state: &State, now: Timestamp, subject: Subject, problem: Problem) -> Rehearsal {
+    let key = IncidentKey { subject, kind: problem.kind.clone(), problem: problem.problem.clone() };
+    let mut copy = state.clone();
+    copy.forget_incident(&key);
+    let incident = Incident::opened(&key, &problem.revision, &problem.detail, now);
+    let reaction = copy.reaction(&key.kind, &key.subject);
+    let (project, agent) = copy.whose(&key.subject);
+    let layers = copy.reaction_layers(&key.kind, project, agent);
+    let layers = layers.into_iter().map(|(layer, patch)| (layer, patch.clone())).collect();
+    let holds = reaction.condition.as_deref().map(|condition| copy.holds(Some(condition), &incident));
+    let context = context(&copy, &incident);
+    let seen = Input::Incident { key: key.clone(), input: IncidentInput::Seen(problem) };
+    // Whatever the copy refuses would come to nothing for the state too.
+    let events = step(&mut copy, &Moment { at: now, seed: 1 }, seen).unwrap_or_default();
+    Rehearsal { key, reaction, layers, holds, context, events }
+}
+
+/// The problem of a kind that a subject has now; of several labels, the named one.
+pub fn problem_of(
+    state: &State,
+    now: Timestamp,
+    subject: &Subject,
+    kind: &IncidentKind,
+    label: Option<&str>,
+) -> Option<Problem> {
+    let problems = match subject {
+        Subject::Session(id) => state.sessions.get(id)?.problems(now, &state.settings),
+        Subject::Pull(id) => state.pulls.get(id)?.problems(),
+        Subject::Project(_) | Subject::Host => vec![],
+    };
+    problems
+        .into_iter()
+        .find(|problem| problem.kind == *kind && label.is_none_or(|label| problem.problem == label))
+}

@@ -1,0 +1,240 @@
+//! What is done when something happens: shown, tried without doing it, and set off by events of the users' own.
+
+use std::sync::Arc;
+
+use ao_api::{EventTaken, NewEvent, Problem, ReactionTest, ReactionTested, Reactions};
+use ao_core::incident::{IncidentKind, Problem as Incident, Subject};
+use ao_core::pull::quote;
+use ao_core::reaction::{problem_of, rehearse};
+use ao_core::session::AgentChoice;
+use ao_core::{Input, State as Known};
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Asked, Given, find};
+use crate::forge::{invalid, project, pull_meant};
+use crate::problem::{Failure, forbidden};
+use crate::tell;
+
+/// How long what is told with an event may be, as JSON.
+const DATA_MOST: usize = 16 * 1024;
+/// How long the details of an event may be.
+const DETAIL_MOST: usize = 16 * 1024;
+/// How long the key of an event may be.
+const KEY_MOST: usize = 200;
+
+/// For whom.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct For {
+    /// What holds for this project; without it, what holds where no project says otherwise.
+    project: Option<String>,
+    /// What holds for this agent, by its name or that of a specialist.
+    agent: Option<String>,
+}
+
+/// What is done about each kind of thing that happens, and where each word of it was said.
+#[utoipa::path(
+    get, path = "/api/reactions", tag = "reactions", params(For), responses((status = 200, body = Reactions)),
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(wanted): Asked<For>,
+) -> Result<Json<Reactions>, Failure> {
+    let project = wanted.project.as_deref().map(|named| project(&app, &caller, Some(named))).transpose()?;
+    let agent = wanted.agent.as_deref().map(|named| match app.host.tool_of(named) {
+        Some(tool) => AgentChoice { name: tool, specialist: Some(named.into()), ..AgentChoice::default() },
+        None => AgentChoice { name: named.into(), ..AgentChoice::default() },
+    });
+    let look = move |state: &Known| Reactions {
+        reactions: tell::reactions(state, project.as_ref(), agent.as_ref()),
+        project_id: project.map(|project| project.to_string()),
+        agent: agent.map(|agent| agent.called().to_owned()),
+    };
+    Ok(Json(app.handle.view(look).await?))
+}
+
+/// What would be done if something happened now, and why. Nothing is done, and nothing is remembered.
+#[utoipa::path(
+    post, path = "/api/reactions/test", tag = "reactions", request_body = ReactionTest,
+    responses((status = 200, body = ReactionTested)),
+)]
+pub(super) async fn test(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(test): Given<ReactionTest>,
+) -> Result<Json<ReactionTested>, Failure> {
+    let kind = kind(&test.event)?;
+    bounded(&test.data, test.detail.as_deref().unwrap_or_default())?;
+    let about = subject(&app, &caller, test.session, test.pull, test.project_id).await?;
+    let now = app.clock.now();
+    app.handle
+        .view(move |state| {
+            if let IncidentKind::Custom(_) = kind {
+                configured(state, &kind, &about)?;
+            }
+            let real = problem_of(state, now, &about, &kind, test.label.as_deref());
+            let example = real.is_none();
+            let problem = real.unwrap_or_else(|| match (&kind, &test.label) {
+                (IncidentKind::Custom(_), _) => {
+                    own(&kind, None, test.data, test.detail.as_deref().unwrap_or_default())
+                }
+                (_, label) => {
+                    let named = label.clone().unwrap_or_else(|| "example".into());
+                    let detail =
+                        test.detail.as_deref().unwrap_or("(an example: nothing of the kind is there now)");
+                    Incident {
+                        kind: kind.clone(),
+                        problem: named.clone(),
+                        revision: named,
+                        detail: detail.into(),
+                    }
+                }
+            });
+            let rehearsal = rehearse(state, now, about, problem);
+            Ok(Json(tell::tested(state, &rehearsal, example)))
+        })
+        .await?
+}
+
+/// Tells of an event of one's own, or that it is over. What is done about it is configured under `reactions`.
+#[utoipa::path(
+    post, path = "/api/events", tag = "reactions", request_body = NewEvent,
+    responses((status = 202, body = EventTaken)),
+)]
+pub(super) async fn emit(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(new): Given<NewEvent>,
+) -> Result<(StatusCode, Json<EventTaken>), Failure> {
+    let kind = kind(&new.event)?;
+    if !matches!(kind, IncidentKind::Custom(_)) {
+        return Err(Problem::new(422, "not-your-event", format!("`{kind}` is what ao itself finds out"))
+            .hint(format!("`ao reactions test {kind}` shows what would be done about it"))
+            .hint("an event of your own has a name of its own under `reactions`")
+            .into());
+    }
+    bounded(&new.data, &new.detail)?;
+    if new.key.as_ref().is_some_and(|key| key.len() > KEY_MOST || key.contains(char::is_control)) {
+        return Err(invalid("a key is one line of at most 200 bytes"));
+    }
+    let about = subject(&app, &caller, new.session, new.pull, new.project_id).await?;
+    let (looked_at, of) = (about.clone(), kind.clone());
+    app.handle.view(move |state| configured(state, &of, &looked_at)).await??;
+    let problem = own(&kind, new.key, new.data, &new.detail);
+    let (event, key) = (kind.to_string(), problem.problem.clone());
+    let input = match new.clear {
+        true => Input::Clear { subject: about.clone(), kind, problem: problem.problem },
+        false => Input::Raise {
+            subject: about.clone(),
+            kind,
+            problem: problem.problem,
+            revision: problem.revision,
+            detail: problem.detail,
+        },
+    };
+    let happened = app.handle.ask(input).await?.events;
+    let told = move |state: &Known| EventTaken {
+        event,
+        key,
+        subject: tell::subject(state, &about),
+        steps: tell::steps(state, &happened),
+    };
+    Ok((StatusCode::ACCEPTED, Json(app.handle.view(told).await?)))
+}
+
+fn kind(word: &str) -> Result<IncidentKind, Failure> {
+    word.replace('_', "-").parse().map_err(|err: ao_core::incident::BadEventName| {
+        Problem::new(422, "unknown-event", err.to_string())
+            .hint("`ao reactions list` shows all of them")
+            .into()
+    })
+}
+
+fn bounded(data: &Map<String, Value>, detail: &str) -> Result<(), Failure> {
+    if detail.len() > DETAIL_MOST {
+        return Err(invalid(
+            "the details of an event are 16 KB at most: put the rest into a file and name that",
+        ));
+    }
+    let length = serde_json::to_string(data).map_or(0, |text| text.len());
+    if length > DATA_MOST {
+        return Err(invalid(
+            "the data of an event are 16 KB at most: put the rest into a file and name that",
+        ));
+    }
+    Ok(())
+}
+
+/// Whom it is about. An agent speaks for its own session, and for nobody else.
+async fn subject(
+    app: &Arc<App>,
+    caller: &Caller,
+    session: Option<String>,
+    pull: Option<String>,
+    named: Option<String>,
+) -> Result<Subject, Failure> {
+    let subject = match (session, pull) {
+        (Some(_), Some(_)) => return Err(invalid("name a session or a pull request, and not both")),
+        (Some(session), None) => Subject::Session(find(app, caller.clone(), session, true).await?.id),
+        (None, Some(pull)) => {
+            let id = pull_meant(app, caller, &pull, named.as_deref()).await?;
+            let asked = id.clone();
+            if !app.handle.view(move |state| state.pulls.contains_key(&asked)).await? {
+                let title = format!("the pull request `{id}` is over, or nobody here has to do with it");
+                return Err(Problem::new(404, "unknown-pull", title)
+                    .hint("`ao pr list` shows those that are open")
+                    .into());
+            }
+            Subject::Pull(id)
+        }
+        (None, None) => match caller {
+            Caller::Session(agent) => Subject::Session(agent.id),
+            _ => Subject::Project(project(app, caller, named.as_deref())?),
+        },
+    };
+    match caller {
+        Caller::Session(agent) if subject != Subject::Session(agent.id) => Err(forbidden().into()),
+        _ => Ok(subject),
+    }
+}
+
+/// Nobody waits for an event that nothing is configured for, so that it is most likely misspelt.
+fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(), Failure> {
+    let (project, agent) = state.whose(about);
+    if !state.reaction_layers(kind, project, agent).is_empty() {
+        return Ok(());
+    }
+    let own: Vec<String> = tell::reactions(state, project, agent)
+        .into_iter()
+        .filter(|reaction| reaction.own)
+        .map(|reaction| reaction.event)
+        .collect();
+    let mut problem = Problem::new(404, "unknown-event", format!("no reaction is configured for `{kind}`"));
+    let hint = match own.is_empty() {
+        true => format!("declare it: `reactions: {{ {kind}: {{ action: notify }} }}`"),
+        false => format!("configured are: {}", own.join(", ")),
+    };
+    problem.candidates = own;
+    Err(problem.hint(hint).into())
+}
+
+/// An event of the user's own as a problem. What it was told with is what makes it news.
+fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detail: &str) -> Incident {
+    let revision = json!({ "data": data, "detail": detail }).to_string();
+    let mut lines = quote(detail);
+    for (name, value) in &data {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        lines.push_str(&quote(&format!("{name}: {}", value.replace(['\n', '\r'], " "))));
+    }
+    let key = key.filter(|key| !key.is_empty()).unwrap_or_else(|| kind.to_string());
+    Incident { kind: kind.clone(), problem: key, revision, detail: lines }
+}

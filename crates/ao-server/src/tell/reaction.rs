@@ -1,0 +1,216 @@
+//! Reactions in the words of the wire: what holds, where it was said, and what it comes to.
+
+use std::collections::BTreeMap;
+
+use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
+use ao_core::errand::{ErrandEvent, Order};
+use ao_core::incident::{IncidentEvent, IncidentKind, Rung, Subject};
+use ao_core::notice::NoticeEvent;
+use ao_core::reaction::{self as core, Layer, ReactionPatch, Rehearsal};
+use ao_core::session::{AgentChoice, SessionEvent};
+use ao_core::{Event, ProjectId, Stamped, State};
+
+use super::{time, word};
+
+/// What is done about every kind, for a project and an agent if there is one.
+pub(crate) fn reactions(
+    state: &State,
+    project: Option<&ProjectId>,
+    agent: Option<&AgentChoice>,
+) -> Vec<Reaction> {
+    let mut kinds: Vec<IncidentKind> = IncidentKind::ours().collect();
+    let of_agent = |name: &str| state.settings.agent_reactions.get(name);
+    let layers = [
+        Some(&state.settings.reactions),
+        project.and_then(|project| state.projects.get(project)).map(|project| &project.reactions),
+        agent.and_then(|agent| of_agent(&agent.name)),
+        agent.and_then(|agent| of_agent(agent.specialist.as_deref()?)),
+    ];
+    for kind in layers.into_iter().flatten().flat_map(|layer| layer.keys()) {
+        if !kinds.contains(kind) {
+            kinds.push(kind.clone());
+        }
+    }
+    kinds
+        .iter()
+        .map(|kind| {
+            let layers = state.reaction_layers(kind, project, agent);
+            let whole = layers
+                .iter()
+                .fold(core::Reaction::default_for(kind), |whole, (_, patch)| whole.patched(patch));
+            let layers = layers.into_iter().map(|(layer, patch)| (layer, patch.clone())).collect::<Vec<_>>();
+            reaction(kind, &whole, &layers)
+        })
+        .collect()
+}
+
+fn reaction(kind: &IncidentKind, whole: &core::Reaction, layers: &[(Layer, ReactionPatch)]) -> Reaction {
+    Reaction {
+        event: kind.to_string(),
+        own: matches!(kind, IncidentKind::Custom(_)),
+        action: word(&whole.action),
+        auto: whole.auto,
+        retries: whole.attempts,
+        escalate_after_seconds: whole.escalate_after.as_secs(),
+        priority: word(&whole.level),
+        channel: whole.channel.clone(),
+        message: whole.message.clone(),
+        condition: whole.condition.clone(),
+        threshold_seconds: whole.threshold.map(|time| time.as_secs()),
+        cooldown_seconds: whole.cooldown.as_secs(),
+        rerun: whole.rerun,
+        resolve: whole.resolve,
+        agent: whole.agent.clone(),
+        command: whole.command.clone(),
+        timeout_seconds: whole.timeout.as_secs(),
+        from: origins(layers),
+    }
+}
+
+/// Where each word was said. The layer that lies above counts.
+fn origins(layers: &[(Layer, ReactionPatch)]) -> BTreeMap<String, String> {
+    let mut from = BTreeMap::new();
+    for (layer, patch) in layers {
+        let said = serde_json::to_value(patch).unwrap_or_default();
+        for field in said.as_object().into_iter().flatten().map(|(field, _)| field.as_str()) {
+            let field = match field {
+                "attempts" => "retries",
+                "escalate_after" => "escalateAfter",
+                "level" => "priority",
+                same => same,
+            };
+            let layer = match layer {
+                Layer::Top => "top".to_owned(),
+                Layer::Project(project) => format!("project {project}"),
+                Layer::Agent(agent) => format!("agent {agent}"),
+            };
+            from.insert(field.to_owned(), layer);
+        }
+    }
+    from
+}
+
+/// Whom something is about, by the name that people use.
+pub(crate) fn subject(state: &State, subject: &Subject) -> String {
+    match subject {
+        Subject::Session(id) => match state.sessions.get(id) {
+            Some(session) => session.spec.name.clone(),
+            None => id.to_string(),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// What was done, or would be, in order.
+pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
+    let step = |step: &str, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| ReactionStep {
+        step: step.into(),
+        to,
+        text,
+        at: at.map(time),
+    };
+    let told = |event: &Event| match event {
+        Event::Incident(key, IncidentEvent::Acted { action, .. }) => {
+            Some(step("act", Some(subject(state, &key.subject)), word(action), None))
+        }
+        Event::Incident(_, IncidentEvent::Escalated { to, why, .. }) => {
+            let to = if *to == Rung::Orchestrator { "orchestrator" } else { "person" };
+            Some(step("escalate", Some(to.into()), why.clone(), None))
+        }
+        Event::Incident(_, IncidentEvent::Recorded {}) => {
+            Some(step("record", None, "it is only written down".into(), None))
+        }
+        Event::Incident(key, IncidentEvent::Waiting { due }) => {
+            let text = "the agent cannot be told now; it is waited for until then".to_owned();
+            Some(step("wait", Some(subject(state, &key.subject)), text, Some(*due)))
+        }
+        Event::Session(id, SessionEvent::MessageQueued { message, .. }) => {
+            Some(step("tell", Some(subject(state, &Subject::Session(*id))), message.body.clone(), None))
+        }
+        Event::Notice(_, NoticeEvent::Raised { notice }) => {
+            let to = notice.channel.clone().unwrap_or_else(|| format!("{} channels", word(&notice.level)));
+            Some(step("notify", Some(to), notice.text.clone(), None))
+        }
+        Event::Queue(project, _) => {
+            Some(step("queue", Some(project.to_string()), "it is put into the merge queue".into(), None))
+        }
+        Event::Errand(_, ErrandEvent::Wanted { errand }) => {
+            Some(step("order", None, order(&errand.order), None))
+        }
+        _ => None,
+    };
+    events.iter().filter_map(|stamped| told(&stamped.event)).collect()
+}
+
+fn order(order: &Order) -> String {
+    match order {
+        Order::Spawn { agent, title, .. } => {
+            let agent = agent.as_deref().unwrap_or("the project's agent");
+            format!("{agent} is started: {title}")
+        }
+        Order::Rerun { check, commit, .. } => format!("the check `{check}` is run again on {commit}"),
+        Order::CheckBase { check, branch, .. } => format!("the check `{check}` is run on `{branch}` itself"),
+        Order::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),
+        Order::Run { command, .. } => format!("this is run: {command}"),
+        Order::Reply { pull, thread, .. } => format!("the thread {thread} of {pull} is answered"),
+        Order::Hook { command, .. } => format!("this hook is run: {command}"),
+    }
+}
+
+/// What would be done, and why.
+pub(crate) fn tested(state: &State, rehearsal: &Rehearsal, example: bool) -> ReactionTested {
+    let kind = &rehearsal.key.kind;
+    let condition = rehearsal.reaction.condition.as_ref().zip(rehearsal.holds.as_ref());
+    let condition = condition.map(|(expression, holds)| ConditionTested {
+        expression: expression.clone(),
+        holds: holds.as_ref().ok().copied(),
+        why: holds.as_ref().err().cloned(),
+        values: rehearsal.context.clone(),
+    });
+    let steps = steps(state, &rehearsal.events);
+    ReactionTested {
+        reaction: reaction(kind, &rehearsal.reaction, &rehearsal.layers),
+        subject: subject(state, &rehearsal.key.subject),
+        example,
+        condition,
+        held: held(state, &rehearsal.key.subject),
+        then: then(state, rehearsal),
+        steps,
+    }
+}
+
+/// What keeps the agent concerned from taking a turn.
+fn held(state: &State, subject: &Subject) -> Vec<String> {
+    let session = match subject {
+        Subject::Session(id) => Some(*id),
+        Subject::Pull(pull) => state.pulls.get(pull).and_then(|pull| pull.owner),
+        Subject::Project(_) | Subject::Host => None,
+    };
+    let session = session.and_then(|id| state.sessions.get(&id));
+    session.into_iter().flat_map(|session| session.holds.values()).map(|hold| hold.why.clone()).collect()
+}
+
+/// Who would be asked next, and when.
+fn then(state: &State, rehearsal: &Rehearsal) -> Option<ReactionStep> {
+    let due = rehearsal.events.iter().find_map(|stamped| match &stamped.event {
+        Event::Incident(key, IncidentEvent::Acted { due, .. }) if *key == rehearsal.key => {
+            Some((*due, false))
+        }
+        Event::Incident(key, IncidentEvent::Escalated { due: Some(due), .. }) if *key == rehearsal.key => {
+            Some((*due, true))
+        }
+        _ => None,
+    });
+    let (due, escalated) = due?;
+    let retries = rehearsal.reaction.attempts;
+    if !escalated && retries > 1 {
+        let text = format!(
+            "the same again if it is still there, {retries} times at most; then somebody else is asked"
+        );
+        return Some(ReactionStep { step: "act".into(), to: None, text, at: Some(time(due)) });
+    }
+    let has_orchestrator = !escalated && state.orchestrator_for(&rehearsal.key.subject).is_some();
+    let to = if has_orchestrator { "orchestrator" } else { "person" };
+    let text = "is asked if it is still there".to_owned();
+    Some(ReactionStep { step: "escalate".into(), to: Some(to.into()), text, at: Some(time(due)) })
+}

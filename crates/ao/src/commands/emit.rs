@@ -1,0 +1,81 @@
+//! `ao emit`: tells of an event of one's own.
+
+use ao_api::NewEvent;
+
+use super::reactions::{data, told};
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{Canvas, plain};
+use crate::{complete, ui};
+
+/// Tell of an event of your own, and have done what is configured for it
+///
+/// What is done stands under `reactions` of the configuration, by the name of the event: `deploy-failed: { action:
+/// send-to-agent }`. The same event again is news only if it says something else; `--key` tells several of one name apart,
+/// and `--clear` says that it is over. An agent tells of its own session. `--json` prints what was done at once.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao emit deploy-failed --session my-app-3 --data env=production --detail \"$(tail -n 20 deploy.log)\"
+  ao emit deploy-failed --pr 7 --data '{\"env\": \"staging\", \"code\": 3}' --key staging
+  ao emit deploy-failed --pr 7 --key staging --clear
+  ao emit nightly-done --project my-app --json")]
+pub(crate) struct Args {
+    /// Its name, as the configuration has it
+    event: String,
+    /// The session that it is about [default: an agent's own]
+    #[arg(long, add = complete::sessions(), conflicts_with = "pr")]
+    session: Option<String>,
+    /// The pull request that it is about: `7`, `my-app!7`, a branch
+    #[arg(long, value_name = "PR", alias = "pull", add = complete::pulls())]
+    pr: Option<String>,
+    /// The project that it is about, or that of the pull request [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+    /// What conditions and messages know as `data`: `key=value`, or a JSON object
+    #[arg(long, value_name = "KEY=VALUE|JSON")]
+    data: Vec<String>,
+    /// What whoever deals with it has to know
+    #[arg(long, value_name = "TEXT", default_value = "")]
+    detail: String,
+    /// What tells it from others of its name
+    #[arg(long)]
+    key: Option<String>,
+    /// Say that it is over
+    #[arg(long)]
+    clear: bool,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let data = data(&args.data)?;
+    let client = cx.client()?;
+    let taken = cx.wait_for(async {
+        let whole = args.session.is_some() || args.pr.as_deref().is_some_and(forge::says_project);
+        let project_id = match whole && args.project.is_none() {
+            true => None,
+            false => forge::project(&client, args.project.as_deref()).await,
+        };
+        let event = NewEvent {
+            event: args.event.clone(),
+            session: args.session.clone(),
+            pull: args.pr.clone(),
+            project_id,
+            data,
+            detail: args.detail.clone(),
+            key: args.key.clone(),
+            clear: args.clear,
+        };
+        Ok(client.emit(&event).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::json(&taken)?);
+    }
+    let subject = plain(&taken.subject);
+    let over = if args.clear { "is over" } else { "is told" };
+    ui::line(format_args!("{} on {subject} {over}", taken.event))?;
+    ui::text(told(&taken.steps, Canvas::here()))?;
+    if taken.steps.is_empty() && !args.clear {
+        ui::note("it was told before in the same words, so nothing more is done about it");
+    }
+    Ok(())
+}

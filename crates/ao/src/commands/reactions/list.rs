@@ -1,0 +1,87 @@
+//! `ao reactions list`: what is done about each kind of thing that happens.
+
+use ao_api::Reaction;
+
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas, Cell, Column, Table};
+use crate::{complete, ui};
+
+/// List what is done about each kind of thing that happens, and where that was said
+///
+/// The last column tells what is not as by default: `top` is the beginning of the configuration, then a project's own word,
+/// then an agent's. Events of your own stand at the end.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao reactions list
+  ao reactions list --project my-app --agent frontend-specialist
+  ao reactions list --json | jq '.reactions[] | select(.auto and .action == \"merge\")'")]
+pub(crate) struct Args {
+    /// What holds for this project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+    /// What holds for this agent, by its name or that of a specialist
+    #[arg(long)]
+    agent: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let reactions = cx.wait_for(async {
+        let project = forge::project(&client, args.project.as_deref()).await;
+        Ok(client.reactions(project.as_deref(), args.agent.as_deref()).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::json(&reactions)?);
+    }
+    Ok(ui::text(table(&reactions.reactions).draw(Canvas::here().width))?)
+}
+
+fn table(reactions: &[Reaction]) -> Table {
+    let mut table = Table::new(&[
+        Column::new("EVENT"),
+        Column::new("ACTION"),
+        Column::new("AUTO"),
+        Column::new("RETRIES"),
+        Column::new("ESCALATES"),
+        Column::optional("PRIORITY"),
+        Column::optional("CONDITION"),
+        Column::new("FROM"),
+    ]);
+    for reaction in reactions {
+        let priority = match &reaction.channel {
+            Some(channel) => format!("{} ({channel})", reaction.priority),
+            None => reaction.priority.clone(),
+        };
+        table.row([
+            Cell::new(&reaction.event),
+            Cell::new(&reaction.action),
+            Cell::styled(
+                if reaction.auto { "yes" } else { "no" },
+                if reaction.auto { ui::GOOD } else { ui::FAINT },
+            ),
+            Cell::new(reaction.retries.to_string()),
+            Cell::new(show::span(reaction.escalate_after_seconds)),
+            Cell::new(priority),
+            Cell::or_dash(reaction.condition.as_deref()),
+            from(reaction),
+        ]);
+    }
+    table
+}
+
+/// `top: action, retries; project my-app: message`.
+fn from(reaction: &Reaction) -> Cell {
+    let mut layers: Vec<(&str, Vec<&str>)> = vec![];
+    for (field, layer) in &reaction.from {
+        match layers.iter_mut().find(|(known, _)| known == layer) {
+            Some((_, fields)) => fields.push(field),
+            None => layers.push((layer, vec![field])),
+        }
+    }
+    layers.sort();
+    let told: Vec<String> =
+        layers.iter().map(|(layer, fields)| format!("{layer}: {}", fields.join(", "))).collect();
+    Cell::or_dash((!told.is_empty()).then(|| told.join("; ")))
+}

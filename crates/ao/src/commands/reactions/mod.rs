@@ -1,0 +1,92 @@
+//! `ao reactions`: what is done when something happens.
+
+mod list;
+mod test;
+
+use ao_api::ReactionStep;
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::{Canvas, plain};
+
+/// Show what is done when something happens, and try it without doing it
+///
+/// What is done is configured under `reactions`: at the top, for a project, and for an agent, each laid over the one before
+/// field by field.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao reactions list
+  ao reactions list --project my-app --agent codex
+  ao reactions test ci-failed --pr 7
+  ao reactions test label-added --pr 7 --label needs-tests
+  ao reactions test deploy-failed --session my-app-3 --data env=production")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(alias = "ls")]
+    List(list::Args),
+    Test(test::Args),
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Command::List(args) => list::run(args, cx),
+        Command::Test(args) => test::run(args, cx),
+    }
+}
+
+/// What was typed as data: JSON objects, or `key=value` with JSON or a text behind the sign. Later ones count.
+pub(super) fn data(typed: &[String]) -> Result<serde_json::Map<String, serde_json::Value>, CommandError> {
+    let mut data = serde_json::Map::new();
+    for one in typed {
+        if one.trim_start().starts_with('{') {
+            let read: serde_json::Map<_, _> = serde_json::from_str(one).map_err(|err| {
+                CommandError::new(Kind::Config, format!("`--data` is no JSON object: {err}"))
+            })?;
+            data.extend(read);
+        } else if let Some((key, value)) = one.split_once('=').filter(|(key, _)| !key.is_empty()) {
+            let value = serde_json::from_str(value).unwrap_or_else(|_| value.into());
+            data.insert(key.to_owned(), value);
+        } else {
+            let error =
+                CommandError::new(Kind::Config, format!("`{}` is neither JSON nor `key=value`", plain(one)));
+            return Err(error.hint("write `--data env=production`, or `--data '{\"env\": \"production\"}'`"));
+        }
+    }
+    Ok(data)
+}
+
+/// What was done, or would be, for people: a line each, with what is said below it.
+pub(super) fn told(steps: &[ReactionStep], canvas: Canvas) -> String {
+    let mut lines = String::new();
+    for step in steps {
+        lines.push_str(&told_step(step, canvas));
+    }
+    lines
+}
+
+pub(super) fn told_step(step: &ReactionStep, canvas: Canvas) -> String {
+    let to = step.to.as_deref().map(plain).unwrap_or_default();
+    let when = match step.at {
+        Some(at) => {
+            format!(" in {}", crate::show::span((at.as_second() - canvas.now.as_second()).max(0) as u64))
+        }
+        None => String::new(),
+    };
+    let said = step.text.trim_end();
+    let quoted = || -> String { said.lines().map(|line| format!("      {}\n", plain(line))).collect() };
+    match step.step.as_str() {
+        "act" if to.is_empty() => format!("  {}{when}\n", plain(said)),
+        "act" => format!("  {} for {to}{when}\n", plain(said)),
+        "tell" => format!("  tells {to}:\n{}", quoted()),
+        "notify" => format!("  tells a person by the {to}:\n{}", quoted()),
+        "escalate" if step.at.is_some() => format!("  {to} {}{when}\n", plain(said)),
+        "escalate" => format!("  asks the {to}: {}\n", plain(said)),
+        "wait" => format!("  {}: {}{when}\n", to, plain(said)),
+        _ => format!("  {}\n", plain(said)),
+    }
+}
