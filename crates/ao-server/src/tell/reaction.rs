@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_api::{ConditionTested, Reaction, ReactionStep, ReactionTested};
 use ao_core::errand::{ErrandEvent, Order};
-use ao_core::incident::{IncidentEvent, IncidentKind, Rung, Subject};
+use ao_core::incident::{Doubt, IncidentEvent, IncidentKind, Rung, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::reaction::{self as core, Layer, ReactionPatch, Rehearsal};
 use ao_core::session::{AgentChoice, SessionEvent};
@@ -117,8 +117,19 @@ pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
             let to = if *to == Rung::Orchestrator { "orchestrator" } else { "person" };
             Some(step("escalate", Some(to.into()), why.clone(), None))
         }
-        Event::Incident(_, IncidentEvent::Recorded {}) => {
+        Event::Incident(_, IncidentEvent::Recorded { .. }) => {
             Some(step("record", None, "it is only written down".into(), None))
+        }
+        Event::Incident(_, IncidentEvent::Doubted { doubt, due }) => {
+            let text = match doubt {
+                Doubt::Chance { .. } => {
+                    "it may be chance or the base; that is found out before anybody is told"
+                }
+                Doubt::Base {} => "it may be the base; that is found out before anybody is told",
+                Doubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
+                Doubt::BaseMended { .. } => "the base passes again; the check is run anew",
+            };
+            Some(step("doubt", None, text.to_owned(), *due))
         }
         Event::Incident(key, IncidentEvent::Waiting { due }) => {
             let text = "the agent cannot be told now; it is waited for until then".to_owned();
