@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
+use super::hooks;
 use crate::ErrandId;
 use crate::errand::ErrandEvent;
 use crate::input::Input;
 use crate::state::State;
 
-pub(super) fn follow(_state: &State, _id: ErrandId, event: &ErrandEvent, _then: &mut VecDeque<Input>) {
+pub(super) fn follow(state: &State, _id: ErrandId, event: &ErrandEvent, then: &mut VecDeque<Input>) {
     let (ErrandEvent::Done { behalf, .. } | ErrandEvent::Failed { behalf, .. }) = event else { return };
-    let _ = behalf;
+    hooks::answered(state, behalf, event, then);
 }

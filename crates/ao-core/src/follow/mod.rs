@@ -1,6 +1,7 @@
 //! What follows from what. The one place where one part of the state moves another.
 
 mod errand;
+mod hooks;
 mod incident;
 mod limits;
 mod pull;
@@ -54,6 +55,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Errand(id, event) => errand::follow(state, *id, event, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
+    hooks::follow(state, stamped, then);
 }
 
 /// Keeps the end, where a failing run says what failed.

@@ -2,6 +2,7 @@
 
 mod desk;
 mod evidence;
+mod hooks;
 mod incidents;
 mod limits;
 mod outbox;
