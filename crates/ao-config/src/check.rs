@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{Channel, Config, EnvConfig, Plugin, Reactions};
+use crate::shape::{Channel, Config, EnvConfig, Hooks, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -61,6 +61,7 @@ impl Checking<'_> {
         self.agent(&["defaults", "agent"], &defaults.agent);
         self.notifiers(&["defaults", "notifiers"], &defaults.notifiers);
         self.reactions(&["reactions"], &self.config.reactions);
+        self.hooks(&[], &self.config.hooks);
     }
 
     fn projects(&mut self) {
@@ -111,6 +112,7 @@ impl Checking<'_> {
             }
             self.reactions(&inside("reactions"), &project.reactions);
             self.ports(&here);
+            self.hooks(&here, &project.hooks);
             self.checks(&here);
             self.environment(&here, &project.env);
         }
@@ -126,6 +128,21 @@ impl Checking<'_> {
         } else if last < ports.first || room < ports.names.len() {
             let what = format!("{} ports do not fit between {} and {last}", ports.names.len(), ports.first);
             self.at(&at, what, None);
+        }
+    }
+
+    fn hooks(&mut self, here: &[&str], hooks: &Hooks) {
+        for (point, hooks) in &hooks.0 {
+            for (n, hook) in hooks.iter().enumerate() {
+                let number = n.to_string();
+                let at: Vec<&str> = here.iter().copied().chain(["hooks", point.word(), &number]).collect();
+                if hook.run.trim().is_empty() {
+                    self.at(&at, "a hook needs a command".into(), None);
+                }
+                if hook.timeout.0.is_zero() {
+                    self.at(&at, "a hook needs some time: its `timeout` is 0".into(), None);
+                }
+            }
         }
     }
 

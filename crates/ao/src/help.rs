@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Changes", &["issue", "pr", "check", "review", "review-check"]),
     ("Look", &["explain", "why", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
-    ("Care", &["doctor", "verify", "notify"]),
+    ("Care", &["doctor", "verify", "notify", "hooks"]),
     ("For programs", &["api", "completion", "man"]),
 ];
 

@@ -5,6 +5,7 @@
 
 mod agents;
 mod checks;
+mod hooks;
 mod project;
 mod reaction;
 mod settings;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig};
 pub use self::checks::CheckConfig;
+pub use self::hooks::{HookConfig, Hooks};
 pub use self::project::{
     BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
 };
@@ -42,6 +44,9 @@ pub struct Config {
     pub projects: IndexMap<String, Project>,
     /// What is done when something happens.
     pub reactions: Reactions,
+    /// Commands that are run on the way from a task to a merge, for every project. They run before a project's own.
+    #[serde(skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
     /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment.
     pub notifiers: IndexMap<String, Channel>,
     /// Which channels news goes to, by how urgent it is.
@@ -93,6 +98,7 @@ impl Default for Config {
             defaults: Defaults::default(),
             projects: IndexMap::new(),
             reactions: Reactions::default(),
+            hooks: Hooks::default(),
             notifiers: IndexMap::new(),
             notification_routing: Routing::default(),
             plugins: vec![],

@@ -39,7 +39,9 @@ impl TheHost {
             Err(err) => return Err(err.into()),
         }
         for (id, known) in &projects {
-            let input = ProjectInput::Configure(Box::new(known.effective().project.core(&env)));
+            let mut config = known.effective().project.core(&env);
+            config.hooks = known.loaded.config.hooks_of(&known.name);
+            let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
             match handle.ask(Input::Project { project: id.clone(), input }).await {
