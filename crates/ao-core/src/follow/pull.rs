@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use crate::incident::Subject;
 use crate::input::Input;
-use crate::pull::{Pull, PullEvent, PullInput, owner_of};
+use crate::notice::Level;
+use crate::pull::{CheckState, Pull, PullEvent, PullInput, owner_of};
 use crate::queue::QueueInput;
 use crate::session::SessionInput;
 use crate::state::State;
@@ -38,6 +39,19 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
                 session: session.id,
                 input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
             }));
+        }
+        // No agent can mend it, so none is woken. By the commit and not by the run: trying again is not news.
+        PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
+            let (name, commit) = (&check.name, &check.commit);
+            then.push_back(Input::Tell {
+                level: Level::Action,
+                subject: Subject::Pull(id.clone()),
+                key: format!("broken {id} {name} {commit}"),
+                text: format!(
+                    "the check `{name}` of {id} could not be run on {commit}, whatever the change is: {why}"
+                ),
+                channel: None,
+            });
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {

@@ -194,6 +194,7 @@ struct CheckPart<'a> {
 fn checks(pull: &Pull) -> Vec<CheckPart<'_>> {
     let part = |check: &'_ crate::pull::CheckFacts| match &check.state {
         CheckState::Failed { excerpt, .. } => ("failed", Some(cut(excerpt, TEXT))),
+        CheckState::Broken { why } => ("broken", Some(cut(why, TEXT))),
         CheckState::Pending => ("pending", None),
         CheckState::Passed => ("passed", None),
         CheckState::Skipped => ("skipped", None),

@@ -31,7 +31,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
             CheckState::Passed | CheckState::Skipped => {
                 pull.failures.remove(&check.name);
             }
-            CheckState::Pending => {}
+            CheckState::Pending | CheckState::Broken { .. } => {}
         },
         PullEvent::MergeabilitySeen { mergeable } => match mergeable {
             Mergeable::Conflict { files } => {

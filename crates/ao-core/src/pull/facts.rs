@@ -126,8 +126,15 @@ pub enum CheckState {
         /// The files of the repository that the failure names.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         files: Vec<String>,
+        /// It is surely not chance: a compiler or a linter says so.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        certain: bool,
     },
     Skipped,
+    /// It could not be run, whatever the change is: a program is missing, the machine gave out. Nobody's agent can mend that.
+    Broken {
+        why: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -275,12 +282,14 @@ fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
         CheckState::Skipped => 0,
         CheckState::Passed => 1,
         CheckState::Pending => 2,
-        CheckState::Failed { .. } => 3,
+        CheckState::Broken { .. } => 3,
+        CheckState::Failed { .. } => 4,
     };
     let mut worst: BTreeMap<String, CheckFacts> = BTreeMap::new();
     for mut check in checks {
-        if let CheckState::Failed { excerpt, .. } = &mut check.state {
-            *excerpt = cut(excerpt, TEXT_LIMIT);
+        if let CheckState::Failed { excerpt: text, .. } | CheckState::Broken { why: text } = &mut check.state
+        {
+            *text = cut(text, TEXT_LIMIT);
         }
         let required = check.required || worst.get(&check.name).is_some_and(|known| known.required);
         if worst.get(&check.name).is_none_or(|known| badness(&check) > badness(known)) {

@@ -100,6 +100,7 @@ pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
 
 pub(crate) fn failed(name: &str, signature: &str) -> CheckFacts {
     let state = CheckState::Failed {
+        certain: false,
         files: vec![],
         signature: signature.into(),
         excerpt: format!("error: {signature}"),

@@ -49,6 +49,7 @@ pub(crate) fn facts(desk: &Desk, head: &str, check: CheckState) -> PullFacts {
 
 pub(crate) fn red(signature: &str) -> CheckState {
     CheckState::Failed {
+        certain: false,
         files: vec![],
         signature: signature.into(),
         excerpt: "assertion failed: login".into(),

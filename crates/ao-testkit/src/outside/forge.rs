@@ -49,7 +49,10 @@ pub(crate) fn shake(rng: &mut Rng, facts: &mut PullFacts, at: Timestamp) {
         3 | 4 => {
             let signature = format!("E{}", rng.u8(..2));
             let (excerpt, url) = (format!("error: {signature}"), "https://ci/build".into());
-            check(facts, CheckState::Failed { files: vec![], signature, excerpt, url, log: None });
+            check(
+                facts,
+                CheckState::Failed { certain: false, files: vec![], signature, excerpt, url, log: None },
+            );
         }
         5 | 6 => check(facts, CheckState::Passed),
         7 => {

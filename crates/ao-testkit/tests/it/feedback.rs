@@ -6,6 +6,7 @@ use ao_testkit::{Spawn, World};
 
 fn failed() -> CheckState {
     CheckState::Failed {
+        certain: false,
         files: vec![],
         signature: "E1".into(),
         excerpt: "error: E1".into(),

@@ -35,6 +35,7 @@ impl Memory {
         let state = match text == RIGHT {
             true => CheckState::Passed,
             false => CheckState::Failed {
+                certain: false,
                 files: vec![],
                 signature: "wrong greeting".into(),
                 excerpt: format!("expected `{RIGHT}`, found `{text}`"),
