@@ -8,6 +8,7 @@ pub mod client;
 mod daemon;
 mod event;
 mod explain;
+mod hook;
 mod issue;
 mod message;
 mod problem;
@@ -25,6 +26,7 @@ pub use daemon::{
 };
 pub use event::Event;
 pub use explain::{Explanation, Incident, Queue, Rule, Signal};
+pub use hook::{Hook, HookLog, HookLogs, HookResult, HookTest, HookTested, Hooks};
 pub use issue::{
     ImportOrder, Imported, ImportedIssue, Issue, IssueComment, IssueEdit, Issues, NewIssue, NewIssueComment,
 };

@@ -7,7 +7,7 @@ use ao_core::incident::IncidentKind;
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{ActionName, Channel, Config, EnvConfig, Plugin, Reactions};
+use crate::shape::{ActionName, Channel, Config, EnvConfig, Hooks, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -67,6 +67,7 @@ impl Checking<'_> {
             self.agent(&here, agent);
             self.reactions(&here, &self.config.reactions, reactions);
         }
+        self.hooks(&[], &self.config.hooks);
     }
 
     fn projects(&mut self) {
@@ -117,6 +118,7 @@ impl Checking<'_> {
             }
             self.reactions(&inside("reactions"), &self.config.reactions, &project.reactions);
             self.ports(&here);
+            self.hooks(&here, &project.hooks);
             self.checks(&here);
             self.environment(&here, &project.env);
         }
@@ -132,6 +134,21 @@ impl Checking<'_> {
         } else if last < ports.first || room < ports.names.len() {
             let what = format!("{} ports do not fit between {} and {last}", ports.names.len(), ports.first);
             self.at(&at, what, None);
+        }
+    }
+
+    fn hooks(&mut self, here: &[&str], hooks: &Hooks) {
+        for (point, hooks) in &hooks.0 {
+            for (n, hook) in hooks.iter().enumerate() {
+                let number = n.to_string();
+                let at: Vec<&str> = here.iter().copied().chain(["hooks", point.word(), &number]).collect();
+                if hook.run.trim().is_empty() {
+                    self.at(&at, "a hook needs a command".into(), None);
+                }
+                if hook.timeout.0.is_zero() {
+                    self.at(&at, "a hook needs some time: its `timeout` is 0".into(), None);
+                }
+            }
         }
     }
 

@@ -30,7 +30,7 @@ pub const ENV_VARS: &[EnvVar] = &[
     ),
     you(
         "AO_SHELL",
-        "the shell that runs a project's `postCreate` and `teardown` commands; by default `SHELL`, or `/bin/sh`",
+        "the shell that runs a project's `postCreate` and `teardown` commands and its hooks; by default `SHELL`, or `/bin/sh`",
     ),
     you("GITHUB_TOKEN", "the token for GitHub"),
     you("LINEAR_API_KEY", "the key for Linear"),
@@ -55,7 +55,17 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
     ao("AO_CHECK", "for each check: its name"),
     ao("AO_CHECK_RUN", "for each check: which run of it this is; whatever a check starts is found by it"),
-    ao("AO_PROJECT", "for each check: the project whose change it checks"),
+    ao("AO_PROJECT", "for each check and hook: the project that it is about"),
+    ao("AO_EVENT", "for hooks and commands of reactions: what happened"),
+    ao("AO_HOOK", "for hooks: the point at which it runs"),
+    ao(
+        "AO_HOOK_SESSION",
+        "for hooks and commands of reactions: the session that it is about, if there is one",
+    ),
+    ao(
+        "AO_ERRAND",
+        "for hooks and commands of reactions: which run this is; whatever they start is found by it",
+    ),
 ];
 
 const fn you(name: &'static str, doc: &'static str) -> EnvVar {

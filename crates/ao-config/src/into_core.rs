@@ -65,6 +65,12 @@ impl Config {
         }
     }
 
+    /// The hooks of a project in the order in which they are run: those at the top, then its own.
+    pub fn hooks_of(&self, project: &str) -> Vec<ao_core::hook::Hook> {
+        let own = self.projects.get(project).map(|project| project.hooks.core()).unwrap_or_default();
+        self.hooks.core().into_iter().chain(own).collect()
+    }
+
     /// Everything that holds for a project, or nothing if there is none of that name.
     pub fn effective(&self, name: &str) -> Option<Effective<'_>> {
         let (name, project) = self.projects.get_key_value(name)?;
@@ -180,7 +186,7 @@ impl Project {
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
-            hooks: vec![],
+            hooks: self.hooks.core(),
         }
     }
 }

@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | `x-also` | a key | other names by which documents know it |
 //! | `x-also` | a choice | other words, and what they mean |
+//! | `x-one` | a list | one thing by itself stands for a list of it |
 //! | `x-short` | a mapping | a plain text stands for a mapping with this one key |
 //! | `x-kind` | a text | `time`, `size`, `path`, `address` or `condition` |
 //! | `x-env` | anything | `now` (as at the top), `late`: references are put in where it is used, `never`: it has none |

@@ -73,6 +73,13 @@ fn widen(schema: &mut Value, refs: bool, enums: &[String]) {
     if refs {
         or_reference(map, enums);
     }
+    if map.contains_key("x-one") {
+        let description = map.remove("description");
+        let one = map.get("items").cloned().unwrap_or_default();
+        let whole = Value::Object(std::mem::take(map));
+        map.insert("anyOf".into(), json!([one, whole]));
+        map.extend(description.map(|description| ("description".to_owned(), description)));
+    }
     if map.contains_key("x-short") {
         let description = map.remove("description");
         let whole = Value::Object(std::mem::take(map));

@@ -1,6 +1,6 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
-use crate::errand::{self, Errand, ErrandEvent};
+use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{
     self, Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
@@ -12,7 +12,9 @@ use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
 use crate::state::State;
 use crate::text::sanitise;
-use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pull, queue, task};
+use crate::{
+    ErrandId, Moment, ProjectId, SessionId, Timestamp, hook, notice, policy, project, pull, queue, task,
+};
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
 const MASS_DEATH: usize = 5;
@@ -79,7 +81,8 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(known) => policy::judge(&project.policy, known, now).require(),
                 None => Err("it is not known".into()),
             };
-            let events = queue::decide(&project.queue, moment, &input, allowed)
+            let asks = state.asks_before_merge(&id);
+            let events = queue::decide(&project.queue, moment, &input, asks, allowed)
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
             Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
         }
@@ -106,11 +109,8 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .collect(),
             None => vec![],
         }),
-        Input::Order { key, .. } if state.is_ordered(&key) => Ok(vec![]),
         Input::Order { key, order, behalf } => {
-            let id = state.next_errand();
-            let errand = Errand { id, key, order: *order, behalf, tries: 0, again_at: None };
-            Ok(vec![Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) })])
+            Ok(errand_wanted(state, &[], key, *order, behalf).into_iter().collect())
         }
         Input::Host { free_mb } => Ok(match state.scarce_mb {
             None if free_mb < state.settings.min_free_mb => {
@@ -143,19 +143,43 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
+            let turns = schedule::admit(state);
             let mut leases = session::Leases::new(state);
-            Ok(schedule::admit(state)
+            let mut events: Vec<Event> = turns
+                .admitted
                 .into_iter()
                 // Whoever finds the last port taken by one before it waits for the next time.
                 .filter_map(|session| Some((session, leases.take(session)?)))
                 .flat_map(|(session, ports)| {
                     session_events(session.id, session::admit(session, moment, ports))
                 })
-                .collect())
+                .collect();
+            for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
+                let Input::Order { key, order, behalf } = input else { continue };
+                events.extend(errand_wanted(state, &events, key, *order, behalf));
+            }
+            Ok(events)
         }
         // Taken apart by `step`, which knows what is due.
         Input::Tick => Ok(vec![]),
     }
+}
+
+/// The event that something is to be done, behind those that are decided already; none if it is under way.
+fn errand_wanted(
+    state: &State,
+    before: &[Event],
+    key: String,
+    order: Order,
+    behalf: Behalf,
+) -> Option<Event> {
+    if state.is_ordered(&key) {
+        return None;
+    }
+    let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
+    let id = ErrandId(state.next_errand().0.saturating_add(taken));
+    let errand = Errand { id, key, order, behalf, tries: 0, again_at: None };
+    Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
 }
 
 fn session_events(session: SessionId, events: Vec<SessionEvent>) -> Vec<Event> {

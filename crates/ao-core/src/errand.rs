@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::hook::HookPoint;
+use crate::hook::{Hook, HookPoint};
 use crate::incident::IncidentKey;
 use crate::session;
 use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp};
@@ -62,13 +62,13 @@ pub enum Order {
     },
     /// Answers a thread in our own name. `key` marks the answer, so that it is given once.
     Reply { pull: PullId, thread: String, text: String, resolve: bool, key: String },
-    /// Runs a hook. The document has a number of its own, by which the command can tell a second time.
+    /// Runs the hooks of a point, one after the other. The document has an id of its own, by which they can tell a second
+    /// time. Where they may object, the first objection is the last word; elsewhere all of them are run.
     Hook {
         project: ProjectId,
         session: Option<SessionId>,
         point: HookPoint,
-        command: String,
-        timeout: Duration,
+        hooks: Vec<Hook>,
         document: String,
     },
 }
@@ -85,6 +85,8 @@ pub enum Behalf {
     Merge { pull: PullId, head: Commit },
     /// A check of the base, which may be red itself.
     Base { project: ProjectId, check: String, commit: Commit },
+    /// A point that was reached. Nobody waits for its hooks, but their failure is told.
+    Point { project: ProjectId, point: HookPoint },
     /// Nobody waits for it.
     Nobody,
 }

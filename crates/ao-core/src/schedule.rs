@@ -24,16 +24,27 @@ pub enum Obstacle {
     Account(String),
     /// All ports of its project are in use.
     Ports,
+    /// The hooks that may object to its start are being asked.
+    Asked,
 }
 
-/// The sessions that get a slot now, in order.
-pub(crate) fn admit(state: &State) -> Vec<&Session> {
-    let mut admitted: Vec<&Session> = Vec::new();
+/// Whose turn it is.
+#[derive(Debug, Default)]
+pub(crate) struct Turns<'a> {
+    /// Those that get a slot now, in order.
+    pub(crate) admitted: Vec<&'a Session>,
+    /// Those that would, if nobody objected; hooks are to be asked about them.
+    pub(crate) asked: Vec<&'a Session>,
+}
+
+/// Whose turn it is now. Who has to be asked about takes no slot meanwhile and lets the others pass.
+pub(crate) fn admit(state: &State) -> Turns<'_> {
+    let mut turns = Turns::default();
     let mut taken_in: BTreeMap<&ProjectId, u32> = BTreeMap::new();
     // Each project with the number of slots that it may have, and who waits.
     let mut lines: Vec<(&ProjectId, u32, Vec<&Session>)> = Vec::new();
     if state.scarce_mb.is_some() {
-        return admitted;
+        return turns;
     }
     for (project, line) in state.waiting() {
         let ready: Vec<&Session> = line
@@ -49,7 +60,8 @@ pub(crate) fn admit(state: &State) -> Vec<&Session> {
             lines.push((project, cap.min(taken.saturating_add(room(state, project))), ready));
         }
     }
-    while state.slots_taken() + (admitted.len() as u32) < state.settings.max_live {
+    let free = state.settings.max_live.saturating_sub(state.slots_taken()) as usize;
+    while turns.admitted.len() < free {
         let fairest = lines
             .iter_mut()
             .filter(|(project, cap, line)| !line.is_empty() && taken_in[*project] < *cap)
@@ -57,10 +69,18 @@ pub(crate) fn admit(state: &State) -> Vec<&Session> {
                 (taken_in[*project], line.last().map(|next| std::cmp::Reverse(next.spec.priority)))
             });
         let Some((project, _, line)) = fairest else { break };
+        let next = line.pop().expect("empty lines were left out");
+        if state.awaits_word(next) {
+            // No more than could start at once: a long line is not a reason to ask a thousand questions.
+            if turns.asked.len() < free {
+                turns.asked.push(next);
+            }
+            continue;
+        }
         *taken_in.get_mut(*project).expect("every line has its count") += 1;
-        admitted.push(line.pop().expect("empty lines were left out"));
+        turns.admitted.push(next);
     }
-    admitted
+    turns
 }
 
 /// Why a queued session does not run, if it does not; what a person is shown.
@@ -81,6 +101,7 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
             let max = state.settings.max_live;
             (state.slots_taken() >= max).then_some(Obstacle::Cap { max })
         })
+        .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 
 /// What keeps this session in particular from running, whatever the caps.

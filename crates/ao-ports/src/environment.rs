@@ -20,6 +20,12 @@ pub const SETUP: &str = "AO_SETUP";
 pub const CHECK: &str = "AO_CHECK";
 pub const CHECK_RUN: &str = "AO_CHECK_RUN";
 pub const PROJECT: &str = "AO_PROJECT";
+/// What a hook, or a command of a reaction, has in its environment: what happened, the point if it is a hook, whose session
+/// it is about, and the errand, by which whatever it starts is known.
+pub const EVENT: &str = "AO_EVENT";
+pub const HOOK: &str = "AO_HOOK";
+pub const HOOK_SESSION: &str = "AO_HOOK_SESSION";
+pub const ERRAND: &str = "AO_ERRAND";
 
 const ALLOWED: [&str; 22] = [
     "PATH",
@@ -69,6 +75,19 @@ pub struct WantedByCheck<'a> {
     pub environment: &'a Environment,
 }
 
+/// What a hook is to find in its environment, besides what every program gets.
+#[derive(Debug, Clone, Copy)]
+pub struct WantedByHook<'a> {
+    pub event: &'a str,
+    pub hook: Option<&'a str>,
+    pub project: &'a ProjectId,
+    pub session: Option<SessionId>,
+    pub errand: &'a str,
+    /// Where `ao` finds the daemon that runs it.
+    pub data_dir: &'a str,
+    pub environment: &'a Environment,
+}
+
 /// The environment of a program: the allowed part of ours, what is wanted, and our own ids last.
 ///
 /// Later entries win over earlier ones of the same name.
@@ -98,6 +117,26 @@ pub fn compose_check(
     environment.push((CHECK.into(), wanted.check.into()));
     environment.push((CHECK_RUN.into(), wanted.run.into()));
     environment.push((PROJECT.into(), wanted.project.as_str().into()));
+    Ok(environment)
+}
+
+/// The environment of a hook: the allowed part of ours, what its project wants, and our own names last.
+///
+/// Later entries win over earlier ones of the same name.
+pub fn compose_hook(
+    wanted: WantedByHook<'_>,
+    ours: impl Iterator<Item = (OsString, OsString)>,
+) -> Result<Vec<(OsString, OsString)>, RuntimeError> {
+    let mut environment = allowed(&wanted.environment.pass, ours);
+    // Nobody is there to be asked.
+    environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
+    environment.extend(project(&wanted.environment.set, &wanted.environment.secrets)?);
+    environment.push(("AO_DATA_DIR".into(), wanted.data_dir.into()));
+    environment.push((EVENT.into(), wanted.event.into()));
+    environment.extend(wanted.hook.map(|hook| (HOOK.into(), hook.into())));
+    environment.push((PROJECT.into(), wanted.project.as_str().into()));
+    environment.extend(wanted.session.map(|session| (HOOK_SESSION.into(), session.to_string().into())));
+    environment.push((ERRAND.into(), wanted.errand.into()));
     Ok(environment)
 }
 

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported, NewProject,
-    NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, HookLog, HookTested, Hooks, ImportOrder,
+    Imported, NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
+use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::session::Session;
-use ao_core::{Attempt, ProjectId, PullId, SessionId};
+use ao_core::{Attempt, Commit, ProjectId, PullId, SessionId};
 use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use async_trait::async_trait;
 use axum::http::HeaderMap;
@@ -151,6 +152,46 @@ pub trait Host: Send + Sync + 'static {
         let shown: String = scm.chars().take(100).collect();
         let title = format!("no forge `{shown}` is configured to send anything here; there is none");
         Err(Problem::new(404, "no-such-scm", title))
+    }
+
+    // ── hooks ──
+
+    /// Asks the hooks that may object to a merge, and returns the objection if there is one.
+    async fn before_merge(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+    ) -> Result<Option<String>, Problem> {
+        let _ = (pull, head, base);
+        Ok(None)
+    }
+
+    /// The hooks of one project, or of all.
+    async fn hooks(&self, project: Option<&ProjectId>) -> Result<Hooks, Problem> {
+        let _ = project;
+        Ok(Hooks { hooks: vec![] })
+    }
+
+    /// The logs of hooks, the newest first, without what is in them.
+    async fn hook_logs(&self) -> Result<Vec<HookLog>, Problem> {
+        Ok(vec![])
+    }
+
+    /// One of them by its id, or any part of it that only one has, with what is in it.
+    async fn hook_log(&self, id: &str) -> Result<HookLog, Problem> {
+        Err(Problem::new(404, "unknown-log", format!("there is no log `{id}` of a hook")))
+    }
+
+    /// Runs the hooks of a point now, with a document about a session if one is named. Nothing else comes of it.
+    async fn hook_test(
+        &self,
+        project: &ProjectId,
+        point: HookPoint,
+        session: Option<SessionId>,
+    ) -> Result<HookTested, Problem> {
+        let _ = (project, point, session);
+        Ok(HookTested { results: vec![], document: String::new() })
     }
 
     /// Wants the daemon to end; returns at once. Agents go on.

@@ -84,6 +84,31 @@ pub(crate) async fn leave(
     branch: &str,
     commit: &str,
 ) -> Result<String, TreeError> {
+    let why = format!("ao: tree of {session} removed");
+    point(git, session, branch, commit, &rescue_ref(session), &why).await
+}
+
+/// Keeps what a branch was before it was rebased. In a ref of its own: the tree lives on, and its removal leaves another.
+pub(crate) async fn before_rebase(
+    git: &Git,
+    session: SessionId,
+    branch: &str,
+    commit: &str,
+) -> Result<String, TreeError> {
+    let short: String = commit.chars().take(12).collect();
+    let rescue = format!("{}-before-rebase-{short}", rescue_ref(session));
+    let why = format!("ao: branch of {session} rebased");
+    point(git, session, branch, commit, &rescue, &why).await
+}
+
+async fn point(
+    git: &Git,
+    session: SessionId,
+    branch: &str,
+    commit: &str,
+    rescue: &str,
+    why: &str,
+) -> Result<String, TreeError> {
     let what = || TreeError::tried(format!("keep the last state of {session} in a rescue ref"));
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let tag = format!(
@@ -92,11 +117,9 @@ pub(crate) async fn leave(
         config::email(session)
     );
     let tag = git.write_with(&["mktag"], Some(&tag)).await.map_err(what())?;
-    let rescue = rescue_ref(session);
-    let why = format!("ao: tree of {session} removed");
-    let args = ["update-ref", "--create-reflog", "-m", &why, &rescue, &tag];
+    let args = ["update-ref", "--create-reflog", "-m", why, rescue, &tag];
     git.write(&args).await.map_err(what())?;
-    Ok(rescue)
+    Ok(rescue.to_owned())
 }
 
 /// Forgets the rescue refs of trees that were removed before then. Returns how many.

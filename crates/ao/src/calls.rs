@@ -7,8 +7,9 @@ pub(crate) mod forge;
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
-    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest, HookTested, Hooks,
+    Messages, NewMessage, NewSession, NewToken, NotifyTest, Output, Project, Projects, Resume, Session,
+    Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -128,6 +129,23 @@ pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
 
 pub(crate) async fn notify_test(client: &Client, channels: &[String]) -> Called<Vec<ChannelTest>> {
     client.post("/api/notify/test", &NotifyTest { channels: channels.to_vec() }).await
+}
+
+pub(crate) async fn hooks(client: &Client, project: Option<&str>) -> Called<Hooks> {
+    let query = project.map(|project| format!("?project={}", segment(project))).unwrap_or_default();
+    client.get(&format!("/api/hooks{query}")).await
+}
+
+pub(crate) async fn hook_logs(client: &Client) -> Called<HookLogs> {
+    client.get("/api/hooks/logs").await
+}
+
+pub(crate) async fn hook_log(client: &Client, id: &str) -> Called<HookLog> {
+    client.get(&format!("/api/hooks/logs/{}", segment(id))).await
+}
+
+pub(crate) async fn hook_test(client: &Client, point: &str, test: &HookTest) -> Called<HookTested> {
+    client.post(&format!("/api/hooks/{}/test", segment(point)), test).await
 }
 
 /// For calls whose answer says no more than that it was done.

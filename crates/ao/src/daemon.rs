@@ -7,7 +7,7 @@
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
 //!           checks/            checkouts in which checks run, and what they have put out
 //!           hooks/             what agents report by `ao hook`, and the key of their tokens beside it
-//!           logs/              what set-up and teardown commands have put out, and the daemon's own log
+//!           logs/              what set-up, teardown and hook commands have put out, and the daemon's own log
 //!           configs.json       the configuration files in force
 //!           ao.sock api.token  the way in
 //! ```
@@ -33,6 +33,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::errands::Errander;
 use crate::error::{CommandError, Kind};
 use crate::forge::{self, Forges, Wanted};
 use crate::power::Bus;
@@ -109,6 +110,7 @@ pub struct Daemon {
     pub(crate) forges: Arc<Forges>,
     /// The same as in its slot, for whoever makes worktrees of their own: a repository has one queue.
     pub(crate) worktrees: Arc<Worktrees>,
+    pub(crate) errands: Arc<Errander>,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
     engine: JoinSet<Result<(), EngineError>>,
     /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
@@ -155,7 +157,8 @@ impl Daemon {
         let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
         plugged.replace_agents(agents, &agents_ground)?;
-        let slots = slots(&plugged, &runtimes, &workspaces);
+        let errands = Arc::new(Errander::new(&data_dir, clock.clone()));
+        let slots = slots(&plugged, &runtimes, &workspaces, &errands);
 
         let stop = CancellationToken::new();
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
@@ -168,6 +171,10 @@ impl Daemon {
             stop.clone(),
         )
         .await?;
+        errands.begin(handle.clone(), worktrees.clone());
+        if !plugged.scms.is_empty() {
+            errands.plug(plugged.scms.clone());
+        }
         let mut running = JoinSet::new();
         running.spawn(engine.run());
 
@@ -202,6 +209,7 @@ impl Daemon {
             ground: agents_ground,
             forges,
             worktrees,
+            errands,
             workspaces,
             engine: running,
             beside,
@@ -235,7 +243,8 @@ impl Daemon {
             plugged.scms = self.forges.scms();
             let own = plugged.own_scms.clone();
             plugged.scms.extend(own);
-            slots(&plugged, &self.runtimes, &self.workspaces)
+            self.errands.plug(plugged.scms.clone());
+            slots(&plugged, &self.runtimes, &self.workspaces, &self.errands)
         };
         Ok(self.handle.plug(slots).await?)
     }
@@ -340,9 +349,14 @@ fn way_home(data_dir: &Utf8PathBuf, program: &Path) -> BTreeMap<String, String> 
     environment
 }
 
-fn slots(plugged: &Plugged, runtimes: &Runtimes, workspaces: &BTreeMap<String, Arc<dyn Workspace>>) -> Slots {
+fn slots(
+    plugged: &Plugged,
+    runtimes: &Runtimes,
+    workspaces: &BTreeMap<String, Arc<dyn Workspace>>,
+    errands: &Arc<Errander>,
+) -> Slots {
     Slots {
-        errands: None,
+        errands: Some(errands.clone()),
         runtimes: runtimes.by_name(),
         agents: plugged.agents.iter().map(|(name, (_, agent))| (name.clone(), agent.clone())).collect(),
         workspaces: workspaces.clone(),

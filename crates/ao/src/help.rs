@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Changes", &["issue", "pr", "check", "review", "review-check"]),
     ("Look", &["explain", "why", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
-    ("Reactions", &["reactions", "emit", "notify"]),
+    ("Reactions", &["reactions", "emit", "hooks", "notify"]),
     ("Care", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),
 ];

@@ -16,6 +16,7 @@ mod complete;
 mod context;
 pub mod daemon;
 pub mod desktop;
+mod errands;
 pub mod error;
 mod follow;
 mod forge;

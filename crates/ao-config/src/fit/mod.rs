@@ -74,6 +74,11 @@ struct Fitting<'a> {
 impl Fitting<'_> {
     fn node(&mut self, tree: &mut Tree, rule: &Rule, refs: Refs, name: &str) {
         let refs = rule.refs().unwrap_or(refs);
+        if rule.get("x-one").is_some() && !matches!(tree.value, Value::List(_) | Value::Null) {
+            let at = tree.at;
+            let one = std::mem::replace(tree, Tree::map(at));
+            tree.value = Value::List(vec![one]);
+        }
         if let (Some(key), Value::Text(_) | Value::Number(_) | Value::Bool(_)) =
             (rule.word("x-short"), &tree.value)
         {

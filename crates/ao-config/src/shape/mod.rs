@@ -5,6 +5,7 @@
 
 mod agents;
 mod checks;
+mod hooks;
 mod project;
 mod reaction;
 mod settings;
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig};
 pub use self::checks::CheckConfig;
+pub use self::hooks::{HookConfig, Hooks};
 pub use self::project::{
     BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
 };
@@ -45,6 +47,9 @@ pub struct Config {
     /// The same for agents, by name, over what the project says: `agentReactions: { codex: { ci-failed: … } }`.
     #[serde(skip_serializing_if = "IndexMap::is_empty")]
     pub agent_reactions: IndexMap<String, Reactions>,
+    /// Commands that are run on the way from a task to a merge, for every project. They run before a project's own.
+    #[serde(skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
     /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment.
     pub notifiers: IndexMap<String, Channel>,
     /// Which channels news goes to, by how urgent it is.
@@ -97,6 +102,7 @@ impl Default for Config {
             projects: IndexMap::new(),
             reactions: Reactions::default(),
             agent_reactions: IndexMap::new(),
+            hooks: Hooks::default(),
             notifiers: IndexMap::new(),
             notification_routing: Routing::default(),
             plugins: vec![],

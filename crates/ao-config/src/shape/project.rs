@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::Time;
-use super::{AgentConfig, CheckConfig, Plugin, Reactions};
+use super::{AgentConfig, CheckConfig, Hooks, Plugin, Reactions};
 
 /// A repository that is looked after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -87,6 +87,9 @@ pub struct Project {
     /// What is done when something happens in it; what is absent is as at the top.
     #[serde(default)]
     pub reactions: Reactions,
+    /// Commands that are run on the way from a task to a merge, after those at the top.
+    #[serde(default, skip_serializing_if = "Hooks::is_empty")]
+    pub hooks: Hooks,
     /// How many of its agents may run at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]

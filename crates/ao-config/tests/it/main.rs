@@ -4,6 +4,7 @@ mod checks;
 mod dialects;
 mod edits;
 mod files;
+mod hooks;
 mod layers;
 mod limits;
 mod mistakes;

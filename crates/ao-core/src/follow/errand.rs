@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use super::hooks;
 use crate::ErrandId;
 use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
 use crate::health::BaseVerdict;
@@ -37,7 +38,9 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
                 input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
             });
         }
-        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Nobody => {}
+        Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
+            hooks::answered(state, behalf, event, then)
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod base;
 mod errand;
+mod hooks;
 mod incident;
 mod limits;
 mod pull;
@@ -62,6 +63,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Errand(id, event) => errand::follow(state, *id, event, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
+    hooks::follow(state, stamped, then);
 }
 
 /// Keeps the end, where a failing run says what failed.

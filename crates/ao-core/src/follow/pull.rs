@@ -7,8 +7,9 @@ use super::incident::is_news_of;
 use crate::decide::agent_of;
 use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::Input;
+use crate::notice::Level;
 use crate::project::ProjectInput;
-use crate::pull::{Pull, PullEvent, PullInput, owner_of};
+use crate::pull::{CheckState, Pull, PullEvent, PullInput, owner_of};
 use crate::queue::QueueInput;
 use crate::session::SessionInput;
 use crate::state::State;
@@ -43,6 +44,19 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
                 session: session.id,
                 input: SessionInput::Stop { by: "ao".into(), why: format!("it has reviewed {id}") },
             }));
+        }
+        // No agent can mend it, so none is woken. By the commit and not by the run: trying again is not news.
+        PullEvent::CheckReported { check } if let CheckState::Broken { why } = &check.state => {
+            let (name, commit) = (&check.name, &check.commit);
+            then.push_back(Input::Tell {
+                level: Level::Action,
+                subject: Subject::Pull(id.clone()),
+                key: format!("broken {id} {name} {commit}"),
+                text: format!(
+                    "the check `{name}` of {id} could not be run on {commit}, whatever the change is: {why}"
+                ),
+                channel: None,
+            });
         }
         PullEvent::BranchRenamed { .. } => then.extend(claimed_by_its_owner(state, pull)),
         PullEvent::Opened { .. } | PullEvent::BaseMoved { .. } | PullEvent::Retargeted { .. } => {

@@ -17,6 +17,7 @@ pub(super) fn follow(state: &State, event: &QueueEvent, then: &mut VecDeque<Inpu
         Rejection::Red { output } => format!("The checks failed on what would have landed:\n{output}"),
         Rejection::Conflict { files } => format!("It no longer merges cleanly:\n{}", files.join("\n")),
         Rejection::Broken { why } => format!("It could not be tested: {why}"),
+        Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {why}"),
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
     let subject = Subject::Pull(id.clone());

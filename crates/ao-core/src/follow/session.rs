@@ -127,6 +127,11 @@ pub(super) fn follow(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
+        E::Held { kind: HoldKind::Hook, why } => {
+            then.extend(super::hooks::held(state, id, why, at));
+            then.push_back(Input::Schedule);
+        }
+        E::Cleared {} => then.push_back(Input::Schedule),
         E::Held { .. } | E::StopFailed { .. } | E::Stopping { .. } => {
             then.push_back(Input::Review(Subject::Session(id)));
         }

@@ -36,7 +36,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 CheckState::Passed | CheckState::Skipped => {
                     pull.failures.remove(&check.name);
                 }
-                CheckState::Pending => {}
+                CheckState::Pending | CheckState::Broken { .. } => {}
             }
         }
         PullEvent::CheckVanished { check } => {

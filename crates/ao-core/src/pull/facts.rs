@@ -131,6 +131,10 @@ pub enum CheckState {
         certain: bool,
     },
     Skipped,
+    /// It could not be run, whatever the change is: a program is missing, the machine gave out. Nobody's agent can mend that.
+    Broken {
+        why: String,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -278,12 +282,14 @@ fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
         CheckState::Skipped => 0,
         CheckState::Passed => 1,
         CheckState::Pending => 2,
-        CheckState::Failed { .. } => 3,
+        CheckState::Broken { .. } => 3,
+        CheckState::Failed { .. } => 4,
     };
     let mut worst: BTreeMap<String, CheckFacts> = BTreeMap::new();
     for mut check in checks {
-        if let CheckState::Failed { excerpt, .. } = &mut check.state {
-            *excerpt = cut(excerpt, TEXT_LIMIT);
+        if let CheckState::Failed { excerpt: text, .. } | CheckState::Broken { why: text } = &mut check.state
+        {
+            *text = cut(text, TEXT_LIMIT);
         }
         let required = check.required || worst.get(&check.name).is_some_and(|known| known.required);
         if worst.get(&check.name).is_none_or(|known| badness(&check) > badness(known)) {

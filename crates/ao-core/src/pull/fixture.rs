@@ -100,8 +100,8 @@ pub(crate) fn check(name: &str, state: CheckState) -> CheckFacts {
 
 pub(crate) fn failed(name: &str, signature: &str) -> CheckFacts {
     let state = CheckState::Failed {
-        files: vec![],
         certain: false,
+        files: vec![],
         signature: signature.into(),
         excerpt: format!("error: {signature}"),
         url: format!("https://ci/{name}"),

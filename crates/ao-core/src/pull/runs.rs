@@ -64,7 +64,7 @@ pub(super) fn count(runs: &mut Runs, check: &CheckFacts, failure: Option<&CheckF
             runs.flaked = failure.and_then(chance);
             runs.again = true;
         }
-        CheckState::Pending | CheckState::Skipped => runs.again = true,
+        CheckState::Pending | CheckState::Skipped | CheckState::Broken { .. } => runs.again = true,
     }
 }
 

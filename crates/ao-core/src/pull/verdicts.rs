@@ -40,11 +40,12 @@ impl Pull {
     /// A skipped check does not stand in the way, as with every forge; a policy can name checks that must have run.
     pub fn green(&self) -> Green {
         let required = self.facts.checks.iter().any(|check| check.required);
-        let (mut waiting, mut red) = (vec![], vec![]);
+        let (mut waiting, mut red, mut broken) = (vec![], vec![], vec![]);
         for check in self.facts.checks.iter().filter(|check| check.required == required) {
             match check.state {
                 CheckState::Pending => waiting.push(check.name.as_str()),
                 CheckState::Failed { .. } => red.push(check.name.as_str()),
+                CheckState::Broken { .. } => broken.push(check.name.as_str()),
                 CheckState::Passed | CheckState::Skipped => {}
             }
         }
@@ -53,6 +54,8 @@ impl Pull {
             Green::Red { why: format!("failed on {head}: {}", red.join(", ")) }
         } else if self.facts.checks.is_empty() {
             Green::Waiting { why: format!("no check has reported on {head} yet") }
+        } else if !broken.is_empty() {
+            Green::Waiting { why: format!("could not be run on {head}: {}", broken.join(", ")) }
         } else if !waiting.is_empty() {
             Green::Waiting { why: format!("still running on {head}: {}", waiting.join(", ")) }
         } else {
@@ -146,6 +149,10 @@ mod tests {
             (vec![ok()], "yes"),
             (vec![ok(), check("docs", CheckState::Skipped)], "yes"),
             (vec![ok(), check("slow", CheckState::Pending)], "waiting: still running on head1: slow"),
+            (
+                vec![ok(), check("e2e", CheckState::Broken { why: "no browser".into() })],
+                "waiting: could not be run on head1: e2e",
+            ),
             (vec![ok(), failed("build", "E1")], "red: failed on head1: build"),
             (vec![must(ok()), failed("optional", "E1")], "yes"),
             (vec![must(check("slow", CheckState::Pending)), ok()], "waiting: still running on head1: slow"),

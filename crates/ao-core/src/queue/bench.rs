@@ -41,12 +41,18 @@ pub(super) fn refused(number: u64, head: &str, base: &str, tip: Option<&str>) ->
     QueueInput::LandRefused { pull: pull(number), head: commit(head), base: commit(base), tip, why }
 }
 
+pub(super) fn verdict(number: u64, head: &str, objection: Option<&str>) -> QueueInput {
+    QueueInput::Verdict { pull: pull(number), head: commit(head), objection: objection.map(str::to_owned) }
+}
+
 /// A queue under test, with the pull requests that policy is against right now.
 #[derive(Debug, Default)]
 pub(super) struct Bench {
     pub(super) queue: MergeQueue,
     pub(super) now: i64,
     pub(super) against: Vec<u64>,
+    /// Whether hooks are asked before anything lands.
+    pub(super) asks: bool,
 }
 
 impl Bench {
@@ -69,7 +75,7 @@ impl Bench {
             true => Err("not approved".to_owned()),
             false => Ok(()),
         };
-        let events = decide(&self.queue, &moment, input, allowed)?;
+        let events = decide(&self.queue, &moment, input, self.asks, allowed)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);
         }

@@ -1,16 +1,19 @@
 //! What an input means for the merge queue, and what the queue does next because of it.
 
 use super::steps::Steps;
-use super::{Entry, EntryState, MergeQueue, QueueEvent, QueueInput, QueueRefusal};
+use super::{Entry, EntryState, MergeQueue, QueueEvent, QueueInput, QueueRefusal, Rejection};
+use crate::pull::{TEXT_LIMIT, cut};
 use crate::{Commit, Moment, PullId};
 
-/// Decides what an input means. `allowed` says whether policy holds right now for a pull request at a head.
+/// Decides what an input means. `allowed` says whether policy holds right now for a pull request at a head, and `asks`
+/// whether hooks are to be asked before anything lands.
 ///
 /// Results that belong to another head or base than the one in work are late, and mean nothing.
 pub(crate) fn decide(
     queue: &MergeQueue,
     moment: &Moment,
     input: &QueueInput,
+    asks: bool,
     allowed: impl Fn(&PullId, &Commit) -> Result<(), String>,
 ) -> Result<Vec<QueueEvent>, QueueRefusal> {
     let mut steps = Steps { queue: queue.clone(), at: moment.at, events: vec![] };
@@ -68,6 +71,19 @@ pub(crate) fn decide(
                 }
             }
         }
+        // For this head only: of another one nobody was asked.
+        QueueInput::Verdict { pull, head, objection } => {
+            if let Some(entry) = queue.entry(pull).filter(|entry| entry.head == *head && !entry.cleared) {
+                let (pull, head) = (entry.pull.clone(), entry.head.clone());
+                steps.tell(match objection {
+                    None => QueueEvent::Cleared { pull, head },
+                    Some(why) => {
+                        let reason = Rejection::Vetoed { why: cut(why, TEXT_LIMIT) };
+                        QueueEvent::Rejected { pull, head, reason }
+                    }
+                });
+            }
+        }
         QueueInput::EffectFailed { pull, head, base, tries, why } => {
             if let Some(entry) = in_work(queue, pull, head, base).filter(|entry| entry.tries == *tries) {
                 steps.broke(entry, why);
@@ -78,7 +94,7 @@ pub(crate) fn decide(
         | QueueInput::HeadMoved { .. }
         | QueueInput::Look {} => {}
     }
-    steps.advance(allowed);
+    steps.advance(asks, allowed);
     Ok(steps.events)
 }
 
@@ -90,7 +106,7 @@ fn in_work<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit, base: &Commi
 mod tests {
     use super::*;
     use crate::queue::bench::*;
-    use crate::queue::{MAX_TRIES, Rejection};
+    use crate::queue::{MAX_TRIES, TestResult};
 
     #[test]
     fn a_pull_request_is_tested_on_the_base_and_then_landed() {
@@ -106,6 +122,35 @@ mod tests {
             "a second result for what is landing already is late"
         );
         assert_eq!(bench.step(&landed(1, "h1", "b2")), "landed base_moved test_started => test 2 h2 on b2");
+    }
+
+    #[test]
+    fn what_is_green_waits_for_the_word_of_hooks_and_lands_with_it() {
+        let mut bench =
+            Bench { asks: true, ..bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]) };
+        assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), "test_passed => nothing");
+        assert_eq!(bench.queue.awaits_word(), Some((&pull(1), &commit("h1"), &commit("b1"))));
+        assert_eq!(bench.step(&verdict(1, "h0", None)), " => nothing", "the word was about another head");
+        assert_eq!(bench.step(&verdict(1, "h1", None)), "cleared land_started => land 1 h1 on b1 as t1");
+        // The base moves: what is tested anew has been asked about already.
+        bench.step(&base("b2"));
+        let step = bench.step(&tested(1, "h1", "b2", green("t2")));
+        assert_eq!(step, "test_passed land_started => land 1 h1 on b2 as t2");
+    }
+
+    #[test]
+    fn an_objection_takes_it_out_and_the_next_one_has_its_turn() {
+        let mut bench =
+            Bench { asks: true, ..bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]) };
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        let reason = Rejection::Vetoed { why: "code freeze".into() };
+        let events = bench.events(&verdict(1, "h1", Some("code freeze"))).unwrap();
+        assert_eq!(events[0], QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason });
+        assert_eq!(bench.work(), "test 2 h2 on b1");
+        // Enqueued again, it is asked about again.
+        bench.step(&tested(2, "h2", "b1", TestResult::Red { output: "E1".into() }));
+        bench.step(&enqueue(1, "h1", 0));
+        assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), "test_passed => nothing");
     }
 
     #[test]

@@ -12,7 +12,8 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
             let (pull, head, priority) = (pull.clone(), head.clone(), *priority);
             queue.entries.retain(|entry| entry.pull != pull);
             let state = EntryState::Waiting;
-            queue.entries.push(Entry { pull, head, priority, since: at, state, tries: 0, held: None });
+            let (tries, held, cleared) = (0, None, false);
+            queue.entries.push(Entry { pull, head, priority, since: at, state, tries, held, cleared });
             sort(queue);
         }
         QueueEvent::Reprioritized { pull, priority } => {
@@ -36,6 +37,7 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
                 entry.state = EntryState::Landing { base: base.clone(), tree: tree.clone() }
             });
         }
+        QueueEvent::Cleared { pull, .. } => change(queue, pull, |entry| entry.cleared = true),
         QueueEvent::Voided { pull, .. } => change(queue, pull, |entry| entry.state = EntryState::Waiting),
         QueueEvent::Held { pull, why } => change(queue, pull, |entry| entry.held = Some(why.clone())),
         QueueEvent::TryFailed { pull, tries, .. } => change(queue, pull, |entry| entry.tries = *tries),

@@ -1,10 +1,10 @@
 //! The merge queue of a project: lands pull requests one at a time, each tested as it will really be.
 //!
 //! ```text
-//! Waiting ──▶ Testing ──green──▶ Tested ──policy still holds──▶ Landing ──▶ landed
-//!    ▲           │  │                                              │
-//!    └─base moved┴──┼──────────────────────────────────────────────┘
-//!                   └─red, conflict, broken too often──▶ rejected, with what was seen
+//! Waiting ──▶ Testing ──green──▶ Tested ──policy still holds, no hook objects──▶ Landing ──▶ landed
+//!    ▲           │  │               │                                             │
+//!    └─base moved┴──┼───────────────┼─────────────────────────────────────────────┘
+//!                   └─red, conflict, broken too often, an objection──▶ rejected, with what was seen
 //! ```
 //!
 //! A result counts for exactly one head on one base. What the queue wants done is derived from its state by
@@ -52,6 +52,13 @@ pub struct Entry {
     /// Why policy made it step aside when its turn came. It keeps its place, because a freeze ends and a check that
     /// is run again passes.
     pub held: Option<String>,
+    /// Whether the hooks that may object have been asked about this head, and did not.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cleared: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,7 +68,7 @@ pub enum EntryState {
     Testing {
         base: Commit,
     },
-    /// Green, but not to be landed yet, because the queue was paused meanwhile.
+    /// Green, but not to be landed yet: the queue was paused meanwhile, or hooks are asked whether it may.
     Tested {
         base: Commit,
         tree: String,
@@ -127,6 +134,12 @@ pub enum QueueInput {
         tip: Option<Commit>,
         why: String,
     },
+    /// The hooks that may object were asked about a head.
+    Verdict {
+        pull: PullId,
+        head: Commit,
+        objection: Option<String>,
+    },
     /// The work itself broke, which says nothing about the pull request. `tries` is that of the work, so that one
     /// failure heard twice counts once.
     EffectFailed {
@@ -187,6 +200,11 @@ pub enum QueueEvent {
         base: Commit,
         tree: String,
     },
+    /// The hooks that may object were asked about this head, and do not.
+    Cleared {
+        pull: PullId,
+        head: Commit,
+    },
     /// What was tested or begun no longer counts; the entry waits again.
     Voided {
         pull: PullId,
@@ -230,6 +248,10 @@ pub enum Rejection {
     Broken {
         why: String,
     },
+    /// A hook objects to the merge.
+    Vetoed {
+        why: String,
+    },
 }
 
 /// Why a request to the queue was refused.
@@ -259,6 +281,15 @@ impl MergeQueue {
                 Some(Work::Land { pull, head, base: base.clone(), tree: tree.clone(), tries })
             }
             EntryState::Waiting | EntryState::Tested { .. } => None,
+        }
+    }
+
+    /// What is green and waits for the word of hooks, if there are any: its head, and the base that it was tested on.
+    pub(crate) fn awaits_word(&self) -> Option<(&PullId, &Commit, &Commit)> {
+        let entry = self.active().filter(|entry| !entry.cleared)?;
+        match &entry.state {
+            EntryState::Tested { base, .. } => Some((&entry.pull, &entry.head, base)),
+            _ => None,
         }
     }
 

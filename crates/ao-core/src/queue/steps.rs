@@ -78,7 +78,7 @@ impl Steps {
     }
 
     /// Does what is due now: takes back what no longer counts, then lands what was tested or begins the next test.
-    pub(super) fn advance(&mut self, allowed: impl Fn(&PullId, &Commit) -> Result<(), String>) {
+    pub(super) fn advance(&mut self, asks: bool, allowed: impl Fn(&PullId, &Commit) -> Result<(), String>) {
         if let Some(entry) = self.queue.active().cloned() {
             if entry.state.base() != self.queue.base.as_ref() {
                 self.void(&entry.pull, "the base moved, so it has to be tested again");
@@ -93,7 +93,9 @@ impl Steps {
             return;
         };
         match self.queue.active().cloned() {
-            Some(Entry { pull, head, state: EntryState::Tested { base, tree }, .. }) => {
+            Some(Entry { pull, head, cleared, state: EntryState::Tested { base, tree }, .. })
+                if cleared || !asks =>
+            {
                 self.tell(QueueEvent::LandStarted { pull, head, base, tree });
             }
             Some(_) => {}

@@ -306,6 +306,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Pause { by }) if session.is_live() => {
             Ok(hold(session, HoldKind::Person, format!("paused by {by}")))
         }
+        // It may have been let in, or stopped, while the hook was being asked.
+        (Phase::Queued { .. }, I::Clear) if !session.cleared => Ok(vec![E::Cleared {}]),
+        (phase, I::Hold { kind: HoldKind::Hook, .. }) if !matches!(phase, Phase::Queued { .. }) => NOTHING,
         (_, I::Hold { kind, why }) => Ok(hold(session, kind, why)),
         (_, I::Release { kind }) => Ok(release(session, kind)),
         (_, I::Resume { limits }) => resume(session, limits),
@@ -365,6 +368,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Spent { .. }
             | I::PullLinked { .. }
             | I::PullUnlinked { .. }
+            | I::Clear
             | I::Flush
             | I::Count,
         ) => NOTHING,
@@ -569,6 +573,7 @@ fn resume(session: &Session, limits: Option<Limits>) -> Events {
     }
     events.extend(release(session, HoldKind::Budget));
     events.extend(release(session, HoldKind::Person));
+    events.extend(release(session, HoldKind::Hook));
     Ok(events)
 }
 

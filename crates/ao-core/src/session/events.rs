@@ -143,6 +143,8 @@ pub enum SessionInput {
     Retry,
     Restore,
     Cleanup,
+    /// The hooks that may object to its start do not.
+    Clear,
     Hold {
         kind: HoldKind,
         why: String,
@@ -311,6 +313,8 @@ pub enum SessionEvent {
         delivery: u32,
         why: String,
     },
+    /// The hooks that may object to its start were asked, and do not.
+    Cleared {},
     Held {
         kind: HoldKind,
         why: String,

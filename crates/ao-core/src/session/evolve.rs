@@ -82,6 +82,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.phase = Phase::Running { attempt: session.attempt, since: at };
             session.process = Some(process.clone());
             session.conversation_begun = true;
+            session.launches = session.launches.saturating_add(1);
         }
         E::ConversationSeen { conversation } => session.conversation = Some(conversation.clone()),
         E::ConversationGone { .. } => {
@@ -174,6 +175,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Ended { outcome } => {
             session.process = None;
             give_ports_back(session);
+            session.cleared = false;
             session.phase = Phase::Ended { outcome: outcome.clone(), at };
         }
         E::Requeued { .. } => {
@@ -228,6 +230,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Released { kind } => {
             session.holds.remove(kind);
         }
+        E::Cleared {} => session.cleared = true,
         E::Spent { spend } => session.spend = *spend,
         E::BudgetMarked { .. } => session.budget_marked = true,
         E::LimitsSet { limits } => {

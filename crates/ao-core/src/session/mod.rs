@@ -207,6 +207,8 @@ pub enum HoldKind {
     ProjectBudget,
     /// The provider refuses this account.
     Account,
+    /// A hook objects to its start; a person has to have it asked again.
+    Hook,
 }
 
 /// A hold and what ends it.
@@ -263,6 +265,12 @@ pub struct Session {
     #[serde(default)]
     pub in_vain: u32,
     pub workspace: Workspace,
+    /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub cleared: bool,
+    /// How often a process of it was started.
+    #[serde(default)]
+    pub launches: u32,
     /// The ports that are its own while it has a slot, by the variables that carry them.
     #[serde(default)]
     pub ports: BTreeMap<String, u16>,
@@ -320,6 +328,10 @@ impl AgentChoice {
     }
 }
 
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
 impl Session {
     /// The branch that its work is on: the one its workspace was last seen on, or else the one it was made for.
     pub fn branch(&self) -> &str {
@@ -349,6 +361,8 @@ impl Session {
             task_taken: false,
             in_vain: 0,
             workspace: Workspace::default(),
+            cleared: false,
+            launches: 0,
             ports: BTreeMap::new(),
             ports_before: BTreeMap::new(),
             ports_refused: BTreeSet::new(),

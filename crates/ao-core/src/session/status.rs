@@ -66,7 +66,7 @@ impl Session {
             _ if held.is_some() => {
                 let (kind, hold) = held.expect("just checked");
                 let word = match kind {
-                    HoldKind::Person => StatusWord::Paused,
+                    HoldKind::Person | HoldKind::Hook => StatusWord::Paused,
                     HoldKind::Budget | HoldKind::ProjectBudget => StatusWord::Capped,
                     HoldKind::Account => StatusWord::RateLimited,
                 };

@@ -4,6 +4,7 @@ mod actions;
 mod desk;
 mod doubt;
 mod evidence;
+mod hooks;
 mod incidents;
 mod limits;
 mod outbox;

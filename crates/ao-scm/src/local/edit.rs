@@ -112,7 +112,7 @@ impl LocalScm {
             return Err(TrackerError::refused(why).into());
         };
         if pull.head != *head {
-            pull.head_author = None;
+            (pull.head_author, pull.head_title) = (None, None);
         }
         pull.head = head.clone();
         let Tip { commit, remote } = self.tip_of(refs, &pull.base_branch).await?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use ao_core::pull::{
     CheckFacts, CheckState, CommentFacts, PullFacts, ReviewFacts, ReviewVerdict, ThreadFacts,
 };
-use ao_ports::{CheckRun, Failure, RunFilter, RunState};
+use ao_ports::{CheckRun, Failure, FailureItem, FailureKind, RunFilter, RunState};
 
 use super::book::Entry;
 use super::record::{CommentRecord, PullRecord, ReviewRecord, ThreadRecord};
@@ -21,7 +21,7 @@ impl LocalScm {
     pub(super) fn facts_with(&self, entry: &Entry, runs: &[CheckRun]) -> PullFacts {
         let pull = &entry.pull;
         PullFacts {
-            head_title: None,
+            head_title: pull.head_title.clone(),
             observed_at: self.now(),
             title: pull.title.clone(),
             url: self.url(pull, ""),
@@ -67,7 +67,7 @@ impl LocalScm {
         }
         let state = |name: &str| newest.get(name).map_or(CheckState::Pending, |run| self.check_state(run));
         let fact = |name: &str, required| CheckFacts {
-            run: None,
+            run: newest.get(name).map(|run| run.id.clone()),
             name: name.to_owned(),
             commit: pull.head.clone(),
             state: state(name),
@@ -78,8 +78,8 @@ impl LocalScm {
 
     fn check_state(&self, run: &CheckRun) -> CheckState {
         let failed = |signature: String, excerpt: String| CheckState::Failed {
-            certain: false,
-            files: vec![],
+            certain: run.failure.as_ref().is_some_and(is_certain),
+            files: run.failure.as_ref().map(files).unwrap_or_default(),
             signature,
             excerpt,
             url: format!("ao://{}/checks/{}", self.options.project, run.id),
@@ -91,9 +91,7 @@ impl LocalScm {
             RunState::Queued | RunState::Running | RunState::Cancelled => CheckState::Pending,
             RunState::Passed => CheckState::Passed,
             RunState::Skipped => CheckState::Skipped,
-            RunState::Broken => {
-                failed("broken".to_owned(), format!("it could not be run, whatever the change is: {}", why()))
-            }
+            RunState::Broken => CheckState::Broken { why: why() },
             RunState::Failed => match &run.failure {
                 Some(failure) => failed(failure.signature.clone(), excerpt(run, failure)),
                 None => failed(why(), why()),
@@ -147,6 +145,33 @@ fn review(pull: &PullRecord, review: &ReviewRecord) -> ReviewFacts {
         body: review.body.clone(),
         revision: review.edits.revision(),
     }
+}
+
+/// How many files of a failure are told.
+const FILES: usize = 50;
+
+/// The files of the repository that a failure names. What lies outside the checkout is nobody's change.
+fn files(failure: &Failure) -> Vec<String> {
+    let inside = |path: &&str| !path.is_empty() && !path.starts_with(['/', '~']) && !path.starts_with("../");
+    let paths = failure.items.iter().filter_map(|item| item.path.as_deref());
+    let plain = paths.map(|path| path.strip_prefix("./").unwrap_or(path)).filter(inside);
+    let mut files: Vec<String> = plain.map(str::to_owned).collect();
+    files.sort();
+    files.dedup();
+    files.truncate(FILES);
+    files
+}
+
+/// Whether a failure is surely not chance: nothing but errors at places of the source, one of them with a code, as compilers
+/// and linters give it. An exception has a name without one, and may be the network's.
+fn is_certain(failure: &Failure) -> bool {
+    let placed =
+        |item: &FailureItem| item.kind == FailureKind::Error && item.path.is_some() && item.line.is_some();
+    let coded = |item: &FailureItem| {
+        let name = item.name.as_deref().unwrap_or_default();
+        name.contains("::") || name.contains(['-', '/']) || name.contains(|c: char| c.is_ascii_digit())
+    };
+    !failure.items.is_empty() && failure.items.iter().all(placed) && failure.items.iter().any(coded)
 }
 
 /// How much of a command is told.

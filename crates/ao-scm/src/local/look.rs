@@ -70,7 +70,7 @@ impl LocalScm {
             }
             if pull.head != before.head {
                 // What was found out is about another commit.
-                (pull.head_author, pull.checked) = (None, None);
+                (pull.head_author, pull.head_title, pull.checked) = (None, None, None);
                 left.push(pull.number);
                 moved.push(Moved { entry, what: What::Head });
             } else if pull.is_unclear() {

@@ -49,6 +49,7 @@ impl LocalScm {
             head_repo,
             head,
             head_author: None,
+            head_title: None,
             head_at: 0,
             gone: false,
             base_branch: base_branch.to_owned(),

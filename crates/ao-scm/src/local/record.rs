@@ -28,6 +28,9 @@ pub(super) struct PullRecord {
     pub(super) head: Commit,
     #[serde(default)]
     pub(super) head_author: Option<String>,
+    /// The first line of its message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) head_title: Option<String>,
     /// When the head was committed, in seconds.
     #[serde(default)]
     pub(super) head_at: i64,

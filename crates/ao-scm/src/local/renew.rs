@@ -36,14 +36,14 @@ impl LocalScm {
     pub(super) async fn renew(&self, moved: Vec<Moved>) -> Vec<Entry> {
         // A merge whose beginning git finds by itself need not wait for what else is asked.
         let (judged, mut entries) = tokio::join!(self.judge(&moved), self.measure(&moved));
-        let Judged { authors, mut merged, mut fresh } = judged;
+        let Judged { heads, mut merged, mut fresh } = judged;
         let late: Vec<&Entry> =
             entries.iter().filter(|entry| !merged.contains_key(&entry.pull.number)).collect();
         let pairs: Vec<Pair> = late.iter().map(|entry| Pair::of(&entry.pull)).collect();
         let late: Vec<u64> = late.iter().map(|entry| entry.pull.number).collect();
         merged.extend(late.into_iter().zip(self.repository.merge_all(&pairs).await));
         for Entry { pull, .. } in &mut entries {
-            told_of(pull, &authors);
+            told_of(pull, &heads);
             pull.fresh = fresh.remove(&pull.number);
             let merged = merged.remove(&pull.number).flatten();
             let merged = merged.filter(|_| !pull.unmeasured);
@@ -57,10 +57,9 @@ impl LocalScm {
     async fn judge(&self, moved: &[Moved]) -> Judged {
         let pulls = || moved.iter().map(|moved| &moved.entry.pull).filter(|pull| pull.since.is_none());
         let pairs: Vec<Pair> = pulls().map(Pair::of).collect();
-        let (authors, merged) =
-            tokio::join!(self.repository.authors(moved), self.repository.merge_all(&pairs));
-        let authors = authors.unwrap_or_else(|err| {
-            warn!(%err, "the authors of new commits could not be read");
+        let (heads, merged) = tokio::join!(self.repository.told(moved), self.repository.merge_all(&pairs));
+        let heads = heads.unwrap_or_else(|err| {
+            warn!(%err, "what new commits say of themselves could not be read");
             HashMap::new()
         });
         let merged: HashMap<u64, Option<Merged>> = pulls().map(|pull| pull.number).zip(merged).collect();
@@ -69,14 +68,14 @@ impl LocalScm {
         let wanted = |moved: &&Moved| moved.what == What::Head && !self.options.checks.is_empty();
         for Moved { entry, .. } in moved.iter().filter(wanted) {
             let mut pull = entry.pull.clone();
-            told_of(&mut pull, &authors);
+            told_of(&mut pull, &heads);
             if let Some(Some(Merged::Tree(tree))) = merged.get(&pull.number)
                 && let Ok(commit) = self.merged_commit(&pull, &pull.head, &pull.base, tree).await
             {
                 fresh.insert(pull.number, Fresh { tree: tree.clone(), commit });
             }
         }
-        Judged { authors, merged, fresh }
+        Judged { heads, merged, fresh }
     }
 
     /// Finds where changes begin and what they touch, and brings threads to where their lines are.
@@ -115,15 +114,26 @@ impl LocalScm {
 
 /// What is known of some pull requests, the last two by their numbers.
 struct Judged {
-    /// With the time of the commit.
-    authors: HashMap<Commit, (String, i64)>,
+    heads: HashMap<Commit, Told>,
     merged: HashMap<u64, Option<Merged>>,
     fresh: HashMap<u64, Fresh>,
 }
 
-fn told_of(pull: &mut PullRecord, authors: &HashMap<Commit, (String, i64)>) {
-    if let Some((author, at)) = authors.get(&pull.head) {
-        (pull.head_author, pull.head_at) = (Some(author.clone()), *at);
+/// What a commit says of itself.
+#[derive(Debug, Clone)]
+struct Told {
+    author: String,
+    at: i64,
+    title: String,
+}
+
+/// How much of a commit's first line is kept.
+const TITLE: usize = 300;
+
+fn told_of(pull: &mut PullRecord, heads: &HashMap<Commit, Told>) {
+    if let Some(told) = heads.get(&pull.head) {
+        (pull.head_author, pull.head_at) = (Some(told.author.clone()), told.at);
+        pull.head_title = Some(told.title.clone());
     }
 }
 
@@ -159,32 +169,34 @@ impl Repository {
         Ok(())
     }
 
-    /// The authors of the heads that are new, and when those were committed.
-    async fn authors(&self, moved: &[Moved]) -> Result<HashMap<Commit, (String, i64)>, GitError> {
+    /// What the heads that are new say of themselves.
+    async fn told(&self, moved: &[Moved]) -> Result<HashMap<Commit, Told>, GitError> {
         let heads: BTreeSet<&str> = moved
             .iter()
             .filter(|moved| moved.what == What::Head)
             .map(|moved| moved.entry.pull.head.as_str())
             .collect();
-        let mut authors = HashMap::new();
+        let mut told_of_heads = HashMap::new();
         for heads in heads.into_iter().collect::<Vec<_>>().chunks(500) {
             let args = [
                 "log",
                 "--no-walk=unsorted",
                 "-z",
-                "--format=%H%x00%ae%x00%ct",
+                "--format=%H%x00%ae%x00%ct%x00%s",
                 "--no-show-signature",
                 "--stdin",
             ];
             let told = self.git.read_with(&args, &(heads.join("\n") + "\n")).await?;
-            for fields in told.split('\0').collect::<Vec<_>>().chunks(3) {
-                if let [commit, author, at] = fields {
+            for fields in told.split('\0').collect::<Vec<_>>().chunks(4) {
+                if let [commit, author, at, title] = fields {
                     let at = at.trim().parse().unwrap_or(0);
-                    authors.insert(Commit::new(commit.trim()), ((*author).to_owned(), at));
+                    let title = ao_core::text::sanitise(title).chars().take(TITLE).collect();
+                    let told = Told { author: (*author).to_owned(), at, title };
+                    told_of_heads.insert(Commit::new(commit.trim()), told);
                 }
             }
         }
-        Ok(authors)
+        Ok(told_of_heads)
     }
 
     /// For each move of a base from one commit to another, the pull requests whose heads have something that the base has

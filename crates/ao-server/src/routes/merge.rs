@@ -1,9 +1,9 @@
 //! What becomes of a pull request: who answers for it, and that it lands.
 //!
 //! ```text
-//!  look ─► what stands in the way? ─► test what would land ─► merge exactly that ─► look
-//!    ▲                                                              │
-//!    └────────────── the base has moved in the meantime ◄───────────┘   (a few times)
+//!  look ─► what stands in the way? ─► test what would land ─► does a hook object? ─► merge exactly that ─► look
+//!    ▲                                                                                     │
+//!    └────────────── the base has moved in the meantime ◄──────────────────────────────────┘   (a few times)
 //! ```
 
 use std::sync::Arc;
@@ -175,6 +175,8 @@ async fn land(
     strategy: Strategy,
 ) -> Result<(Commit, Branch), Failure> {
     let mut tries = 0;
+    // The head that the hooks did not object to.
+    let mut cleared: Option<Commit> = None;
     loop {
         tries += 1;
         let facts = see(app, id).await?;
@@ -218,6 +220,13 @@ async fn land(
                 return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
             }
         };
+        if cleared.as_ref() != Some(&head) {
+            if let Some(why) = app.host.before_merge(id, &head, &base).await? {
+                let what = format!("the hook `before-merge` objects: {why}");
+                return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
+            }
+            cleared = Some(head.clone());
+        }
         let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
         match scm.merge(&order).await? {
             MergeOutcome::Merged { commit, branch_left } => {

@@ -4,6 +4,7 @@ mod checks;
 mod control;
 mod daemon;
 mod events;
+mod hooks;
 mod issues;
 mod merge;
 mod messages;
@@ -89,6 +90,10 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(checks::list, checks::run))
         .routes(routes!(checks::show))
         .routes(routes!(checks::log))
+        .routes(routes!(hooks::list))
+        .routes(routes!(hooks::logs))
+        .routes(routes!(hooks::log))
+        .routes(routes!(hooks::test))
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(daemon::about))
@@ -108,6 +113,7 @@ const BODY_OPTIONAL: &[&str] = &[
     "/api/sessions/{id}/resume",
     "/api/pulls/{id}/threads/{thread}/resolve",
     "/api/pulls/{id}/reviewer",
+    "/api/hooks/{id}/test",
     "/api/notify/test",
     "/api/tokens",
 ];

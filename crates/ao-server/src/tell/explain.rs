@@ -172,6 +172,7 @@ pub(super) fn waits_for(obstacle: &Obstacle) -> String {
         Obstacle::Held(why) => format!("it is held: {why}"),
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
         Obstacle::Ports => "all ports of its project are in use".into(),
+        Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
     }
 }
 

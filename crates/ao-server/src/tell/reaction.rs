@@ -164,7 +164,7 @@ fn order(order: &Order) -> String {
         Order::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),
         Order::Run { command, .. } => format!("this is run: {command}"),
         Order::Reply { pull, thread, .. } => format!("the thread {thread} of {pull} is answered"),
-        Order::Hook { command, .. } => format!("this hook is run: {command}"),
+        Order::Hook { point, .. } => format!("the hooks at `{point}` are run"),
     }
 }
 

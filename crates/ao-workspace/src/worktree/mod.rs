@@ -11,10 +11,12 @@
 mod adopt;
 mod create;
 pub(crate) mod place;
+mod rebase;
 mod remove;
 mod removing;
 mod subject;
 mod survey;
 mod worktrees;
 
+pub use rebase::{RebaseOrder, Rebased};
 pub use worktrees::Worktrees;

@@ -22,7 +22,7 @@ use crate::{clean, rescue, whereabouts};
 /// Makes, looks at and removes worktrees.
 #[derive(Debug, Default)]
 pub struct Worktrees {
-    shop: Shop,
+    pub(super) shop: Shop,
 }
 
 impl Worktrees {
@@ -49,7 +49,10 @@ impl Worktrees {
     }
 
     /// Where the worktree is that an order is about.
-    async fn found(&self, order: &RemoveOrder) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
+    pub(super) async fn found(
+        &self,
+        order: &RemoveOrder,
+    ) -> Result<Option<(Arc<Repository>, PathBuf)>, TreeError> {
         let repository = self.repository_of(order).await?;
         Ok(place::of(&repository, order)?.map(|path| (repository, path)))
     }

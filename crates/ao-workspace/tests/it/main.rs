@@ -11,6 +11,7 @@ mod files;
 mod keep;
 mod parallel;
 mod provisioned;
+mod rebase;
 mod remove;
 mod setup;
 mod stray;

@@ -96,7 +96,10 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     // From here on the engine runs, and is to be ended in an orderly way whatever happens.
     let served = match host {
         Ok(host) => {
-            serve_until_stopped(args, Arc::new(host), &daemon, clock, data_dir, socket, bind, stop).await
+            let host = Arc::new(host);
+            let as_host: Arc<dyn ao_server::Host> = host.clone();
+            daemon.errands.serve(Arc::downgrade(&as_host));
+            serve_until_stopped(args, host, &daemon, clock, data_dir, socket, bind, stop).await
         }
         Err(err) => Err(err),
     };

@@ -25,6 +25,7 @@ pub(crate) mod emit;
 pub(crate) mod events;
 pub(crate) mod explain;
 pub(crate) mod hook;
+pub(crate) mod hooks;
 pub(crate) mod init;
 pub(crate) mod issue;
 pub(crate) mod list;

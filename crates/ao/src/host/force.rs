@@ -45,6 +45,7 @@ impl TheHost {
             if !Arc::ptr_eq(&known.loaded, &configs.main) {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
             }
+            config.hooks = known.loaded.config.hooks_of(&known.name);
             let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;

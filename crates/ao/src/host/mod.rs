@@ -5,6 +5,7 @@ pub(crate) mod cleanup;
 pub(crate) mod configs;
 pub(crate) mod force;
 mod forge;
+mod hooks;
 mod order;
 mod output;
 mod rules;
@@ -15,14 +16,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon as About, ImportOrder, Imported,
-    NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon as About, HookLog, HookTested, Hooks,
+    ImportOrder, Imported, NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
 };
+use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
-use ao_core::{Attempt, Input, ProjectId, PullId, Refusal, SessionId};
+use ao_core::{Attempt, Commit, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
 use ao_ports::{PullDetail, Scm, Strategy, Tracker};
 use ao_server::{Host, Look, View};
@@ -350,6 +352,36 @@ impl Host for TheHost {
         let attempt = session.running_attempt()?;
         let (_, proof) = self.daemon.spool.token(session.id, attempt);
         Some(format!("{}/{attempt}/{proof}", session.id))
+    }
+
+    async fn before_merge(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+    ) -> Result<Option<String>, Problem> {
+        self.objection_to(pull, head, base).await
+    }
+
+    async fn hooks(&self, project: Option<&ProjectId>) -> Result<Hooks, Problem> {
+        self.hooks_of(project).await
+    }
+
+    async fn hook_logs(&self) -> Result<Vec<HookLog>, Problem> {
+        self.hook_logs_told().await
+    }
+
+    async fn hook_log(&self, id: &str) -> Result<HookLog, Problem> {
+        self.hook_log_told(id).await
+    }
+
+    async fn hook_test(
+        &self,
+        project: &ProjectId,
+        point: HookPoint,
+        session: Option<SessionId>,
+    ) -> Result<HookTested, Problem> {
+        self.try_hooks(project, point, session).await
     }
 
     fn stop(&self) {

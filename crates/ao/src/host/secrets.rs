@@ -10,7 +10,7 @@ const LEAST: usize = 8;
 const MASK: &str = "[secret]";
 
 /// Variables that hold secrets wherever they are set.
-const USUAL: [&str; 12] = [
+pub(crate) const USUAL: [&str; 12] = [
     "ANTHROPIC_API_KEY",
     "ANTHROPIC_AUTH_TOKEN",
     "CLAUDE_CODE_OAUTH_TOKEN",

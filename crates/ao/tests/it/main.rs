@@ -19,6 +19,7 @@ mod forge;
 mod full_loop;
 mod help;
 mod hook;
+mod hooks;
 mod house;
 mod init;
 mod killed;

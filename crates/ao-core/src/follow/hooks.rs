@@ -1,0 +1,140 @@
+//! What has hooks run, and what their word means.
+//!
+//! ```text
+//!  something happened ─► its point has hooks? ─► an errand ─► (nobody waits: a failure is told once a day)
+//!  a turn, a merge    ─► its point has hooks? ─► an errand ─► yes: it goes on · no: it is held, with the reason
+//! ```
+
+use std::collections::VecDeque;
+
+use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::event::{Event, Stamped};
+use crate::hook::{self, About, HookPoint, Landing};
+use crate::incident::Subject;
+use crate::input::Input;
+use crate::notice::Level;
+use crate::project::ProjectEvent;
+use crate::pull::{CheckState, PullEvent, owner_of};
+use crate::queue::QueueInput;
+use crate::session::{HoldKind, SessionEvent, SessionInput};
+use crate::state::State;
+use crate::{ProjectId, PullId, SessionId, Timestamp};
+
+const DAY: i64 = 86_400_000;
+
+/// Has the hooks run whose point this is.
+pub(super) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
+    let at = stamped.at;
+    match &stamped.event {
+        Event::Session(id, event) => then.extend(session(state, *id, event, at)),
+        Event::Pull(id, event) => then.extend(pull(state, id, event, at)),
+        // Also when only the configuration changed: what was tested before there were hooks has to be asked about too.
+        Event::Queue(id, _) | Event::Project(id, ProjectEvent::Configured { .. }) => {
+            then.extend(landing(state, id, at));
+        }
+        _ => {}
+    }
+}
+
+fn session(state: &State, id: SessionId, event: &SessionEvent, at: Timestamp) -> Option<Input> {
+    let session = state.sessions.get(&id)?;
+    let point = match event {
+        SessionEvent::WorkspaceReady { .. } => HookPoint::WorkspaceCreated,
+        // A session starts once, however often its process does.
+        SessionEvent::Launched { .. } if session.launches == 1 => HookPoint::SessionStarted,
+        SessionEvent::Ended { .. } => HookPoint::SessionEnded,
+        _ => return None,
+    };
+    let project = &session.spec.project;
+    let what = format!("{id} {}", session.attempt);
+    let about = About { session: Some(id), ..About::default() };
+    hook::wanted(state, project, point, &what, at, nobody_waits(project, point), about)
+}
+
+fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<Input> {
+    let known = state.pulls.get(id);
+    let owner = known.and_then(|pull| pull.owner.or_else(|| owner_of(state, pull)));
+    let mut about = About { session: owner, pull: Some(id), ..About::default() };
+    let (point, what) = match event {
+        PullEvent::Opened { .. } => (HookPoint::PrCreated, id.to_string()),
+        PullEvent::CheckReported { .. } => {
+            let facts = &known?.facts;
+            let over = facts.checks.iter().all(|check| check.state != CheckState::Pending);
+            if !over || facts.checks.is_empty() {
+                return None;
+            }
+            (HookPoint::ChecksCompleted, format!("{id} {}", facts.head))
+        }
+        PullEvent::ReviewGiven { review, .. } => {
+            about.review = Some(review);
+            (HookPoint::ReviewReceived, format!("{id} {} {}", review.id, review.revision))
+        }
+        PullEvent::Merged { commit } => {
+            if let Some(pull) = known {
+                about.merge = Some(Landing { head: &pull.facts.head, base: None, commit: Some(commit) });
+            }
+            (HookPoint::Merged, id.to_string())
+        }
+        _ => return None,
+    };
+    hook::wanted(state, &id.project, point, &what, at, nobody_waits(&id.project, point), about)
+}
+
+/// The question about what waits to land, if there is one. It stays the same question until it is answered.
+fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Option<Input> {
+    let (pull, head, base) = state.projects.get(project)?.queue.awaits_word()?;
+    hook::may_land(state, pull, head, base, at)
+}
+
+fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {
+    Behalf::Point { project: project.clone(), point }
+}
+
+/// What it means that hooks were run.
+pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+    let objection = match event {
+        ErrandEvent::Done { outcome: ErrandOutcome::Refused { why }, .. } => Some(why.clone()),
+        // Whoever could not be asked has not agreed.
+        ErrandEvent::Failed { why, .. } => Some(format!("it could not be run: {why}")),
+        _ => None,
+    };
+    match behalf {
+        Behalf::Assign(id) => then.push_back(Input::Session {
+            session: *id,
+            input: match objection {
+                None => SessionInput::Clear,
+                Some(why) => {
+                    let why = format!("the hook `{}` objects: {why}", HookPoint::BeforeAssign);
+                    SessionInput::Hold { kind: HoldKind::Hook, why }
+                }
+            },
+        }),
+        Behalf::Merge { pull, head } => then.push_back(Input::Queue {
+            project: pull.project.clone(),
+            input: QueueInput::Verdict { pull: pull.clone(), head: head.clone(), objection },
+        }),
+        Behalf::Point { project, point } => then.extend(objection.map(|why| Input::Tell {
+            level: Level::Warning,
+            subject: Subject::Project(project.clone()),
+            key: format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
+            text: format!("the hook `{point}` of `{project}` failed: {why}"),
+            channel: None,
+        })),
+        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Nobody => {}
+    }
+}
+
+/// What follows when a session was held by a hook's word.
+pub(super) fn held(state: &State, id: SessionId, why: &str, at: Timestamp) -> Option<Input> {
+    let session = state.sessions.get(&id)?;
+    Some(Input::Tell {
+        level: Level::Action,
+        subject: Subject::Session(id),
+        key: format!("{id} hook {at}"),
+        text: format!(
+            "`{}` does not start: {why}; `ao resume {}` asks the hook again",
+            session.spec.name, session.spec.name
+        ),
+        channel: None,
+    })
+}

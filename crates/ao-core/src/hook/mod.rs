@@ -1,0 +1,170 @@
+//! Where a project's own commands are run on the way from a task to a merge.
+//!
+//! They come from the configuration of whoever owns the machine, never from a branch of the repository: what an agent or an
+//! outsider can push must not become a command here.
+
+mod document;
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::errand::{Behalf, Order};
+use crate::input::Input;
+use crate::session::Session;
+use crate::state::State;
+use crate::{Commit, ProjectId, PullId, Timestamp};
+
+pub use document::{About, Landing, document};
+
+/// How long a hook has unless the configuration says otherwise.
+pub const TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A command that is run at one point.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hook {
+    pub point: HookPoint,
+    /// For the user's shell, in the project's folder, with a JSON document on its standard input.
+    pub command: String,
+    pub timeout: Duration,
+}
+
+/// The points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookPoint {
+    /// A session has its turn. The hook may object.
+    BeforeAssign,
+    WorkspaceCreated,
+    SessionStarted,
+    PrCreated,
+    /// All checks of a head have ended.
+    ChecksCompleted,
+    ReviewReceived,
+    /// A pull request is about to land. The hook may object.
+    BeforeMerge,
+    Merged,
+    SessionEnded,
+}
+
+impl HookPoint {
+    pub const ALL: [HookPoint; 9] = [
+        HookPoint::BeforeAssign,
+        HookPoint::WorkspaceCreated,
+        HookPoint::SessionStarted,
+        HookPoint::PrCreated,
+        HookPoint::ChecksCompleted,
+        HookPoint::ReviewReceived,
+        HookPoint::BeforeMerge,
+        HookPoint::Merged,
+        HookPoint::SessionEnded,
+    ];
+
+    /// Whether what follows waits for the hook, which may object.
+    pub fn may_object(self) -> bool {
+        matches!(self, HookPoint::BeforeAssign | HookPoint::BeforeMerge)
+    }
+
+    pub fn word(self) -> &'static str {
+        match self {
+            HookPoint::BeforeAssign => "before-assign",
+            HookPoint::WorkspaceCreated => "workspace-created",
+            HookPoint::SessionStarted => "session-started",
+            HookPoint::PrCreated => "pr-created",
+            HookPoint::ChecksCompleted => "checks-completed",
+            HookPoint::ReviewReceived => "review-received",
+            HookPoint::BeforeMerge => "before-merge",
+            HookPoint::Merged => "merged",
+            HookPoint::SessionEnded => "session-ended",
+        }
+    }
+}
+
+/// Why a word is no point.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is no point at which hooks run")]
+pub struct BadPoint(pub String);
+
+impl FromStr for HookPoint {
+    type Err = BadPoint;
+
+    fn from_str(word: &str) -> Result<HookPoint, BadPoint> {
+        HookPoint::ALL.into_iter().find(|point| point.word() == word).ok_or_else(|| BadPoint(word.to_owned()))
+    }
+}
+
+impl State {
+    /// The hooks of a project at one point, in the order in which they are run.
+    pub fn hooks(&self, project: &ProjectId, point: HookPoint) -> Vec<Hook> {
+        let all = self.projects.get(project).map(|project| project.hooks.as_slice()).unwrap_or_default();
+        all.iter().filter(|hook| hook.point == point).cloned().collect()
+    }
+
+    /// Whether somebody has to be asked before a session gets its first slot, and has not said yes yet.
+    pub(crate) fn awaits_word(&self, session: &Session) -> bool {
+        let asked = |hook: &Hook| hook.point == HookPoint::BeforeAssign;
+        !session.cleared
+            && self.projects.get(&session.spec.project).is_some_and(|project| project.hooks.iter().any(asked))
+    }
+
+    /// Whether somebody has to be asked before anything lands in a project.
+    pub(crate) fn asks_before_merge(&self, project: &ProjectId) -> bool {
+        let asked = |hook: &Hook| hook.point == HookPoint::BeforeMerge;
+        self.projects.get(project).is_some_and(|project| project.hooks.iter().any(asked))
+    }
+}
+
+/// The question whether a session may start. While it is open, asking it again is the same question.
+pub(crate) fn may_start(state: &State, session: &Session, at: Timestamp) -> Option<Input> {
+    let about = About { session: Some(session.id), ..About::default() };
+    let what = session.id.to_string();
+    let behalf = Behalf::Assign(session.id);
+    wanted(state, &session.spec.project, HookPoint::BeforeAssign, &what, at, behalf, about)
+}
+
+/// The question whether a pull request may land.
+pub(crate) fn may_land(
+    state: &State,
+    pull: &PullId,
+    head: &Commit,
+    base: &Commit,
+    at: Timestamp,
+) -> Option<Input> {
+    let about = About {
+        session: state.pulls.get(pull).and_then(|known| known.owner),
+        pull: Some(pull),
+        merge: Some(Landing { head, base: Some(base), commit: None }),
+        ..About::default()
+    };
+    let behalf = Behalf::Merge { pull: pull.clone(), head: head.clone() };
+    wanted(state, &pull.project, HookPoint::BeforeMerge, &format!("{pull} {head}"), at, behalf, about)
+}
+
+/// What has the hooks of a point run, if there are any. `what` tells one occasion from another.
+pub(crate) fn wanted(
+    state: &State,
+    project: &ProjectId,
+    point: HookPoint,
+    what: &str,
+    at: Timestamp,
+    behalf: Behalf,
+    about: About<'_>,
+) -> Option<Input> {
+    let hooks = state.hooks(project, point);
+    if hooks.is_empty() {
+        return None;
+    }
+    let key = format!("{point} {what}");
+    let document = document(state, project, point, at, &format!("{key} {at}").replace(' ', "/"), about);
+    let order =
+        Box::new(Order::Hook { project: project.clone(), session: about.session, point, hooks, document });
+    Some(Input::Order { key, order, behalf })
+}
+
+impl fmt::Display for HookPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word())
+    }
+}

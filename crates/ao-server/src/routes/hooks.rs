@@ -1,0 +1,78 @@
+//! Hooks: which there are, what they said, and a try by hand.
+
+use std::sync::Arc;
+
+use ao_api::{HookLog, HookLogs, HookTest, HookTested, Hooks, Problem};
+use ao_core::hook::HookPoint;
+use axum::Json;
+use axum::extract::State;
+
+use super::pulls::Within;
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Asked, Part, Perhaps, find};
+use crate::problem::Failure;
+
+/// Lists the hooks that are configured, in the order in which they are run.
+#[utoipa::path(
+    get, path = "/api/hooks", tag = "hooks", params(Within), responses((status = 200, body = Hooks)),
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    Asked(within): Asked<Within>,
+) -> Result<Json<Hooks>, Failure> {
+    let project = match within.project.as_deref() {
+        Some(named) => Some(app.host.project(Some(named))?),
+        None => None,
+    };
+    Ok(Json(app.host.hooks(project.as_ref()).await?))
+}
+
+/// Lists the logs of hooks and of commands of reactions, the newest first.
+#[utoipa::path(get, path = "/api/hooks/logs", tag = "hooks", responses((status = 200, body = HookLogs)))]
+pub(super) async fn logs(State(app): State<Arc<App>>) -> Result<Json<HookLogs>, Failure> {
+    Ok(Json(HookLogs { logs: app.host.hook_logs().await? }))
+}
+
+/// One log, with what is in it.
+#[utoipa::path(
+    get, path = "/api/hooks/logs/{id}", tag = "hooks",
+    params(("id" = String, Path, description = "An id, or any part of one that no other has")),
+    responses((status = 200, body = HookLog)),
+)]
+pub(super) async fn log(State(app): State<Arc<App>>, Part(id): Part) -> Result<Json<HookLog>, Failure> {
+    Ok(Json(app.host.hook_log(&id).await?))
+}
+
+/// Runs the hooks of a point now. They really run; nothing else comes of what they say.
+#[utoipa::path(
+    post, path = "/api/hooks/{id}/test", tag = "hooks", request_body = HookTest,
+    params(("id" = String, Path, description = "A point, such as `before-merge`")),
+    responses((status = 200, body = HookTested)),
+)]
+pub(super) async fn test(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(point): Part,
+    Perhaps(test): Perhaps<HookTest>,
+) -> Result<Json<HookTested>, Failure> {
+    let point = point.parse::<HookPoint>().map_err(|err| {
+        let mut problem = Problem::new(400, "bad-point", err.to_string());
+        problem.candidates = HookPoint::ALL.iter().map(ToString::to_string).collect();
+        problem.hint("`ao hooks list` shows what is configured")
+    })?;
+    let session = match test.session {
+        Some(meant) => Some(find(&app, caller, meant, true).await?),
+        None => None,
+    };
+    let project = match (&session, test.project_id.as_deref()) {
+        (Some(session), _) => session.spec.project.clone(),
+        (None, named) => app.host.project(named)?,
+    };
+    let running = app.clone();
+    app.to_the_end(async move {
+        let session = session.map(|session| session.id);
+        Ok(Json(running.host.hook_test(&project, point, session).await?))
+    })
+    .await
+}

@@ -1,0 +1,184 @@
+//! `ao hooks`: commands of the user's own on the way from a task to a merge.
+
+use ao_api::{HookLog, HookTest, Hooks};
+use ao_core::hook::HookPoint;
+use clap::builder::PossibleValuesParser;
+
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::{self, Canvas, Cell, Column, Table};
+use crate::{calls, complete, ui};
+
+/// See which hooks there are, read what they said, and try them
+///
+/// Hooks are commands of the configuration (`hooks:`) that are run on the way from a task to a merge, with a JSON document on
+/// their standard input. Those before something can object to it by failing; their last line is the reason.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao hooks list
+  ao hooks logs
+  ao hooks logs before-merge-err_12
+  ao hooks test before-assign --session issue-42")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(alias = "ls")]
+    List(List),
+    Logs(Logs),
+    Test(Test),
+}
+
+/// List the hooks that are configured, in the order in which they are run
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao hooks list
+  ao hooks list --project my-app --json | jq -r '.hooks[].command'")]
+struct List {
+    /// Only those of this project
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+/// List what hooks have put out lately, or show one of the logs
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao hooks logs
+  ao hooks logs before-merge-err_12")]
+struct Logs {
+    /// A log by its id, or by any part of it that only one has
+    id: Option<String>,
+}
+
+/// Run the hooks of a point now, and show what happened
+///
+/// They really run, with everything that they do; only what ao would do about their answer is left out. Exits with 1 if one
+/// of them failed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao hooks test before-assign --session issue-42
+  ao hooks test merged --project my-app")]
+struct Test {
+    /// The point
+    #[arg(value_parser = PossibleValuesParser::new(HookPoint::ALL.map(HookPoint::word)))]
+    point: String,
+    /// The session that the document is about
+    #[arg(long, short, add = complete::sessions())]
+    session: Option<String>,
+    /// The project whose hooks they are [default: the session's, or the only one]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        Command::List(args) => list(args, cx),
+        Command::Logs(args) => logs(args, cx),
+        Command::Test(args) => test(args, cx),
+    }
+}
+
+fn list(args: &List, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let hooks = cx.wait_for(async { Ok(calls::hooks(&client, args.project.as_deref()).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&hooks)?);
+    }
+    if hooks.hooks.is_empty() {
+        return Ok(ui::line("no hooks are configured; `hooks:` in the configuration adds some")?);
+    }
+    Ok(ui::text(listed(&hooks).draw(Canvas::here().width))?)
+}
+
+fn listed(hooks: &Hooks) -> Table {
+    let mut table = Table::new(&[
+        Column::new("PROJECT"),
+        Column::new("POINT"),
+        Column::optional("TIMEOUT"),
+        Column::new("COMMAND"),
+    ]);
+    for hook in &hooks.hooks {
+        table.row([
+            Cell::new(&hook.project_id),
+            Cell::styled(&hook.point, ui::TITLE),
+            Cell::new(format!("{}s", hook.timeout_seconds)),
+            Cell::new(&hook.command),
+        ]);
+    }
+    table
+}
+
+fn logs(args: &Logs, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    if let Some(id) = &args.id {
+        let log = cx.wait_for(async { Ok(calls::hook_log(&client, id).await?) })?;
+        if cx.json() {
+            return Ok(ui::json(&log)?);
+        }
+        return Ok(ui::text(ao_core::text::sanitise(log.text.as_deref().unwrap_or_default()))?);
+    }
+    let logs = cx.wait_for(async { Ok(calls::hook_logs(&client).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&logs)?);
+    }
+    if logs.logs.is_empty() {
+        return Ok(ui::line("no hook has run yet")?);
+    }
+    Ok(ui::text(told(&logs.logs, Canvas::here()).draw(Canvas::here().width))?)
+}
+
+fn told(logs: &[HookLog], canvas: Canvas) -> Table {
+    let mut table =
+        Table::new(&[Column::new("LOG"), Column::new("HOOK"), Column::optional("AGE"), Column::new("ENDED")]);
+    for log in logs {
+        let age = log.at.map(|at| show::age(at, canvas.now));
+        table.row([
+            Cell::styled(&log.id, ui::TITLE),
+            Cell::new(&log.what),
+            Cell::or_dash(age),
+            Cell::or_dash(log.ended.as_ref()),
+        ]);
+    }
+    table
+}
+
+fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let test = HookTest { project_id: args.project.clone(), session: args.session.clone() };
+    let tested = cx.wait_for(async { Ok(calls::hook_test(&client, &args.point, &test).await?) })?;
+    if tested.results.is_empty() {
+        return Err(CommandError::new(Kind::User, format!("no hook is configured at `{}`", args.point))
+            .hint("`ao hooks list` shows what is configured"));
+    }
+    if cx.json() {
+        ui::json(&tested)?;
+    } else {
+        ui::line(format!(
+            "these were really run, with this on their standard input:\n{}",
+            tested.document.trim_end()
+        ))?;
+        for result in &tested.results {
+            let how = match (&result.objection, result.exit_code) {
+                (None, _) => "succeeded".to_owned(),
+                (Some(why), Some(code)) => format!("ended with code {code}: {why}"),
+                (Some(why), None) => format!("was ended: {why}"),
+            };
+            ui::line(format!(
+                "`{}` {}; its log is {}",
+                show::plain(&result.command),
+                show::plain(&how),
+                result.log
+            ))?;
+        }
+    }
+    match tested.results.iter().filter(|result| result.objection.is_some()).count() {
+        0 => Ok(()),
+        failed => {
+            let of = ui::count(tested.results.len() as u64, "hook");
+            Err(CommandError::new(Kind::User, format!("{failed} of {of} failed")))
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! One command of the user's, from its start to its end: a document on its standard input, its output in a log of its own,
+//! and nothing of it left when it is over.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use ao_process::{Mark, Redactor};
+use camino::Utf8Path;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::process::{Child, Command};
+use tokio::time::{Instant, timeout};
+
+use super::logs::Log;
+
+/// How long to wait, once the shell has ended, for others to let go of its output.
+const DRAIN: Duration = Duration::from_millis(250);
+/// How much of each stream is remembered to say what went wrong.
+const TAIL: usize = 8 * 1024;
+/// How much of that is told.
+const TOLD: usize = 500;
+/// A limit that no clock can hold is none that anybody would live to see.
+const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// A command as it is to be run.
+pub(super) struct Order<'a> {
+    pub(super) shell: &'a OsStr,
+    pub(super) command: &'a str,
+    pub(super) folder: &'a Utf8Path,
+    pub(super) environment: Vec<(OsString, OsString)>,
+    /// What is known to be secret in it, by name.
+    pub(super) secrets: &'a [(String, Vec<u8>)],
+    pub(super) mark: Mark,
+    pub(super) timeout: Duration,
+    pub(super) document: &'a str,
+}
+
+/// How a command has ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub(crate) code: Option<i32>,
+    /// Why it counts as a no, if it does: its last word, in one line without anything that is not text.
+    pub(crate) objection: Option<String>,
+}
+
+/// Runs a command. An error means that it could not be run, and says nothing about its answer.
+pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
+    let begun = Instant::now();
+    let redactor = || Redactor::new(order.secrets.iter().map(|(name, value)| (name.as_str(), &**value)));
+    let plain = |text: &str| {
+        let mut redactor = redactor();
+        let mut shown = redactor.push(text.as_bytes());
+        shown.extend(redactor.finish());
+        String::from_utf8_lossy(&shown).into_owned()
+    };
+    log.say(&format!("$ {}", plain(order.command)))?;
+    let mut child = spawn(&order)?;
+    let guard = order.mark.guard(child.id());
+    let mut streams = Streams::of(&mut child, redactor);
+    let limit = order.timeout.min(YEAR);
+    let status = timeout(limit, streams.follow(&mut child, order.document, log)).await;
+    // Whatever it has left running goes with it, in time or not: nobody would ever look after that.
+    let last = timeout(Duration::from_secs(3), streams.drain(log));
+    let (ended, _) = tokio::join!(guard.end(), last);
+    streams.finish(log)?;
+    let took = begun.elapsed().as_secs_f64();
+    let ended =
+        ended.map_err(|err| io::Error::other(format!("what it has started could not be ended: {err}")));
+    let told = match status {
+        Ok(status) => {
+            let status = status?;
+            log.say(&format!("[ao: {} after {took:.1} s]", told(status)))?;
+            let objection = (!status.success()).then(|| streams.last_word().unwrap_or_else(|| told(status)));
+            Ended { code: status.code(), objection }
+        }
+        Err(_) => {
+            child.wait().await.ok();
+            log.say(&format!("[ao: took too long, ended after {took:.1} s]"))?;
+            let limit = limit.as_secs_f64();
+            Ended { code: None, objection: Some(format!("no answer within {limit} s")) }
+        }
+    };
+    ended.map(|()| told)
+}
+
+fn spawn(order: &Order<'_>) -> io::Result<Child> {
+    if !order.folder.is_dir() {
+        let what = format!("the project's folder `{}` is not there", order.folder);
+        return Err(io::Error::new(io::ErrorKind::NotFound, what));
+    }
+    Command::new(order.shell)
+        .arg("-c")
+        .arg(order.command)
+        .current_dir(order.folder)
+        .env_clear()
+        .envs(order.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // A group of its own: what a terminal sends to the daemon's group is not meant for it.
+        .process_group(0)
+        .spawn()
+        .map_err(|err| {
+            let shell = order.shell.to_string_lossy();
+            io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
+        })
+}
+
+/// What a command puts out, kept apart because its last word is looked for among its errors first.
+struct Streams {
+    out: Stream,
+    err: Stream,
+    stdin: Option<tokio::process::ChildStdin>,
+}
+
+struct Stream {
+    pipe: Option<Box<dyn AsyncRead + Send + Unpin>>,
+    redactor: Redactor,
+    tail: Vec<u8>,
+}
+
+impl Streams {
+    fn of(child: &mut Child, redactor: impl Fn() -> Redactor) -> Streams {
+        let stream = |pipe: Option<Box<dyn AsyncRead + Send + Unpin>>| Stream {
+            pipe,
+            redactor: redactor(),
+            tail: vec![],
+        };
+        let (out, err) = (child.stdout.take(), child.stderr.take());
+        Streams {
+            out: stream(out.map(|pipe| Box::new(pipe) as _)),
+            err: stream(err.map(|pipe| Box::new(pipe) as _)),
+            stdin: child.stdin.take(),
+        }
+    }
+
+    /// Writes down what comes until the shell has ended.
+    async fn follow(&mut self, child: &mut Child, document: &str, log: &mut Log) -> io::Result<ExitStatus> {
+        let stdin = self.stdin.take();
+        let feed = async move {
+            if let Some(mut stdin) = stdin {
+                // Who does not want to know it need not read it.
+                stdin.write_all(document.as_bytes()).await.ok();
+            }
+        };
+        tokio::pin!(feed);
+        let mut fed = false;
+        let status = loop {
+            tokio::select! {
+                status = child.wait() => break status?,
+                () = &mut feed, if !fed => fed = true,
+                more = self.next(log), if self.is_open() => more?,
+            }
+        };
+        // The end of the output is waited for only a little: what was left running may hold it open for ever.
+        match timeout(DRAIN, self.drain(log)).await {
+            Ok(drained) => drained.map(|()| status),
+            Err(_) => Ok(status),
+        }
+    }
+
+    async fn drain(&mut self, log: &mut Log) -> io::Result<()> {
+        while self.is_open() {
+            self.next(log).await?;
+        }
+        Ok(())
+    }
+
+    fn is_open(&self) -> bool {
+        self.out.pipe.is_some() || self.err.pipe.is_some()
+    }
+
+    async fn next(&mut self, log: &mut Log) -> io::Result<()> {
+        let (mut one, mut other) = (vec![0; 16 << 10], vec![0; 16 << 10]);
+        tokio::select! {
+            read = read(&mut self.out.pipe, &mut one), if self.out.pipe.is_some() => {
+                self.out.take(&one[..read?], log)
+            }
+            read = read(&mut self.err.pipe, &mut other), if self.err.pipe.is_some() => {
+                self.err.take(&other[..read?], log)
+            }
+            else => Ok(()),
+        }
+    }
+
+    fn finish(&mut self, log: &mut Log) -> io::Result<()> {
+        for stream in [&mut self.out, &mut self.err] {
+            let held = stream.redactor.finish();
+            stream.keep(&held, log)?;
+        }
+        Ok(())
+    }
+
+    /// The last line that says something, of its errors or else of its output.
+    fn last_word(&self) -> Option<String> {
+        [&self.err, &self.out].into_iter().find_map(|stream| last_line(&stream.tail))
+    }
+}
+
+impl Stream {
+    fn take(&mut self, bytes: &[u8], log: &mut Log) -> io::Result<()> {
+        if bytes.is_empty() {
+            self.pipe = None;
+            return Ok(());
+        }
+        let shown = self.redactor.push(bytes);
+        self.keep(&shown, log)
+    }
+
+    fn keep(&mut self, shown: &[u8], log: &mut Log) -> io::Result<()> {
+        log.write(shown)?;
+        self.tail.extend_from_slice(shown);
+        let surplus = self.tail.len().saturating_sub(TAIL);
+        self.tail.drain(..surplus);
+        Ok(())
+    }
+}
+
+async fn read(pipe: &mut Option<Box<dyn AsyncRead + Send + Unpin>>, buffer: &mut [u8]) -> io::Result<usize> {
+    match pipe {
+        Some(pipe) => pipe.read(buffer).await,
+        None => Ok(0),
+    }
+}
+
+/// The last line of an output that has something to say, as plain text of one line.
+fn last_line(output: &[u8]) -> Option<String> {
+    let text = ao_core::text::sanitise(&String::from_utf8_lossy(output));
+    // What turns the direction of writing is text to a terminal and a trick to its reader.
+    let tricks =
+        |c: char| matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}');
+    let text: String = text.chars().filter(|c| !tricks(*c)).collect();
+    let line = text.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
+    Some(match line.char_indices().nth(TOLD) {
+        Some((cut, _)) => format!("{}…", &line[..cut]),
+        None => line.to_owned(),
+    })
+}
+
+fn told(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("ended with code {code}"),
+        (None, Some(signal)) => format!("was ended by signal {signal}"),
+        (None, None) => status.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_line_that_says_something_is_told_as_plain_text() {
+        let cases: [(&[u8], Option<&str>); 6] = [
+            (b"", None),
+            (b"\n \n\t\n", None),
+            (b"one\ntwo\n\n", Some("two")),
+            (b"\x1b[31mred\x1b[0m \x07bell\r\n", Some("red bell")),
+            ("safe\u{202e}txt.exe".as_bytes(), Some("safetxt.exe")),
+            (b"\xff\xfe broken", Some("\u{fffd}\u{fffd} broken")),
+        ];
+        for (output, told) in cases {
+            assert_eq!(last_line(output).as_deref(), told, "{output:?}");
+        }
+        let long = last_line("é".repeat(10_000).as_bytes()).unwrap();
+        assert_eq!(long.chars().count(), TOLD + 1);
+    }
+}

@@ -1,0 +1,135 @@
+//! What is asked of a forge on behalf of a reaction.
+
+use std::time::Duration;
+
+use ao_core::errand::ErrandOutcome;
+use ao_core::pull::PullState;
+use ao_core::{Commit, ProjectId, PullId};
+use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
+
+use super::{Errander, done};
+
+/// How long a check of the base is waited for. Its own limit ends it before, unless that is longer than anybody waits.
+const CHECKED_WITHIN: Duration = Duration::from_secs(55 * 60);
+/// How often it is asked how a check ended whose output says nothing about that.
+const ASKED_EVERY: Duration = Duration::from_millis(500);
+/// How much of a log is taken at a time, only to notice its end.
+const PART: u32 = 64 << 10;
+
+impl Errander {
+    /// Runs a check again. A second time is one run more, of the same tree.
+    pub(super) async fn rerun(
+        &self,
+        pull: &PullId,
+        check: &str,
+        commit: &Commit,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let scm = self.scm(&pull.project).await?;
+        if let Some(said) = moved(&*scm, pull, commit).await? {
+            return Ok(done(said));
+        }
+        match scm.rerun(pull, commit, check).await {
+            Ok(()) => Ok(done(format!("`{check}` runs again"))),
+            // It may have moved in between.
+            Err(err @ TrackerError::Refused { .. }) => match moved(&*scm, pull, commit).await? {
+                Some(said) => Ok(done(said)),
+                None => Err(fault(err)),
+            },
+            Err(err) => Err(fault(err)),
+        }
+    }
+
+    /// Runs a check on the base itself. The result is kept by tree, so a second time finds the first one's.
+    pub(super) async fn check_base(
+        &self,
+        project: &ProjectId,
+        commit: &Commit,
+        check: &str,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let scm = self.scm(project).await?;
+        let order = CheckOrder {
+            project: project.clone(),
+            what: CheckWhat::Revision(commit.to_string()),
+            checks: vec![check.to_owned()],
+            again: false,
+        };
+        let runs = scm.check(&order).await.map_err(fault)?;
+        let Some(run) = runs.into_iter().next() else {
+            return Err(ErrandError::Never(format!("the forge has no check `{check}`")));
+        };
+        let run = tokio::time::timeout(CHECKED_WITHIN, over(&*scm, run))
+            .await
+            .map_err(|_| ErrandError::Never(format!("`{check}` did not end on {commit}")))??;
+        let why = run.why.clone().unwrap_or_default();
+        match run.state {
+            RunState::Passed | RunState::Skipped => Ok(ErrandOutcome::BaseGreen {}),
+            RunState::Failed => {
+                let failure = run.failure.unwrap_or_default();
+                Ok(ErrandOutcome::BaseRed { signature: failure.signature, excerpt: failure.excerpt })
+            }
+            RunState::Queued | RunState::Running | RunState::Cancelled | RunState::Broken => {
+                Err(ErrandError::Later(format!("`{check}` says nothing about {commit}: {why}")))
+            }
+        }
+    }
+
+    /// Answers a thread in our own name. The forge finds by the key that it has the answer already.
+    pub(super) async fn reply(
+        &self,
+        pull: &PullId,
+        thread: &str,
+        text: &str,
+        resolve: bool,
+        key: &str,
+    ) -> Result<ErrandOutcome, ErrandError> {
+        let reply = ThreadReply {
+            pull: pull.clone(),
+            thread: thread.to_owned(),
+            text: text.to_owned(),
+            resolve,
+            key: key.to_owned(),
+        };
+        self.scm(&pull.project).await?.reply(&reply).await.map_err(fault)?;
+        Ok(done(if resolve { "answered, and resolved" } else { "answered" }))
+    }
+}
+
+/// Why there is nothing to be done about a head any more, if there is not.
+async fn moved(scm: &dyn Scm, pull: &PullId, head: &Commit) -> Result<Option<String>, ErrandError> {
+    let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
+    Ok(match seen.first() {
+        None => Some(format!("there is no {pull} any more")),
+        Some((_, facts)) if facts.state != PullState::Open => Some(format!("{pull} is not open any more")),
+        Some((_, facts)) if facts.head != *head => Some("the head has moved".to_owned()),
+        Some(_) => None,
+    })
+}
+
+/// Waits until a run is over, by its output and not by asking all the time.
+async fn over(scm: &dyn Scm, mut run: CheckRun) -> Result<CheckRun, ErrandError> {
+    let mut from = 0;
+    while !run.state.is_over() {
+        match scm.check_log(&run.id, from, PART, true).await {
+            Ok(part) if !part.ended && part.next > from => {
+                from = part.next;
+                continue;
+            }
+            // Its output is over or not to be had; it is a moment until it is told how it ended.
+            Ok(_) | Err(_) => tokio::time::sleep(ASKED_EVERY).await,
+        }
+        run = scm.run(&run.id).await.map_err(fault)?;
+    }
+    Ok(run)
+}
+
+/// What a forge's refusal means for an errand.
+pub(super) fn fault(err: TrackerError) -> ErrandError {
+    match err {
+        TrackerError::Limited { .. } | TrackerError::Failed(_) => ErrandError::Later(err.to_string()),
+        TrackerError::NotFound { .. }
+        | TrackerError::Refused { .. }
+        | TrackerError::Unsupported { .. }
+        | TrackerError::Denied { .. }
+        | TrackerError::BadWebhook { .. } => ErrandError::Never(err.to_string()),
+    }
+}

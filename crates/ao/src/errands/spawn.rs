@@ -1,0 +1,162 @@
+//! A session that a reaction starts, by the same way as one that somebody wishes for.
+
+use ao_api::{NewSession, Problem};
+use ao_core::errand::ErrandOutcome;
+use ao_core::pull::PullInput;
+use ao_core::session::{MessageKind, NewMessage, Sender, SessionInput};
+use ao_core::{ErrandId, Input, ProjectId, PullId, Refusal, SessionId, State};
+use ao_engine::{AskError, Handle};
+use ao_ports::ErrandError;
+
+use super::{Errander, done, stopping, there};
+
+/// What is wished for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Wish<'a> {
+    pub(super) project: &'a ProjectId,
+    pub(super) pull: Option<&'a PullId>,
+    pub(super) agent: Option<&'a str>,
+    pub(super) title: &'a str,
+    pub(super) prompt: &'a str,
+}
+
+/// Who is there already.
+struct There {
+    session: SessionId,
+    name: String,
+    live: bool,
+}
+
+impl Errander {
+    /// Starts an agent. A branch has one agent at a time, and a session of no branch carries the errand's own number in its
+    /// name, so a second time finds the first one.
+    pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
+        let handle = self.engine().await?.handle;
+        let name = wish.pull.is_none().then(|| name(errand, wish));
+        let (pull, named) = (wish.pull.cloned(), name.clone());
+        let there = handle.view(move |state| there_already(state, pull.as_ref(), named.as_deref())).await;
+        match there.map_err(stopping)? {
+            Some(there) if there.live => return Ok(done(format!("`{}` is there already", there.name))),
+            Some(there) => return restore(&handle, there, errand, wish).await,
+            None => {}
+        }
+        let host = there_is_host(self).await?;
+        let new = NewSession {
+            project_id: Some(wish.project.to_string()),
+            title: Some(wish.title.to_owned()),
+            prompt: Some(wish.prompt.to_owned()),
+            agent: wish.agent.map(str::to_owned),
+            claim_pr: wish.pull.map(|pull| pull.number),
+            name,
+            ..NewSession::default()
+        };
+        let order = host.order(&new).await.map_err(refused)?;
+        match handle.ask(Input::Spawn(Box::new(order))).await {
+            Ok(receipt) => {
+                let made = receipt.events.iter().find_map(|stamped| stamped.event.session());
+                if let (Some(pull), Some(session)) = (wish.pull, made) {
+                    claim(&handle, pull, session).await?;
+                }
+                Ok(done("an agent was started"))
+            }
+            // Between the look and the order somebody else was faster.
+            Err(AskError::Refused(
+                Refusal::BranchTaken { session, .. } | Refusal::TaskTaken { session, .. },
+            )) => Ok(done(format!("{session} is there already"))),
+            Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+            Err(err) => Err(stopping(err)),
+        }
+    }
+}
+
+async fn there_is_host(errander: &Errander) -> Result<std::sync::Arc<dyn ao_server::Host>, ErrandError> {
+    let host =
+        there(errander.host.subscribe(), "there is no configuration that an agent could be started by")
+            .await?;
+    host.upgrade().ok_or_else(|| ErrandError::Later("the daemon is ending".into()))
+}
+
+/// The session that has the pull request's branch, or that this errand has made before.
+fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>) -> Option<There> {
+    let session = match (pull.and_then(|pull| state.pulls.get(pull)), named) {
+        (Some(pull), _) => {
+            let owner =
+                pull.owner.and_then(|owner| state.sessions.get(&owner)).filter(|owner| owner.is_live());
+            let branch = state.owner_of_branch(&pull.id.project, &pull.facts.head_branch);
+            owner
+                .or_else(|| branch.and_then(|session| state.sessions.get(&session)))
+                .map(|session| &**session)
+        }
+        (None, Some(name)) => state.session_named(name),
+        (None, None) => None,
+    }?;
+    Some(There { session: session.id, name: session.spec.name.clone(), live: session.is_live() })
+}
+
+/// Brings back the one that has the branch, and tells it what is wanted now.
+async fn restore(
+    handle: &Handle,
+    there: There,
+    errand: ErrandId,
+    wish: Wish<'_>,
+) -> Result<ErrandOutcome, ErrandError> {
+    let session = there.session;
+    let tell = async |input| handle.ask(Input::Session { session, input }).await;
+    match tell(SessionInput::Restore).await {
+        Ok(_) => {}
+        Err(AskError::Refused(refusal)) => return Err(ErrandError::Never(refusal.to_string())),
+        Err(err) => return Err(stopping(err)),
+    }
+    if let Some(pull) = wish.pull {
+        claim(handle, pull, session).await?;
+    }
+    let message = NewMessage {
+        from: Sender::Daemon,
+        kind: MessageKind::Text,
+        body: wish.prompt.to_owned(),
+        interrupt: false,
+        key: Some(errand.to_string()),
+    };
+    match tell(SessionInput::Send(message)).await {
+        Ok(_) => Ok(done(format!("`{}` was brought back", there.name))),
+        Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+        Err(err) => Err(stopping(err)),
+    }
+}
+
+/// Lets the new one answer for the pull request. Whoever did before and has ended does so no more.
+async fn claim(handle: &Handle, pull: &PullId, session: SessionId) -> Result<(), ErrandError> {
+    let of = pull.clone();
+    let before = handle.view(move |state| {
+        let owner = state.pulls.get(&of).and_then(|pull| pull.owner)?;
+        let gone = state.sessions.get(&owner).is_none_or(|owner| !owner.is_live());
+        (owner != session && gone).then_some(owner)
+    });
+    if let Some(before) = before.await.map_err(stopping)? {
+        let input = PullInput::Release { session: before };
+        handle.ask(Input::Pull { pull: pull.clone(), input }).await.ok();
+    }
+    // If it is somebody else's by now, that one works on it.
+    handle.ask(Input::Pull { pull: pull.clone(), input: PullInput::Claim { session } }).await.ok();
+    Ok(())
+}
+
+/// A name that tells what it is for, and that no other errand gives.
+fn name(errand: ErrandId, wish: Wish<'_>) -> String {
+    let slug = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let words: String = wish.title.chars().map(slug).collect();
+    let words: Vec<&str> = words.split('-').filter(|word| !word.is_empty()).collect();
+    let short: String = words.join("-").chars().take(28).collect();
+    let number = errand.to_string().replace('_', "");
+    [short.trim_matches('-'), &number].join("-").trim_start_matches('-').to_owned()
+}
+
+/// What a refused wish means: whoever could grant it later is asked later.
+fn refused(problem: Problem) -> ErrandError {
+    let why = problem.title.clone();
+    if problem.status >= 500 && problem.status != 501 {
+        ErrandError::Later(why)
+    } else {
+        ErrandError::Never(why)
+    }
+}
