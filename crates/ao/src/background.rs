@@ -229,7 +229,7 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
     // Its folder is not ours: a daemon must not keep a disk from being unmounted. A group of its own keeps Ctrl-C from it.
     command.current_dir("/").env_remove("AO_CONFIG").process_group(0);
     // By these an agent's processes are found and ended. A daemon is never one of them.
-    for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL"] {
+    for name in ["AO_SESSION", "AO_ATTEMPT", "AO_TOKEN", "AO_SPOOL", "AO_ERRAND"] {
         command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);

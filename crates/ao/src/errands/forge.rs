@@ -133,3 +133,6 @@ pub(super) fn fault(err: TrackerError) -> ErrandError {
         | TrackerError::BadWebhook { .. } => ErrandError::Never(err.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests;

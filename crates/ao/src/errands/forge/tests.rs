@@ -1,0 +1,213 @@
+//! Errands at a forge that plays a part.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Mutex;
+
+use ao_core::Timestamp;
+use ao_core::errand::{Behalf, Errand, Order};
+use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, Standing};
+use ao_core::{Commit, ErrandId, ProjectId, PullId};
+use ao_ports::{
+    Errands, Failure, Hint, LogPart, MergeOrder, MergeOutcome, NewPull, Quota, ScmAbilities, ScmError,
+    TestOrder, TestOutcome, Webhook,
+};
+use async_trait::async_trait;
+use camino::Utf8Path;
+use std::sync::Arc;
+
+use super::*;
+use crate::clock::SystemClock;
+
+/// A forge whose one pull request has this head, and whose check ends like this after a while.
+struct Played {
+    head: &'static str,
+    ends: RunState,
+    asked: Mutex<Vec<String>>,
+}
+
+impl Played {
+    fn note(&self, what: String) {
+        self.asked.lock().unwrap().push(what);
+    }
+
+    fn run_in(&self, state: RunState) -> CheckRun {
+        CheckRun {
+            id: "run_1".into(),
+            project: ProjectId::new("app"),
+            pull: None,
+            check: "test".into(),
+            command: "make test".into(),
+            required: true,
+            head: Commit::new("b1"),
+            base: None,
+            tree: "t1".into(),
+            state,
+            why: Some("no disk".into()),
+            exit_code: None,
+            queued_at: Timestamp(0),
+            began_at: None,
+            ended_at: None,
+            tries: 1,
+            same_as: None,
+            log: None,
+            failure: (state == RunState::Failed).then(|| Failure {
+                signature: "s1".into(),
+                excerpt: "assertion failed".into(),
+                ..Failure::default()
+            }),
+        }
+    }
+}
+
+#[async_trait]
+impl Scm for Played {
+    fn abilities(&self) -> ScmAbilities {
+        ScmAbilities::default()
+    }
+
+    async fn open(&self, _: &NewPull) -> Result<PullId, TrackerError> {
+        Err(TrackerError::Failed("not played".into()))
+    }
+
+    async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+        let facts = PullFacts {
+            observed_at: Timestamp(0),
+            title: "x".into(),
+            url: String::new(),
+            head: Commit::new(self.head),
+            head_branch: "x".into(),
+            head_repo: None,
+            head_author: None,
+            head_title: None,
+            base_branch: "main".into(),
+            base_remote: None,
+            base: Commit::new("b1"),
+            draft: false,
+            state: PullState::Open,
+            author: Author { login: "ann".into(), standing: Standing::Owner },
+            labels: BTreeSet::new(),
+            mergeable: Mergeable::Clean,
+            checks: vec![],
+            reviews: vec![],
+            threads: vec![],
+            size: ChangeSize::default(),
+        };
+        Ok(pulls.iter().map(|pull| (pull.clone(), facts.clone())).collect())
+    }
+
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+        Ok(vec![])
+    }
+
+    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
+        Err(ScmError::Failed("not played".into()))
+    }
+
+    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        Err(ScmError::Failed("not played".into()))
+    }
+
+    async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {
+        self.note(format!("rerun {pull} {head} {check}"));
+        Ok(())
+    }
+
+    async fn reply(&self, reply: &ThreadReply) -> Result<(), TrackerError> {
+        self.note(format!("reply {} {} {} {}", reply.thread, reply.text, reply.resolve, reply.key));
+        Ok(())
+    }
+
+    async fn check(&self, order: &CheckOrder) -> Result<Vec<CheckRun>, TrackerError> {
+        self.note(format!("check {:?} {:?} again {}", order.what, order.checks, order.again));
+        Ok(vec![self.run_in(RunState::Queued)])
+    }
+
+    async fn run(&self, _: &str) -> Result<CheckRun, TrackerError> {
+        Ok(self.run_in(self.ends))
+    }
+
+    async fn check_log(&self, _: &str, from: u64, _: u32, _: bool) -> Result<LogPart, TrackerError> {
+        // Two pieces, and then its end.
+        let next = (from + 10).min(20);
+        Ok(LogPart { bytes: vec![], next, ended: from == next })
+    }
+
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+        Ok(vec![])
+    }
+
+    fn quota(&self) -> Option<Quota> {
+        None
+    }
+}
+
+async fn outcome(
+    head: &'static str,
+    ends: RunState,
+    order: Order,
+) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
+    let played = Arc::new(Played { head, ends, asked: Mutex::default() });
+    let errander = Errander::new(Utf8Path::new("/nowhere"), Arc::new(SystemClock));
+    let scm: Arc<dyn Scm> = played.clone();
+    errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
+    let errand =
+        Errand { id: ErrandId(1), key: "k".into(), order, behalf: Behalf::Nobody, tries: 0, again_at: None };
+    let outcome = errander.run(&errand).await;
+    let asked = played.asked.lock().unwrap().clone();
+    (outcome, asked)
+}
+
+fn pull() -> PullId {
+    PullId { project: ProjectId::new("app"), number: 7 }
+}
+
+#[tokio::test]
+async fn a_check_is_run_again_on_the_head_that_it_failed_on_and_on_no_other() {
+    let order = || Order::Rerun { pull: pull(), check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let (done, asked) = outcome("h1", RunState::Passed, order()).await;
+    assert_eq!(done, Ok(ErrandOutcome::Done { said: "`test` runs again".into() }));
+    assert_eq!(asked, ["rerun app!7 h1 test"]);
+    let (done, asked) = outcome("h2", RunState::Passed, order()).await;
+    assert_eq!(done, Ok(ErrandOutcome::Done { said: "the head has moved".into() }));
+    assert_eq!(asked, Vec::<String>::new());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_check_of_the_base_is_waited_for_and_its_result_told() {
+    let order = || Order::CheckBase {
+        project: ProjectId::new("app"),
+        branch: "main".into(),
+        commit: Commit::new("b1"),
+        check: "test".into(),
+    };
+    let (green, asked) = outcome("h1", RunState::Passed, order()).await;
+    assert_eq!(green, Ok(ErrandOutcome::BaseGreen {}));
+    assert_eq!(asked, ["check Revision(\"b1\") [\"test\"] again false"]);
+    let (red, _) = outcome("h1", RunState::Failed, order()).await;
+    let expected = ErrandOutcome::BaseRed { signature: "s1".into(), excerpt: "assertion failed".into() };
+    assert_eq!(red, Ok(expected));
+    let (broken, _) = outcome("h1", RunState::Broken, order()).await;
+    assert!(matches!(&broken, Err(ErrandError::Later(why)) if why.contains("no disk")), "{broken:?}");
+}
+
+#[tokio::test]
+async fn an_answer_is_given_under_its_key() {
+    let order = Order::Reply {
+        pull: pull(),
+        thread: "t1".into(),
+        text: "Done in c9.".into(),
+        resolve: true,
+        key: "t1 c9".into(),
+    };
+    let (done, asked) = outcome("h1", RunState::Passed, order).await;
+    assert!(matches!(done, Ok(ErrandOutcome::Done { .. })), "{done:?}");
+    assert_eq!(asked, ["reply t1 Done in c9. true t1 c9"]);
+}
+
+#[tokio::test]
+async fn a_project_without_a_forge_is_told_once_and_for_all() {
+    let other = PullId { project: ProjectId::new("other"), number: 7 };
+    let order = Order::Rerun { pull: other, check: "test".into(), commit: Commit::new("h1"), number: 1 };
+    let (never, _) = outcome("h1", RunState::Passed, order).await;
+    assert_eq!(never, Err(ErrandError::Never("the project `other` has no forge".into())));
+}
