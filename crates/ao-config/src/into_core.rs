@@ -34,7 +34,11 @@ pub struct Effective<'a> {
 impl Config {
     /// Limits and delays for the daemon, with what is done about each kind of problem.
     pub fn settings(&self) -> Settings {
-        Settings { reactions: self.reactions.core(), ..self.lifecycle.settings() }
+        Settings {
+            daily: self.daily_budget.core(),
+            reactions: self.reactions.core(),
+            ..self.lifecycle.settings()
+        }
     }
 
     /// What is done about problems of a project: its own words over those at the top, field by field.
@@ -119,6 +123,9 @@ impl Project {
             default_branch: self.default_branch.clone(),
             max_live: self.max_parallel_agents,
             daily: self.daily_budget.core(),
+            per_task: self.task_budget.core(),
+            total: self.total_budget.core(),
+            auto_resume: self.auto_resume,
             setup: Setup {
                 include: include.collect(),
                 symlinks: self.symlinks.clone(),

@@ -1,16 +1,21 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
+use std::borrow::Cow;
+
+use crate::budget;
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{self, Helpers, IncidentInput, IncidentKey, Subject};
+use crate::incident::{self, Helpers, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::pull::PullInput;
+use crate::reaction::IDLE_AFTER;
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
+use crate::settings::Settings;
 use crate::state::State;
 use crate::text::sanitise;
-use crate::{Moment, ProjectId, SessionId, Timestamp, notice, policy, project, pull, queue, task};
+use crate::{Moment, ProjectId, SessionId, Timestamp, fleet, notice, policy, project, pull, queue, task};
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
 const MASS_DEATH: usize = 5;
@@ -27,8 +32,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let of = state.sessions.values().filter(|session| session.spec.project == project);
                 of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
             };
-            let events = project::decide(&project, state.projects.get(&project), in_use, now, input)?;
+            let events = project::decide(&project, state.projects.get(&project), in_use, input)?;
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
+        }
+        Input::Budget { budget, input } => {
+            let purse = state.purses.get(&budget).cloned().unwrap_or_default();
+            let events = budget::decide(&budget, state.limits_of(&budget), &purse, now, input)?;
+            Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
         // Closed before we heard of it, or closed and forgotten: nobody here works on it.
         Input::Task { task, facts }
@@ -253,12 +263,13 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 /// Compares the problems that a subject has with its open incidents.
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
-        Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, &state.settings)),
+        Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, state)),
         // A pull request that none of our sessions answers for is not ours to worry about.
         Subject::Pull(id) => {
             state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
         }
-        Subject::Project(_) | Subject::Host => Some(vec![]),
+        Subject::Project(id) => Some(fleet::problems_of_project(state, id)),
+        Subject::Host => Some(fleet::problems_of_host(state)),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
@@ -272,7 +283,9 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     for incident in state.incidents_of(subject) {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
         if !there {
-            let input = if over { IncidentInput::Gone } else { IncidentInput::Absent };
+            // A provider's limit ends when it says, and does not flicker.
+            let ended = over || incident.key.kind == IncidentKind::RateLimited;
+            let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };
             events.extend(incident_events(state, now, incident.key.clone(), input));
         }
     }
@@ -290,7 +303,16 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
 fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
     let helpers = helpers(state, &key.subject);
     let reaction = state.reaction(&key.kind, &key.subject);
-    incident::decide(&key, state.incidents.get(&key), &reaction, &state.settings, now, helpers, input)
+    let settings = match key.kind {
+        // An agent that is idle again after a few words has not begun to work; only more of it than that would be a sign.
+        IncidentKind::AgentIdle => {
+            let idle = reaction.threshold.unwrap_or(IDLE_AFTER);
+            let stable_clear = state.settings.stable_clear + idle.saturating_mul(2);
+            Cow::Owned(Settings { stable_clear, ..state.settings.clone() })
+        }
+        _ => Cow::Borrowed(&state.settings),
+    };
+    incident::decide(&key, state.incidents.get(&key), &reaction, &settings, now, helpers, input)
         .into_iter()
         .map(|event| Event::Incident(key.clone(), event))
         .collect()

@@ -1,6 +1,6 @@
 //! Folds what happened into a session. Cannot fail, and acts on nothing.
 
-use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
+use super::{AfterStop, Hold, HoldKind, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
 use crate::workspace::{Workspace, WorkspaceState};
@@ -223,11 +223,21 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── holds and budgets ──
         E::Held { kind, why } => {
-            session.holds.insert(*kind, Hold { why: why.clone(), since: at });
+            // Held on for another reason of the same kind, it keeps its place in the line.
+            let since = session.holds.get(kind).map_or(at, |hold| hold.since);
+            session.holds.insert(*kind, Hold { why: why.clone(), since });
+            if *kind == HoldKind::Account {
+                session.resume_at = None;
+            }
         }
         E::Released { kind } => {
             session.holds.remove(kind);
+            if *kind == HoldKind::Account {
+                session.resume_at = None;
+            }
         }
+        E::ResumePlanned { at: then } => session.resume_at = Some(*then),
+        E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.spend = *spend,
         E::BudgetMarked { .. } => session.budget_marked = true,
         E::LimitsSet { limits } => {

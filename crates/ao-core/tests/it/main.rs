@@ -1,7 +1,9 @@
 //! The core as a whole: inputs in, events out, step by step.
 
+mod budgets;
 mod desk;
 mod evidence;
+mod idle;
 mod incidents;
 mod limits;
 mod outbox;

@@ -166,7 +166,6 @@ pub(super) fn waits_for(obstacle: &Obstacle) -> String {
         Obstacle::ProjectCap { max } => {
             format!("{max} agents of this project run already, which is all that may")
         }
-        Obstacle::ProjectBudget => "today's budget of its project is spent".into(),
         Obstacle::Memory { free_mb } => format!("only {free_mb} MB of memory are free"),
         Obstacle::BlockedBy(task) => format!("it is blocked by {task}, which is open"),
         Obstacle::Held(why) => format!("it is held: {why}"),
