@@ -97,6 +97,11 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
             }
+            match signal.reading {
+                Reading::Limited { .. } => session.cut_short = true,
+                Reading::Working { .. } | Reading::Asking { .. } => session.cut_short = false,
+                _ => {}
+            }
             let another = asks_something_else(session, signal);
             session.evidence.record(signal);
             rejudge(session, at);
@@ -234,6 +239,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.holds.remove(kind);
             if *kind == HoldKind::Account {
                 session.resume_at = None;
+                session.cut_short = false;
             }
         }
         E::ResumePlanned { at: then } => session.resume_at = Some(*then),

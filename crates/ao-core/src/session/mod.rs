@@ -319,6 +319,9 @@ pub struct Session {
     /// When it goes on after a provider's limit that is over.
     #[serde(default)]
     pub resume_at: Option<Timestamp>,
+    /// Whether its last turn was cut short by a provider's limit.
+    #[serde(default)]
+    pub cut_short: bool,
     /// The beginning of the idleness that has lasted for too long, if one has.
     #[serde(default)]
     pub lingers: Option<Timestamp>,
@@ -391,6 +394,7 @@ impl Session {
             budget_marked: false,
             pulls: BTreeSet::new(),
             resume_at: None,
+            cut_short: false,
             lingers: None,
             spec,
         }

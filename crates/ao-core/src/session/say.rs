@@ -4,7 +4,6 @@ use super::launch::may_go_on;
 use super::outbox::{DELIVERY_BYTES, Next, carries, same_words};
 use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent, Stage};
 use crate::Timestamp;
-use crate::evidence::{Rule, judge};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;
@@ -114,9 +113,7 @@ pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> M
 /// What an agent hears whose turn was cut short by a provider's limit. One that was only held has nothing to take up, and
 /// one that took up its work by itself need not be told.
 pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
-    let rule = judge(&session.evidence, now).rule;
-    let cut = matches!(rule, Rule::LimitInForce | Rule::LimitOver)
-        && matches!(session.phase, Phase::Running { .. } | Phase::Exited { .. });
+    let cut = session.cut_short && matches!(session.phase, Phase::Running { .. } | Phase::Exited { .. });
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
 }

@@ -92,7 +92,8 @@ pub(super) fn read(to: Sender<Happened>) {
     });
 }
 
-fn put(text: &str) {
+/// Puts it out as it is.
+pub(super) fn put(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.flush();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::IncidentKey;
-use ao_core::{Attempt, PullId, SessionId};
+use ao_core::{Attempt, PullId, SessionId, Timestamp};
 
 /// The books.
 #[derive(Debug, Default)]
@@ -20,6 +20,8 @@ pub(crate) struct Ledger {
     /// The keys of notices that failed deliveries must lead to.
     pub(super) owed: BTreeSet<String>,
     pub(super) patience: BTreeMap<SessionId, Patience>,
+    /// When each account was last refused.
+    pub(super) refused: BTreeMap<String, Timestamp>,
     /// The highest cap that was ever in force.
     pub(crate) widest_cap: u32,
 }
