@@ -28,7 +28,6 @@
 //! | `[[kill9]]` | kills itself with SIGKILL |
 //! | `[[fork PORT]]` | starts a server on that port that has left the process tree and the terminal's session |
 //! | `[[limit 17:42]]`, `[[limit 17:42:30]]` | says that the provider's limit is reached until then, and ends the turn |
-//! | `[[spend 1200000]]` | tells that it has used up so much in this process, in millionths of a dollar |
 //! | `[[screen unknown]]` | shows a screen that nobody knows, until a key is pressed |
 //! | `[[set SETTING]]` | changes a setting from now on |
 //!

@@ -6,18 +6,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     Work(Duration),
-    Tool {
-        command: String,
-        silent: bool,
-    },
+    Tool { command: String, silent: bool },
     Ask(String),
     Say(String),
     Crash(u8),
     Kill,
     Fork(u16),
     Limit(String),
-    /// What it has used up by now, in millionths of a dollar.
-    Spend(u64),
     UnknownScreen,
     Set(String),
 }
@@ -55,7 +50,6 @@ fn step(tag: &str) -> Option<Step> {
         "kill9" => Step::Kill,
         "fork" => Step::Fork(rest.parse().ok()?),
         "limit" => Step::Limit(rest.into()),
-        "spend" => Step::Spend(rest.parse().ok()?),
         "screen" if rest == "unknown" => Step::UnknownScreen,
         "set" => Step::Set(rest.into()),
         _ => return None,

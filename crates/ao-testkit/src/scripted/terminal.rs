@@ -92,8 +92,7 @@ pub(super) fn read(to: Sender<Happened>) {
     });
 }
 
-/// Puts it out as it is.
-pub(super) fn put(text: &str) {
+fn put(text: &str) {
     let mut stdout = io::stdout().lock();
     let _ = stdout.write_all(text.as_bytes());
     let _ = stdout.flush();

@@ -14,7 +14,6 @@ use serde_json::json;
 use super::app::{App, Happened, Mode, SPIN, now};
 use super::dialog::{About, Choice, Dialog};
 use super::tags::{Step, steps};
-use super::terminal::put;
 
 /// A server that nobody ended must not outlive its test by much.
 const SERVER_LIFE: Duration = Duration::from_secs(300);
@@ -103,10 +102,6 @@ impl App {
                 self.show(&format!("● You've hit your limit · resets {time}"));
                 self.note(&json!({ "type": "limit", "resets": time }));
                 self.end_turn();
-            }
-            // A line of the protocol, which is read from what we put out; the next frame is drawn over it.
-            Step::Spend(micros) => {
-                put(&format!("\r\n{}\r\n", json!({ "ao": "spent", "micros": micros, "turns": self.turns })));
             }
             Step::UnknownScreen => self.mode = Mode::Unknown,
             Step::Set(setting) => {
