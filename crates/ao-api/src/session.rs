@@ -196,6 +196,7 @@ pub struct Stop {
 pub struct Resume {
     /// Whose limits they are: `session` unless said otherwise, or one that it shares with others: `task`, `project`,
     /// `project-day` or `day`. The last two are for today.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<String>,
     pub usd: Option<f64>,
     pub tokens: Option<u64>,
