@@ -3,6 +3,7 @@
 //! JSON with names in camelCase, words in snake_case, times by RFC 3339 in UTC, sizes in bytes. Fields are only ever added;
 //! a client must not trip over one that it does not know, nor over a word that is new to it.
 
+mod budget;
 mod check;
 pub mod client;
 mod daemon;
@@ -20,6 +21,7 @@ mod session;
 pub mod terminal;
 mod workspace;
 
+pub use budget::{Budget, Budgets, LimitedAccount, Limits};
 pub use check::{Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem};
 pub use daemon::{
     ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, SignIn, Stopping, Token,

@@ -6,6 +6,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use crate::budget::Budget;
+
 /// Every session that is known, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +52,9 @@ pub struct Session {
     pub messages_waiting: u32,
     pub messages_failed: u32,
     pub spend: Spend,
+    /// What bounds that: its own budget and those that it shares with others, as far as there is a limit.
+    #[serde(default)]
+    pub budgets: Vec<Budget>,
     /// Why it gets no further turn though nothing is wrong with it.
     #[serde(default)]
     pub holds: Vec<Hold>,
@@ -118,7 +123,7 @@ pub struct Spend {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Hold {
-    /// `person`, `budget`, `project_budget` or `account`.
+    /// `person`, `consent`, `budget`, `task_budget`, `project_budget`, `total_budget`, `daily_budget` or `account`.
     pub kind: String,
     pub why: String,
     pub since: Timestamp,
@@ -189,6 +194,10 @@ pub struct Stop {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Resume {
+    /// Whose limits they are: `session` unless said otherwise, or one that it shares with others: `task`, `project`,
+    /// `project-day` or `day`. The last two are for today.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub of: Option<String>,
     pub usd: Option<f64>,
     pub tokens: Option<u64>,
     pub turns: Option<u64>,

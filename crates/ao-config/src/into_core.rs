@@ -38,6 +38,7 @@ impl Config {
     /// Limits and delays for the daemon, with what is done about each kind of problem.
     pub fn settings(&self) -> Settings {
         Settings {
+            daily: self.daily_budget.core(),
             reactions: self.reactions.core(),
             agent_reactions: self.agent_reactions(),
             ..self.lifecycle.settings()
@@ -176,6 +177,9 @@ impl Project {
             default_branch: self.default_branch.clone(),
             max_live: self.max_parallel_agents,
             daily: self.daily_budget.core(),
+            per_task: self.task_budget.core(),
+            total: self.total_budget.core(),
+            auto_resume: self.auto_resume,
             setup: Setup {
                 include: include.collect(),
                 symlinks: self.symlinks.clone(),

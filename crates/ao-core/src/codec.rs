@@ -55,6 +55,7 @@ pub fn encode(event: &Event) -> Encoded {
         Event::Incident(key, event) => ("incident", json(&(event, key))),
         Event::Notice(_, event) => ("notice", json(event)),
         Event::Errand(_, event) => ("errand", json(event)),
+        Event::Budget(_, event) => ("budget", json(event)),
     };
     Encoded {
         kind: format!("{aggregate}.{}", variant(&body)),
@@ -97,6 +98,7 @@ pub fn decode(kind: &str, version: u16, scope: &str, body: &str) -> Result<Event
         "task" => read(body).and_then(|event| Ok(Event::Task(parse(scope)?, event))),
         "session" => read(body).and_then(|event| Ok(Event::Session(parse(scope)?, event))),
         "pull" => read(body).and_then(|event| Ok(Event::Pull(parse(scope)?, event))),
+        "budget" => read(body).and_then(|event| Ok(Event::Budget(parse(scope)?, event))),
         "errand" => read(body).and_then(|event| Ok(Event::Errand(parse(scope)?, event))),
         "notice" => read(body).and_then(|event| Ok(Event::Notice(parse(scope)?, event))),
         "incident" => {

@@ -1,5 +1,6 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
+use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{
@@ -13,7 +14,8 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, SessionId, Timestamp, hook, notice, policy, project, pull, queue, task,
+    ErrandId, Moment, ProjectId, SessionId, Timestamp, fleet, hook, notice, policy, project, pull, queue,
+    task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -35,8 +37,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let of = state.sessions.values().filter(|session| session.spec.project == project);
                 of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
             };
-            let events = project::decide(&project, state.projects.get(&project), in_use, now, input)?;
+            let events = project::decide(&project, state.projects.get(&project), in_use, input)?;
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
+        }
+        Input::Budget { budget, input } => {
+            let purse = state.purses.get(&budget).cloned().unwrap_or_default();
+            let events = budget::decide(&budget, state.limits_of(&budget), &purse, now, input)?;
+            Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
         // Closed before we heard of it, or closed and forgotten: nobody here works on it.
         Input::Task { task, facts }
@@ -291,13 +298,16 @@ fn free_name(state: &State, project: &ProjectId, wished: &str) -> String {
 /// Compares the problems that a subject has with its open incidents.
 fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     let problems = match subject {
-        Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, &state.settings)),
+        Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, state)),
         // A pull request that none of our sessions answers for is not ours to worry about.
         Subject::Pull(id) => {
             state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
         }
-        Subject::Project(id) => state.projects.get(id).map(|project| project.base.problems()),
-        Subject::Host => Some(vec![]),
+        Subject::Project(id) => {
+            let base = state.projects.get(id).map(|project| project.base.problems()).unwrap_or_default();
+            Some([base, fleet::problems_of_project(state, id)].concat())
+        }
+        Subject::Host => Some(fleet::problems_of_host(state)),
     };
     // What is over has no problems left to clear; its incidents end with it.
     let over = match subject {
@@ -312,7 +322,9 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
         // What was raised by somebody is cleared by somebody, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
-            let input = if over { IncidentInput::Gone } else { IncidentInput::Absent };
+            // A provider's limit ends when it says, and does not flicker.
+            let ended = over || incident.key.kind == IncidentKind::RateLimited;
+            let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };
             events.extend(incident_events(state, now, incident.key.clone(), input));
         }
     }

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{Budget, BudgetEvent};
 use crate::errand::ErrandEvent;
 use crate::incident::{IncidentEvent, IncidentKey, Subject};
 use crate::notice::NoticeEvent;
@@ -26,6 +27,8 @@ pub enum Event {
     Incident(IncidentKey, IncidentEvent),
     Notice(NoticeId, NoticeEvent),
     Errand(ErrandId, ErrandEvent),
+    /// To a budget that several sessions share.
+    Budget(Budget, BudgetEvent),
 }
 
 /// An event and when it happened.
@@ -93,7 +96,11 @@ impl Event {
             Event::Queue(project, _) | Event::Project(project, _) => Some(Scope::Project(project.clone())),
             Event::Notice(notice, _) => Some(Scope::Notice(*notice)),
             Event::Errand(errand, _) => Some(Scope::Errand(*errand)),
-            Event::Account(..) | Event::Task(..) | Event::Pull(..) | Event::Incident(..) => None,
+            Event::Account(..)
+            | Event::Task(..)
+            | Event::Pull(..)
+            | Event::Incident(..)
+            | Event::Budget(..) => None,
         }
     }
 
@@ -109,6 +116,7 @@ impl Event {
             Event::Incident(key, _) => key.subject.to_string(),
             Event::Notice(notice, _) => notice.to_string(),
             Event::Errand(errand, _) => errand.to_string(),
+            Event::Budget(budget, _) => budget.to_string(),
         }
     }
 

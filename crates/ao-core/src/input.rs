@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::budget::Limits;
+use crate::budget::{Budget, BudgetInput, Limits};
 use crate::errand::{Behalf, ErrandInput, Order};
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::notice::{Level, NoticeInput};
@@ -22,6 +22,10 @@ pub enum Input {
     Project {
         project: ProjectId,
         input: ProjectInput,
+    },
+    Budget {
+        budget: Budget,
+        input: BudgetInput,
     },
     Task {
         task: TaskId,

@@ -16,6 +16,7 @@ pub mod effect;
 pub mod errand;
 pub mod event;
 pub mod evidence;
+mod fleet;
 mod follow;
 pub mod health;
 pub mod hook;

@@ -23,6 +23,15 @@ pub struct ProjectConfig {
     /// What its sessions may use up in a day, together.
     #[serde(default)]
     pub daily: Limits,
+    /// What all sessions of one task may use up, together.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub per_task: Limits,
+    /// What all its sessions may ever use up.
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub total: Limits,
+    /// Whether its sessions go on by themselves after a provider's limit; as for all projects, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_resume: Option<bool>,
     #[serde(default)]
     pub setup: Setup,
     #[serde(default)]
@@ -44,6 +53,12 @@ pub struct Project {
     pub default_branch: String,
     pub max_live: Option<u32>,
     pub daily: Limits,
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub per_task: Limits,
+    #[serde(default, skip_serializing_if = "Limits::is_empty")]
+    pub total: Limits,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_resume: Option<bool>,
     #[serde(default)]
     pub setup: Setup,
     #[serde(default)]
@@ -56,11 +71,12 @@ pub struct Project {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
-    pub day: i64,
-    /// What its sessions have used up on that day.
-    pub spent: Spend,
-    /// Set while a daily limit is reached, to the end of that day.
-    pub capped_until: Option<Timestamp>,
+    /// What has become of its workers since it was last at an end.
+    #[serde(default)]
+    pub finished: Finished,
+    /// Since when nobody has had anything left to do in it, after somebody had.
+    #[serde(default)]
+    pub complete: Option<Timestamp>,
     pub policy: Policy,
     pub queue: MergeQueue,
     /// The failures of its checks that were chance.
@@ -71,6 +87,16 @@ pub struct Project {
     pub base: BaseHealth,
 }
 
+/// What has become of workers: how many, and what they used up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Finished {
+    pub merged: u32,
+    pub stopped: u32,
+    pub spent: Spend,
+    /// Some of it was spent by agents that do not tell what they cost.
+    pub partly_unknown: bool,
+}
+
 /// What can come in for a project.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ProjectInput {
@@ -78,8 +104,8 @@ pub enum ProjectInput {
     Remove,
     /// The policy as the base branch has it.
     PolicySeen(Box<Policy>),
-    /// One of its sessions has used something up.
-    CountSpend,
+    /// The last of its workers has ended.
+    Complete,
     /// A check that failed has passed on the same commit.
     Flaked {
         check: String,
@@ -98,20 +124,44 @@ pub enum ProjectInput {
         commit: Commit,
         verdict: BaseVerdict,
     },
-    Due,
 }
 
 /// What happened to a project.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProjectEvent {
-    Configured { config: Box<ProjectConfig> },
-    PolicyChanged { policy: Box<Policy> },
-    Capped { until: Timestamp, why: String },
+    Configured {
+        config: Box<ProjectConfig>,
+    },
+    PolicyChanged {
+        policy: Box<Policy>,
+    },
+    /// How the budget of a day was told before there were others; now it is an event of that budget.
+    Capped {
+        until: Timestamp,
+        why: String,
+    },
     Uncapped {},
-    Flaked { check: String, signature: String, excerpt: String },
-    BaseAsked { branch: String, check: String, commit: Commit },
-    BaseFound { branch: String, check: String, commit: Commit, verdict: BaseVerdict },
+    Flaked {
+        check: String,
+        signature: String,
+        excerpt: String,
+    },
+    BaseAsked {
+        branch: String,
+        check: String,
+        commit: Commit,
+    },
+    BaseFound {
+        branch: String,
+        check: String,
+        commit: Commit,
+        verdict: BaseVerdict,
+    },
+    /// Nobody has anything left to do in it.
+    Completed {
+        finished: Finished,
+    },
     Removed {},
 }
 
@@ -119,7 +169,6 @@ pub(crate) fn decide(
     id: &ProjectId,
     known: Option<&Project>,
     in_use: impl FnOnce() -> usize,
-    now: Timestamp,
     input: ProjectInput,
 ) -> Result<Vec<ProjectEvent>, Refusal> {
     match (known, input) {
@@ -183,19 +232,11 @@ pub(crate) fn decide(
                 .collect())
         }
         (Some(known), ProjectInput::PolicySeen(policy)) if known.policy == *policy => Ok(vec![]),
-        (Some(known), ProjectInput::CountSpend) => Ok(match known.daily.reached(&known.spent) {
-            Some(reached) if known.capped_until.is_none() && day_of(now) == known.day => {
-                vec![ProjectEvent::Capped {
-                    until: day_start(known.day + 1),
-                    why: format!("today's budget of `{id}` is spent: {reached}"),
-                }]
-            }
-            _ => vec![],
+        (Some(known), ProjectInput::Complete) => Ok(match known.finished {
+            Finished { merged: 0, stopped: 0, .. } => vec![],
+            _ if known.complete.is_some() => vec![],
+            finished => vec![ProjectEvent::Completed { finished }],
         }),
-        (Some(known), ProjectInput::Due) if known.capped_until.is_some_and(|until| until <= now) => {
-            Ok(vec![ProjectEvent::Uncapped {}])
-        }
-        (Some(_), ProjectInput::Due) => Ok(vec![]),
         (Some(_), ProjectInput::PolicySeen(policy)) => Ok(vec![ProjectEvent::PolicyChanged { policy }]),
     }
 }
@@ -207,14 +248,16 @@ impl Project {
             default_branch: config.default_branch.clone(),
             max_live: config.max_live,
             daily: config.daily,
+            per_task: config.per_task,
+            total: config.total,
+            auto_resume: config.auto_resume,
             setup: config.setup.clone(),
             environment: config.environment.clone(),
             ports: config.ports.clone(),
             reactions: config.reactions.clone(),
             hooks: config.hooks.clone(),
-            day: 0,
-            spent: Spend::default(),
-            capped_until: None,
+            finished: Finished::default(),
+            complete: None,
             policy: Policy::default(),
             queue: MergeQueue::default(),
             flakes: Flakes::new(),
@@ -227,6 +270,9 @@ impl Project {
         self.default_branch = config.default_branch.clone();
         self.max_live = config.max_live;
         self.daily = config.daily;
+        self.per_task = config.per_task;
+        self.total = config.total;
+        self.auto_resume = config.auto_resume;
         self.setup = config.setup.clone();
         self.environment = config.environment.clone();
         self.ports = config.ports.clone();
@@ -240,6 +286,9 @@ impl Project {
             default_branch: self.default_branch.clone(),
             max_live: self.max_live,
             daily: self.daily,
+            per_task: self.per_task,
+            total: self.total,
+            auto_resume: self.auto_resume,
             setup: self.setup.clone(),
             environment: self.environment.clone(),
             ports: self.ports.clone(),
@@ -248,22 +297,21 @@ impl Project {
         }
     }
 
-    /// Counts what one of its sessions used up on top, into the day it was seen on.
-    pub(crate) fn spend(&mut self, at: Timestamp, before: Spend, after: Spend) {
-        let day = day_of(at);
-        if day != self.day {
-            self.day = day;
-            self.spent = Spend::default();
+    /// Counts a worker that has come to its end.
+    pub(crate) fn finish(&mut self, merged: bool, spent: Spend) {
+        let finished = &mut self.finished;
+        match merged {
+            true => finished.merged = finished.merged.saturating_add(1),
+            false => finished.stopped = finished.stopped.saturating_add(1),
         }
-        self.spent = self.spent.add_growth(before, after);
+        finished.spent = finished.spent.plus(spent);
+        finished.partly_unknown |= spent.micros.is_none();
     }
-}
 
-fn day_start(day: i64) -> Timestamp {
-    Timestamp(day.saturating_mul(86_400_000))
-}
-
-/// The day by UTC; a person's own midnight is the configuration's to know.
-fn day_of(at: Timestamp) -> i64 {
-    at.0.div_euclid(86_400_000)
+    /// There is work again.
+    pub(crate) fn begin(&mut self) {
+        if self.complete.take().is_some() {
+            self.finished = Finished::default();
+        }
+    }
 }

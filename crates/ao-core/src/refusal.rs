@@ -26,8 +26,8 @@ pub enum Refusal {
     Ended { session: SessionId, outcome: String },
     #[error("the session `{name}` is {status} and cannot be {wish}: {why}")]
     NotNow { name: String, status: String, wish: &'static str, why: &'static str },
-    #[error("the budget of {session} is spent ({reached}); resume it with a higher limit")]
-    Budget { session: SessionId, reached: String },
+    #[error("{why}; it goes on with a higher limit: `{retype}`")]
+    Budget { session: SessionId, why: String, retype: String },
     #[error("a signal of attempt {attempt} of {session}, which is at attempt {current}")]
     Stale { session: SessionId, attempt: Attempt, current: Attempt },
     #[error("a signal of attempt {attempt} of {session}, which has no process")]

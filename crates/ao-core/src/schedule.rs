@@ -15,7 +15,6 @@ pub enum Obstacle {
     ProjectCap {
         max: u32,
     },
-    ProjectBudget,
     Memory {
         free_mb: u64,
     },
@@ -108,9 +107,6 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
 fn own_obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     if let Some(hold) = session.holds.values().next() {
         return Some(Obstacle::Held(hold.why.clone()));
-    }
-    if state.projects.get(&session.spec.project).is_some_and(|project| project.capped_until.is_some()) {
-        return Some(Obstacle::ProjectBudget);
     }
     if state.accounts.contains_key(session.account()) {
         return Some(Obstacle::Account(session.account().to_owned()));

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::budget::Limits;
 use crate::incident::IncidentKind;
 use crate::reaction::{Reaction, Reactions};
 
@@ -40,6 +41,12 @@ pub struct Settings {
     pub keep_ended: Duration,
     /// How long the last state of a removed workspace can be brought back.
     pub keep_rescues: Duration,
+    /// What all sessions of all projects may use up in a day, together.
+    #[serde(skip_serializing_if = "Limits::is_empty")]
+    pub daily: Limits,
+    /// Whether sessions go on by themselves after a provider's limit, where their project does not say.
+    #[serde(skip_serializing_if = "is_so")]
+    pub auto_resume: bool,
     /// Whether the workspace of a merged session is removed, if the gate allows.
     pub remove_merged: bool,
     /// What is done about each kind of problem, over the defaults.
@@ -66,11 +73,19 @@ impl Default for Settings {
             notice_tries: 5,
             keep_ended: Duration::from_secs(24 * 3600),
             keep_rescues: Duration::from_secs(30 * 24 * 3600),
+            daily: Limits::default(),
+            auto_resume: true,
             remove_merged: true,
             reactions: Reactions::new(),
             agent_reactions: BTreeMap::new(),
         }
     }
+}
+
+/// What was so before it could be switched off is left out, so that old logs stay what they are.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_so(said: &bool) -> bool {
+    *said
 }
 
 impl Settings {

@@ -10,6 +10,7 @@
 
 use std::collections::VecDeque;
 
+use crate::budget::BudgetInput;
 use crate::decide::decide;
 use crate::errand::ErrandInput;
 use crate::event::Stamped;
@@ -17,7 +18,6 @@ use crate::follow::follow;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
-use crate::project::ProjectInput;
 use crate::refusal::Refusal;
 use crate::session::SessionInput;
 use crate::state::{State, Timer};
@@ -84,7 +84,7 @@ fn due(timer: Timer) -> Vec<Input> {
         Timer::Incident(key) => vec![Input::Incident { key, input: IncidentInput::Due }],
         Timer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
         Timer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
-        Timer::Project(project) => vec![Input::Project { project, input: ProjectInput::Due }],
+        Timer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
         Timer::Account(account) => vec![Input::AccountDue { account }],
     }
 }

@@ -142,8 +142,8 @@ fn of_refusal(refusal: &Refusal) -> Problem {
             problem = problem.hint(format!("`ao session restore {session}` brings it back"));
             problem.session_id = Some(session.to_string());
         }
-        Refusal::Budget { session, .. } => {
-            problem = problem.hint(format!("`ao resume {session}` takes a higher limit"));
+        Refusal::Budget { session, retype, .. } => {
+            problem = problem.hint(format!("`{retype}`"));
             problem.session_id = Some(session.to_string());
         }
         Refusal::NotNow { name, .. } => {

@@ -4,7 +4,7 @@
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
 use ao_core::notice::NoticeEvent;
-use ao_core::session::{AfterStop, SessionEvent, SessionInput, Stage};
+use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
 use ao_engine::{Core, Rules};
@@ -36,6 +36,12 @@ pub enum Mutant {
     TypesOverPeople,
     /// Does not heed holds.
     IgnoresHolds,
+    /// Forgets which budgets are spent, and whom that holds.
+    IgnoresBudgets,
+    /// Does not heed what providers say.
+    IgnoresLimits,
+    /// Lets the most urgent go on last.
+    GoesOnBackwards,
     /// Removes workspaces of ended sessions unasked.
     TidiesUp,
     /// Sleeps through every timer.
@@ -101,6 +107,24 @@ impl Rules for Mutant {
                 }
                 Core.step(state, moment, input)
             }
+            Mutant::IgnoresBudgets => {
+                for purse in state.purses.values_mut() {
+                    purse.cap = None;
+                }
+                for session in state.sessions.values_mut() {
+                    session.holds.retain(|kind, _| *kind == HoldKind::Budget || !kind.is_budget());
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::IgnoresLimits => {
+                for session in state.sessions.values_mut() {
+                    session.holds.remove(&HoldKind::Account);
+                }
+                let accounts = std::mem::take(&mut state.accounts);
+                let outcome = Core.step(state, moment, input);
+                state.accounts.extend(accounts);
+                outcome
+            }
             Mutant::ForgetsRestarts => {
                 for session in state.sessions.values_mut() {
                     session.restarts = 0;
@@ -120,9 +144,11 @@ impl Rules for Mutant {
                 };
                 Core.step(state, moment, hasty)
             }
-            Mutant::SharesConversations | Mutant::SaysNothing | Mutant::Hushes | Mutant::SharesPorts => {
-                self.rewrites(state, moment, input)
-            }
+            Mutant::SharesConversations
+            | Mutant::SaysNothing
+            | Mutant::Hushes
+            | Mutant::SharesPorts
+            | Mutant::GoesOnBackwards => self.rewrites(state, moment, input),
             _ => {
                 let outcome = Core.step(state, moment, input);
                 for stamped in outcome.iter().flatten() {
@@ -214,6 +240,10 @@ impl Mutant {
                         }
                         (Mutant::SharesPorts, Event::Session(_, SessionEvent::Admitted { ports, .. })) => {
                             ports.values_mut().for_each(|port| *port = 4000);
+                        }
+                        (Mutant::GoesOnBackwards, Event::Session(id, SessionEvent::ResumePlanned { at })) => {
+                            let urgent = before.sessions.get(id).map_or(0, |session| session.spec.priority);
+                            *at = *at + std::time::Duration::from_secs(60) * urgent.unsigned_abs();
                         }
                         (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
                             why.clear();

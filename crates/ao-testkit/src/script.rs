@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::budget::Limits;
+use ao_core::budget::{Budget, BudgetInput, Limits};
 use ao_core::incident::Subject;
 use ao_core::input::SpawnRequest;
 use ao_core::pull::PullInput;
@@ -52,9 +52,10 @@ fn choose(inner: &mut Inner) -> Deed {
             say(session, SessionInput::Stop { by: "ann".into(), why: "enough".into() })
         }),
         34..=36 => some.map_or(Deed::Say(vec![]), |id| say(id, SessionInput::Pause { by: "ann".into() })),
-        37..=41 => some.map_or(Deed::Say(vec![]), |session| {
-            let limits = inner.rng.bool().then(Limits::default);
-            say(session, SessionInput::Resume { limits })
+        37..=41 => some.map_or(Deed::Say(vec![]), |session| match inner.rng.u8(..4) {
+            0 => say(session, SessionInput::Resume { limits: None }),
+            1 => Deed::Say(vec![raise(inner, session)]),
+            _ => say(session, SessionInput::Resume { limits: Some(Limits::default()) }),
         }),
         42..=46 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Restore)),
         47 | 48 => some.map_or(Deed::Say(vec![]), |session| say(session, SessionInput::Retry)),
@@ -169,6 +170,15 @@ pub(crate) fn settings(max_live: u32) -> Settings {
         6 => acts(&mut settings, ChangesRequested, Action::Escalate),
         _ => {}
     }
+    // Idle for long enough to be told of it, and told often enough to reach a person before a world ends.
+    let idle = ReactionPatch {
+        threshold: Some(Duration::from_secs(45)),
+        escalate_after: Some(Duration::from_secs(180)),
+        ..ReactionPatch::default()
+    };
+    settings.reactions.insert(AgentIdle, idle);
+    settings.daily = Limits { turns: Some(u64::from(max_live) * 25), ..Limits::default() };
+    settings.auto_resume = max_live != 4;
     settings
 }
 
@@ -208,6 +218,16 @@ fn any_project(rng: &mut Rng) -> ProjectId {
 
 fn any_task(rng: &mut Rng) -> TaskId {
     TaskId { project: any_project(rng), key: rng.u8(1..6).to_string() }
+}
+
+/// A person allows more of a budget that several sessions share.
+fn raise(inner: &mut Inner, session: SessionId) -> Input {
+    let shadow = &inner.log.shadow;
+    let budgets = shadow.sessions.get(&session).map(|session| shadow.budgets_of(session)).unwrap_or_default();
+    let which = inner.rng.usize(..budgets.len().max(1));
+    let budget = budgets.get(which).cloned().unwrap_or(Budget::Day);
+    let limits = Limits { turns: Some(inner.rng.u64(5..90)), ..Limits::default() };
+    Input::Budget { budget, input: BudgetInput::Raise { limits } }
 }
 
 fn spawn(inner: &mut Inner) -> Vec<Input> {

@@ -121,6 +121,9 @@ fn set_up(sim: &mut Sim) {
             default_branch: "main".into(),
             max_live,
             daily: Limits { turns: Some(turns), ..Limits::default() },
+            per_task: Limits { turns: Some(turns / 3 + 2), ..Limits::default() },
+            total: Limits { turns: Some(turns * 2), ..Limits::default() },
+            auto_resume: (project == "lib").then_some(true),
             setup: script::setup(),
             ports: Some(sim.with(|inner| script::ports(&mut inner.rng, project))),
             ..ProjectConfig::default()

@@ -7,9 +7,9 @@ pub(crate) mod forge;
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest, HookTested, Hooks,
-    Messages, NewMessage, NewSession, NewToken, NotifyTest, Output, Project, Projects, Resume, Session,
-    Sessions, Spawned, Stop, Token, segment,
+    Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest,
+    HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyTest, Output, Project, Projects,
+    Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -38,6 +38,10 @@ pub(crate) async fn sessions(client: &Client) -> Called<Sessions> {
 
 pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
     client.get(&session_path(session, "")).await
+}
+
+pub(crate) async fn budgets(client: &Client) -> Called<Budgets> {
+    client.get("/api/budgets").await
 }
 
 pub(crate) async fn explain(client: &Client, session: &str) -> Called<Explanation> {

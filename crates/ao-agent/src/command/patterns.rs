@@ -174,14 +174,18 @@ fn time_of_day(text: &str) -> Option<Time> {
         Some(at) => (text[..at].trim(), Some(&text[at..=at])),
         None => (text.as_str(), None),
     };
-    let (hour, minute) = digits.split_once(':').unwrap_or((digits, "0"));
-    let (hour, minute): (i8, i8) = (hour.trim().parse().ok()?, minute.trim().parse().ok()?);
+    let mut parts = digits.split(':').map(|part| part.trim().parse::<i8>().ok());
+    let hour = parts.next()??;
+    let (minute, second) = (parts.next().unwrap_or(Some(0))?, parts.next().unwrap_or(Some(0))?);
+    if parts.next().is_some() {
+        return None;
+    }
     let hour = match half {
         Some("a") => hour % 12,
         Some(_) => hour % 12 + 12,
         None => hour,
     };
-    Time::new(hour, minute, 0, 0).ok()
+    Time::new(hour, minute, second, 0).ok()
 }
 
 #[cfg(test)]
@@ -269,7 +273,9 @@ mod tests {
         assert_eq!(until("3am", evening), Some(stamp(three)));
         assert_eq!(until("19:00", evening), Some(stamp(at("19"))));
         assert_eq!(until("9 pm", evening), Some(stamp(at("21"))));
+        assert_eq!(until("21:00:00", evening), Some(stamp(at("21"))));
         assert_eq!(until("25:00", evening), None);
+        assert_eq!(until("1:2:3:4", evening), None);
         let shown = screen("● You've hit your limit · resets 9pm\n│ >");
         assert_eq!(patterns().read(&shown, evening), Reading::Limited { until: Some(stamp(at("21"))) });
         assert_eq!(patterns().read(&shown, stamp(at("22"))), Reading::Idle);

@@ -58,6 +58,8 @@ pub struct Config {
     pub plugins: Vec<PluginEntry>,
     /// Limits and patience: how many agents, how often, how long.
     pub lifecycle: Lifecycle,
+    /// What all sessions of all projects may use up in a day, together.
+    pub daily_budget: BudgetConfig,
     /// The page in the browser.
     pub dashboard: Dashboard,
     /// Who can reach the daemon.
@@ -107,6 +109,7 @@ impl Default for Config {
             notification_routing: Routing::default(),
             plugins: vec![],
             lifecycle: Lifecycle::default(),
+            daily_budget: BudgetConfig::default(),
             dashboard: Dashboard::default(),
             server: Server::default(),
             power: Power::default(),

@@ -97,9 +97,18 @@ pub struct Project {
     /// What one session may use up.
     #[serde(default)]
     pub budget: BudgetConfig,
+    /// What all sessions of one issue may use up, together: a second session for it gets no fresh budget.
+    #[serde(default)]
+    pub task_budget: BudgetConfig,
     /// What its sessions may use up in a day, together.
     #[serde(default)]
     pub daily_budget: BudgetConfig,
+    /// What its sessions may ever use up, together.
+    #[serde(default)]
+    pub total_budget: BudgetConfig,
+    /// Whether its sessions go on by themselves after a provider's limit; as in `lifecycle`, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_resume: Option<bool>,
 }
 
 /// What is different for one kind of agent.

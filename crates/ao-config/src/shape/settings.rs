@@ -46,6 +46,8 @@ pub struct Lifecycle {
     pub keep_rescues: Time,
     /// Whether the workspace of a merged session is removed, if nothing in it would be lost.
     pub remove_merged: bool,
+    /// Whether sessions go on by themselves when a provider's limit is over; if not, when somebody resumes them.
+    pub auto_resume: bool,
 }
 
 /// The page in the browser.
@@ -100,6 +102,7 @@ impl Lifecycle {
             keep_ended: self.keep_ended.0,
             keep_rescues: self.keep_rescues.0,
             remove_merged: self.remove_merged,
+            auto_resume: self.auto_resume,
             ..Settings::default()
         }
     }
@@ -126,6 +129,7 @@ impl Default for Lifecycle {
             keep_ended: Time(core.keep_ended),
             keep_rescues: Time(core.keep_rescues),
             remove_merged: core.remove_merged,
+            auto_resume: core.auto_resume,
         }
     }
 }

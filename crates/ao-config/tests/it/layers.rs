@@ -217,3 +217,18 @@ fn what_is_shown_is_read_as_the_same() {
         assert_eq!(serde_json::from_value::<ao_config::Config>(whole).unwrap(), first.config);
     }
 }
+
+#[test]
+fn budgets_have_a_place_for_every_scope_and_the_spellings_of_all_dialects() {
+    let text = "dailyBudget: { usd: 20 }\nlifecycle: { auto_resume: false }\nprojects:\n  a:\n    path: /a\n    \
+        task_budget: { usd: 2.5 }\n    daily-budget: { turns: 40 }\n    totalBudget: { tokens: 9, time: 2h }\n    \
+        auto_resume: true\n  b: { path: /b }\n";
+    let loaded = layered(&[(LayerKind::Project, text)]);
+    let settings = loaded.config.settings();
+    assert_eq!((settings.daily.micros, settings.auto_resume), (Some(20_000_000), false));
+    let core = |name: &str| loaded.config.projects[name].core(&Env::default());
+    let project = core("a");
+    assert_eq!((project.per_task.micros, project.daily.turns), (Some(2_500_000), Some(40)));
+    assert_eq!((project.total.tokens, project.total.seconds), (Some(9), Some(7200)));
+    assert_eq!((project.auto_resume, core("b").auto_resume), (Some(true), None));
+}

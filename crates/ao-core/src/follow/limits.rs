@@ -1,61 +1,140 @@
 //! What follows when a budget is spent or a provider's limit is reached: everybody concerned waits, and goes on afterwards.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
+use crate::Timestamp;
+use crate::budget::{Budget, BudgetEvent, BudgetInput};
 use crate::event::AccountEvent;
+use crate::fleet::held_by_account;
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
-use crate::project::ProjectEvent;
-use crate::session::{HoldKind, Session, SessionInput};
+use crate::session::{HoldKind, MessageKind, NewMessage, Phase, Sender, Session, SessionInput};
 use crate::state::State;
-use crate::{ProjectId, Timestamp};
 
-pub(super) fn account(state: &State, account: &str, event: &AccountEvent, then: &mut VecDeque<Input>) {
+/// After a provider's limit each session begins in a stretch of time of its own, this long, so that they do not run into
+/// the next limit together.
+const STRETCH: Duration = Duration::from_secs(15);
+/// However many there are, the last one begins within this time.
+const ALL_WITHIN: Duration = Duration::from_secs(15 * 60);
+
+pub(super) fn account(
+    state: &State,
+    account: &str,
+    event: &AccountEvent,
+    at: Timestamp,
+    then: &mut VecDeque<Input>,
+) {
     match event {
         AccountEvent::Limited { until } => {
             for session in state.live().filter(|session| session.account() == account) {
-                let why = format!("the provider's limit for `{account}` holds until {until}");
-                then.push_back(held(session, HoldKind::Account, why));
+                then.push_back(held(session, HoldKind::Account, limit_words(account, *until)));
             }
         }
         AccountEvent::Reset {} => {
-            for session in state.live().filter(|session| session.account() == account) {
-                then.push_back(released(session, HoldKind::Account));
+            let (go_on, wait): (Vec<_>, Vec<_>) = held_by_account(state, account)
+                .into_iter()
+                .partition(|session| state.resumes_by_itself(session));
+            let stretch = u32::try_from(go_on.len())
+                .map_or(Duration::ZERO, |many| STRETCH.min(ALL_WITHIN / many.max(1)));
+            for (place, session) in (0..).zip(&go_on) {
+                let input = SessionInput::LimitOver { after: stretch * place, within: stretch };
+                then.push_back(Input::Session { session: session.id, input });
             }
+            for session in &wait {
+                let input = SessionInput::LimitOver { after: Duration::ZERO, within: Duration::ZERO };
+                then.push_back(Input::Session { session: session.id, input });
+            }
+            if !wait.is_empty() {
+                then.push_back(Input::Tell {
+                    level: Level::Action,
+                    subject: Subject::Host,
+                    key: format!("limit over {account} {at}"),
+                    text: format!(
+                        "the provider's limit for `{account}` is over; autoResume is off, so {} until `ao resume`: {}",
+                        if wait.len() == 1 { "one session waits".into() } else { format!("{} sessions wait", wait.len()) },
+                        wait.iter().map(|session| session.spec.name.as_str()).collect::<Vec<_>>().join(", ")
+                    ),
+                    channel: None,
+                });
+            }
+            then.push_back(Input::Schedule);
+        }
+    }
+    then.push_back(Input::Review(Subject::Host));
+}
+
+pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: &mut VecDeque<Input>) {
+    match event {
+        BudgetEvent::Marked { mark } => {
+            // Only who has a process is asked: to wake somebody for it would cost what is to be saved.
+            let running = state
+                .live_under(budget)
+                .into_iter()
+                .filter(|session| matches!(session.phase, Phase::Running { .. }));
+            then.extend(running.map(|session| Input::Session {
+                session: session.id,
+                input: SessionInput::Send(NewMessage {
+                    from: Sender::Daemon,
+                    kind: MessageKind::Text,
+                    body: format!(
+                        "{} is nearly spent ({mark}). Commit what you have and sum up what is left.",
+                        capitalised(&format!("{budget:#}"))
+                    ),
+                    interrupt: false,
+                    key: Some(format!("mark {budget} {mark}")),
+                }),
+            }));
+        }
+        BudgetEvent::Capped { why, .. } => {
+            for session in state.live_under(budget) {
+                then.push_back(held(session, budget.hold(), why.clone()));
+            }
+            then.push_back(Input::Review(budget.subject()));
+        }
+        BudgetEvent::Overdrawn { why } => {
+            then.extend(state.live_under(budget).into_iter().map(|session| Input::Session {
+                session: session.id,
+                input: SessionInput::Halt { why: why.clone() },
+            }));
+        }
+        BudgetEvent::Raised { .. } => {}
+        BudgetEvent::Uncapped {} => {
+            for session in state.live_under(budget) {
+                then.push_back(released(session, budget.hold()));
+            }
+            then.push_back(Input::Review(budget.subject()));
             then.push_back(Input::Schedule);
         }
     }
 }
 
-pub(super) fn project(
-    state: &State,
-    id: &ProjectId,
-    event: &ProjectEvent,
-    at: Timestamp,
-    then: &mut VecDeque<Input>,
-) {
-    match event {
-        ProjectEvent::Capped { why, .. } => {
-            for session in state.live_in(id) {
-                then.push_back(held(session, HoldKind::ProjectBudget, why.clone()));
-            }
-            then.push_back(Input::Tell {
-                level: Level::Action,
-                subject: Subject::Project(id.clone()),
-                key: format!("capped {id} {at}"),
-                text: why.clone(),
-                channel: None,
-            });
-        }
-        ProjectEvent::Uncapped {} => {
-            for session in state.live_in(id) {
-                then.push_back(released(session, HoldKind::ProjectBudget));
-            }
-            then.push_back(Input::Schedule);
-        }
-        _ => {}
+/// What holds a session that comes into the line: the provider's limit, and the budgets that are spent.
+pub(super) fn holds_for(state: &State, session: &Session, then: &mut VecDeque<Input>) {
+    if let Some(until) = state.accounts.get(session.account()) {
+        then.push_back(held(session, HoldKind::Account, limit_words(session.account(), *until)));
     }
+    for budget in state.budgets_of(session) {
+        if let Some(cap) = state.purses.get(&budget).and_then(|purse| purse.cap.as_ref()) {
+            then.push_back(held(session, budget.hold(), cap.why.clone()));
+        }
+    }
+}
+
+/// Compares what is spent with limits that may be new.
+pub(super) fn recount(state: &State, then: &mut VecDeque<Input>, concerns: impl Fn(&Budget) -> bool) {
+    let counted = state.purses.keys().filter(|budget| concerns(budget)).cloned();
+    then.extend(counted.map(|budget| Input::Budget { budget, input: BudgetInput::Count }));
+}
+
+fn limit_words(account: &str, until: Timestamp) -> String {
+    format!("the provider's limit for `{account}` holds until {}", until.utc())
+}
+
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 fn held(session: &Session, kind: HoldKind, why: String) -> Input {

@@ -38,20 +38,27 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
                 then.push_back(Input::Session { session: waiting.id, input: stop });
             }
         }
-        Event::Account(account, event) => limits::account(state, account, event, then),
-        Event::Project(id, event @ (ProjectEvent::Capped { .. } | ProjectEvent::Uncapped {})) => {
-            limits::project(state, id, event, stamped.at, then);
-        }
+        Event::Account(account, event) => limits::account(state, account, event, stamped.at, then),
+        Event::Budget(budget, event) => limits::budget(state, budget, event, then),
         Event::Project(
             id,
             event @ (ProjectEvent::BaseAsked { .. }
             | ProjectEvent::BaseFound { .. }
             | ProjectEvent::Flaked { .. }),
         ) => base::follow(state, id, event, then),
-        Event::Project(_, _) => then.push_back(Input::Schedule),
-        Event::Host(HostEvent::Configured { .. } | HostEvent::MemoryEnough { .. }) => {
+        Event::Project(id, ProjectEvent::Configured { .. }) => {
+            limits::recount(state, then, |budget| budget.project() == Some(id));
             then.push_back(Input::Schedule);
         }
+        Event::Project(id, ProjectEvent::Completed { .. } | ProjectEvent::Removed {}) => {
+            then.push_back(Input::Review(Subject::Project(id.clone())));
+        }
+        Event::Project(_, _) => then.push_back(Input::Schedule),
+        Event::Host(HostEvent::Configured { .. }) => {
+            limits::recount(state, then, |budget| budget.project().is_none());
+            then.push_back(Input::Schedule);
+        }
+        Event::Host(HostEvent::MemoryEnough { .. }) => then.push_back(Input::Schedule),
         Event::Host(HostEvent::CensusDoubted { runtime, missing, expected }) => then.push_back(Input::Tell {
             level: Level::Warning,
             subject: Subject::Host,

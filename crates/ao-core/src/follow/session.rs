@@ -2,14 +2,18 @@
 
 use std::collections::VecDeque;
 
+use super::limits;
 use super::pull::claim;
+use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::project::ProjectInput;
 use crate::pull::unclaimed_of;
-use crate::session::{HoldKind, MessageKind, NewMessage, Outcome, Role, Sender, SessionEvent, SessionInput};
+use crate::session::{
+    HoldKind, MessageKind, NewMessage, Outcome, Role, Sender, SessionEvent, SessionInput, may_go_on,
+};
 use crate::state::State;
 use crate::{SessionId, Timestamp};
 
@@ -33,14 +37,14 @@ pub(super) fn follow(
     match event {
         E::Queued { .. } => {
             // A session that begins under a limit waits like those that were there before.
-            if let Some(until) = state.accounts.get(session.account()) {
-                let why = format!("the provider's limit for `{}` holds until {until}", session.account());
-                tell(SessionInput::Hold { kind: HoldKind::Account, why });
-            }
+            limits::holds_for(state, session, then);
+            then.push_back(Input::Review(Subject::Project(session.spec.project.clone())));
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
             then.push_back(Input::Schedule);
         }
         E::Requeued { .. } => {
+            limits::holds_for(state, session, then);
+            then.push_back(Input::Review(Subject::Project(session.spec.project.clone())));
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
@@ -132,6 +136,19 @@ pub(super) fn follow(
             then.push_back(Input::Schedule);
         }
         E::Cleared {} => then.push_back(Input::Schedule),
+        E::Held { kind: HoldKind::Consent, why } if may_go_on(state, session).is_err() => {
+            then.push_back(Input::Tell {
+                level: Level::Info,
+                subject: Subject::Session(id),
+                key: format!("{id} unwanted {at}"),
+                text: format!("`{}` was not resumed: {why}", session.spec.name),
+                channel: None,
+            });
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
         E::Held { .. } | E::StopFailed { .. } | E::Stopping { .. } => {
             then.push_back(Input::Review(Subject::Session(id)));
         }
@@ -141,10 +158,12 @@ pub(super) fn follow(
             then.push_back(Input::Review(Subject::Session(id)));
             then.extend(session.pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
         }
-        E::Spent { .. } => then.push_back(Input::Project {
-            project: session.spec.project.clone(),
-            input: ProjectInput::CountSpend,
-        }),
+        E::Spent { .. } => then.extend(
+            state
+                .budgets_of(session)
+                .into_iter()
+                .map(|budget| Input::Budget { budget, input: BudgetInput::Count }),
+        ),
         E::BudgetMarked { mark } => tell(SessionInput::Send(NewMessage {
             from: Sender::Daemon,
             kind: MessageKind::Text,
@@ -162,6 +181,12 @@ pub(super) fn follow(
             }
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
+            let project = &session.spec.project;
+            // An orchestrator is there for a person, and is no work that could be done.
+            if !state.live_in(project).any(|other| other.spec.role != Role::Orchestrator) {
+                let input = ProjectInput::Complete;
+                then.push_back(Input::Project { project: project.clone(), input });
+            }
         }
         _ => {}
     }

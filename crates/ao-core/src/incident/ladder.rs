@@ -43,7 +43,7 @@ pub(crate) fn decide(
             events
         }
         (Some(incident), I::Absent) if incident.absent.is_none() => {
-            vec![E::Vanished { until: now + scene.settings.stable_clear }]
+            vec![E::Vanished { until: now + scene.stable_clear }]
         }
         (Some(_), I::Absent) => vec![],
         (Some(incident), I::Due) if incident.due.is_none_or(|due| now < due) => vec![],
@@ -276,7 +276,7 @@ fn person(incident: &Incident, scene: &Scene<'_>, why: String) -> IncidentEvent 
 
 /// When a moment that somebody was told of is past.
 fn moment_due(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
-    incident.key.kind.is_moment().then_some(scene.now + scene.settings.stable_clear)
+    incident.key.kind.is_moment().then_some(scene.now + scene.stable_clear)
 }
 
 /// What was done so often, in words for people.

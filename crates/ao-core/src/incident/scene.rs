@@ -1,17 +1,19 @@
 //! All that the ladder has to know of the rest of the world to take its next step.
 
+use std::time::Duration;
+
 use super::doubt::Suspicion;
-use super::{Incident, IncidentKey, Subject, Tried};
+use super::{Incident, IncidentKey, IncidentKind, Subject, Tried};
 use crate::Timestamp;
 use crate::decide::{agent_of, orchestrator_of};
-use crate::reaction::{Action, Reaction};
-use crate::settings::Settings;
+use crate::reaction::{Action, IDLE_AFTER, Reaction};
 use crate::state::State;
 
 /// What the next step depends on beside the problem itself.
 pub(crate) struct Scene<'a> {
     pub(super) reaction: &'a Reaction,
-    pub(super) settings: &'a Settings,
+    /// A problem must be gone this long before it is over.
+    pub(super) stable_clear: Duration,
     pub(super) now: Timestamp,
     pub(super) helpers: Helpers,
     /// Why the action makes no sense here.
@@ -58,7 +60,7 @@ impl Scene<'_> {
         };
         then(&Scene {
             reaction: &reaction,
-            settings: &state.settings,
+            stable_clear: stable_clear(state, key, &reaction),
             now,
             helpers: helpers(state, &key.subject),
             misfit: misfit(state, key, &reaction),
@@ -68,6 +70,15 @@ impl Scene<'_> {
             holds: &holds,
         })
     }
+}
+
+/// An agent that is idle again after a few words has not begun to work; only more of it than that would be a sign.
+fn stable_clear(state: &State, key: &IncidentKey, reaction: &Reaction) -> Duration {
+    let idle = match key.kind {
+        IncidentKind::AgentIdle => reaction.threshold.unwrap_or(IDLE_AFTER).saturating_mul(2),
+        _ => Duration::ZERO,
+    };
+    state.settings.stable_clear + idle
 }
 
 fn helpers(state: &State, subject: &Subject) -> Helpers {

@@ -19,7 +19,9 @@ use serde::{Deserialize, Serialize};
 use crate::ProjectId;
 use crate::incident::{Incident, IncidentKind, Subject};
 use crate::notice::Level;
+use crate::project::Project;
 use crate::session::AgentChoice;
+use crate::settings::Settings;
 use crate::state::State;
 
 pub use context::{context, sample};
@@ -203,6 +205,24 @@ impl Reaction {
         lay(&mut self.cooldown, &patch.cooldown);
         self
     }
+}
+
+/// How long an agent may be idle before its work not being done is a problem, where no layer says otherwise.
+pub(crate) const IDLE_AFTER: Duration = Duration::from_secs(600);
+
+/// How long a state has to last before it is a problem, by the nearest layer that says so.
+pub(crate) fn threshold(
+    kind: &IncidentKind,
+    settings: &Settings,
+    project: Option<&Project>,
+    agent: &str,
+) -> Option<Duration> {
+    let layers = [
+        settings.agent_reactions.get(agent),
+        project.map(|project| &project.reactions),
+        Some(&settings.reactions),
+    ];
+    layers.into_iter().flatten().find_map(|layer| layer.get(kind)?.threshold)
 }
 
 impl Action {

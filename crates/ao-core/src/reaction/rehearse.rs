@@ -53,7 +53,7 @@ pub fn problem_of(
     label: Option<&str>,
 ) -> Option<Problem> {
     let problems = match subject {
-        Subject::Session(id) => state.sessions.get(id)?.problems(now, &state.settings),
+        Subject::Session(id) => state.sessions.get(id)?.problems(now, state),
         Subject::Pull(id) => state.pulls.get(id)?.problems(),
         Subject::Project(_) | Subject::Host => vec![],
     };

@@ -7,9 +7,9 @@ use super::due::due;
 use super::launch::{launch, may_go_on, restore, wake};
 use super::lease::Leases;
 use super::outbox::backoff;
-use super::say::{flush, is_writing, proven, send, task_message};
+use super::say::{daemon_message, flush, is_writing, proven, send, task_message};
 use super::{AfterStop, Answer, HoldKind, MessageKind, Outcome, Phase, Session, SessionEvent, SessionInput};
-use crate::budget::{Limits, Spend};
+use crate::budget::{Limits, Reached, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
 use crate::refusal::Refusal;
@@ -22,7 +22,8 @@ type Events = Result<Vec<SessionEvent>, Refusal>;
 
 const NOTHING: Events = Ok(Vec::new());
 
-/// A limit without an end is taken to end after this long; then it shows whether it has.
+/// A limit without an end is taken to end after this long; then it shows whether it has. If not, it is twice as long, up
+/// to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
@@ -311,7 +312,18 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (phase, I::Hold { kind: HoldKind::Hook, .. }) if !matches!(phase, Phase::Queued { .. }) => NOTHING,
         (_, I::Hold { kind, why }) => Ok(hold(session, kind, why)),
         (_, I::Release { kind }) => Ok(release(session, kind)),
-        (_, I::Resume { limits }) => resume(session, limits),
+        (_, I::Resume { limits }) => resume(state, session, now, limits),
+        (_, I::LimitOver { after, within })
+            if session.holds.contains_key(&HoldKind::Account) && session.resume_at.is_none() =>
+        {
+            let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
+            // Never this very moment: a step at a time.
+            let jitter = Duration::from_millis(1 + crate::mix(moment.seed, session.id.0) % within);
+            Ok(vec![E::ResumePlanned { at: now + after + jitter }])
+        }
+        (Phase::Running { .. }, I::Halt { why }) if session.judgement.activity == Activity::Working => {
+            Ok(halt(session, now, why))
+        }
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
             Ok(spent(session, session.spent_before.plus(spend)))
         }
@@ -369,6 +381,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::PullLinked { .. }
             | I::PullUnlinked { .. }
             | I::Clear
+            | I::LimitOver { .. }
+            | I::Halt { .. }
             | I::Flush
             | I::Count,
         ) => NOTHING,
@@ -429,7 +443,10 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
         return vec![];
     }
     if let Reading::Limited { until } = &mut signal.reading {
-        until.get_or_insert(now + LIMIT_WITHOUT_END);
+        let account = session.account();
+        let in_force = state.accounts.get(account).filter(|until| **until > now);
+        let blind = LIMIT_WITHOUT_END * (1 << state.limits_in_row(account, now).min(2));
+        until.get_or_insert(in_force.copied().unwrap_or(now + blind));
     }
     let mut events = Vec::new();
     if let Reading::Exited { code } = signal.reading {
@@ -547,8 +564,10 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
 
 // ── holds and budgets ──
 
-fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
-    if session.holds.contains_key(&kind) {
+pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
+    // One that was about to go on after a limit does not, if there is a new one.
+    let again = kind == HoldKind::Account && session.resume_at.is_some();
+    if session.holds.contains_key(&kind) && !again {
         return vec![];
     }
     let mut events = vec![SessionEvent::Held { kind, why }];
@@ -559,22 +578,62 @@ fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
     events
 }
 
-fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
+pub(super) fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
     if session.holds.contains_key(&kind) { vec![SessionEvent::Released { kind }] } else { vec![] }
 }
 
-fn resume(session: &Session, limits: Option<Limits>) -> Events {
+fn resume(state: &State, session: &Session, now: Timestamp, limits: Option<Limits>) -> Events {
     if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
-        return Err(Refusal::Budget { session: session.id, reached: reached.to_string() });
+        return Err(spent_budget(session, &reached));
+    }
+    let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
+    if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
+        // Nothing else keeps it than what others have spent, and that takes more than a word.
+        wider_budget(state, session, now)?;
     }
     let mut events = Vec::new();
     if let Some(limits) = limits {
         events.push(SessionEvent::LimitsSet { limits });
     }
-    events.extend(release(session, HoldKind::Budget));
-    events.extend(release(session, HoldKind::Person));
-    events.extend(release(session, HoldKind::Hook));
+    events.extend(by_word.iter().flat_map(|kind| release(session, *kind)));
     Ok(events)
+}
+
+/// That its own budget is spent, and what to type.
+pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
+    Refusal::Budget {
+        session: session.id,
+        why: format!("the budget of `{}` is spent ({reached})", session.spec.name),
+        retype: format!("ao resume {} {}", session.spec.name, reached.option()),
+    }
+}
+
+/// Refuses if a budget is spent that it shares with others.
+fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
+    for budget in state.budgets_of(session) {
+        let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
+        let limits = purse.limits_at(now, state.limits_of(&budget));
+        if let Some(reached) = limits.reached(&purse.spent_at(now)) {
+            let name = &session.spec.name;
+            return Err(Refusal::Budget {
+                session: session.id,
+                why: format!("{budget:#} is spent ({reached})"),
+                retype: format!("ao resume {name} --of {} {}", budget.word(), reached.option()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Ends the turn that runs. It goes on where it was, once it may.
+pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
+    let why = format!("ended in the middle of a turn: {why}");
+    let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
+    let message = daemon_message(session, now, body);
+    vec![
+        SessionEvent::MessageQueued { message, replaces: None },
+        SessionEvent::Stopping { then: AfterStop::Rest { code: None, why } },
+    ]
 }
 
 /// What it means that so much is used up in all.

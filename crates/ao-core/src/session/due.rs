@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use super::decide::spent;
+use super::decide::{halt, hold, release, spent};
 use super::launch::{launch, may_go_on};
 use super::outbox::Next;
-use super::say::flush;
+use super::say::{flush, go_on_message};
 use super::{HoldKind, Phase, Session, SessionEvent};
+use crate::budget::GRACE;
 use crate::evidence::{Activity, judge, next_change};
 use crate::settings::Settings;
 use crate::state::State;
@@ -21,6 +22,9 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
     let now = moment.at;
     if session.again_at().is_some_and(|at| at <= now) {
         return vec![E::DelayOver {}];
+    }
+    if session.resume_at.is_some_and(|at| at <= now) {
+        return go_on(state, session, now);
     }
     match &session.phase {
         Phase::Retrying { at, why } if *at <= now && session.holds.is_empty() => {
@@ -39,6 +43,13 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             if session.time_is_up().is_some_and(|at| at <= now) {
                 events.extend(spent(session, session.counted(now)));
             }
+            if let Some(why) = session.halts_at().filter(|(at, _)| *at <= now).map(|(_, why)| why) {
+                events.extend(halt(session, now, why));
+                return events;
+            }
+            if session.lingers_at(state.idle_after(session)).is_some_and(|at| at <= now) {
+                events.push(E::Lingered {});
+            }
             if session.look_at(&state.settings).is_some_and(|at| at <= now) {
                 events.push(E::LookWanted {});
             }
@@ -53,10 +64,30 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
     }
 }
 
+/// What becomes of a session whose turn it is to go on after a provider's limit.
+fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+    let refused = match may_go_on(state, session) {
+        Err(refusal) => {
+            Some(format!("the provider's limit is over, but {refusal}; `ao resume` lets it go on"))
+        }
+        Ok(()) if !state.resumes_by_itself(session) => Some(
+            "the provider's limit is over; it goes on when somebody resumes it (autoResume is off)".into(),
+        ),
+        Ok(()) => None,
+    };
+    let mut events = Vec::new();
+    match refused {
+        Some(why) => events.extend(hold(session, HoldKind::Consent, why)),
+        None => events.extend(go_on_message(session, now)),
+    }
+    events.extend(release(session, HoldKind::Account));
+    events
+}
+
 impl Session {
     /// When time alone will change something, if nothing else does before.
-    pub(crate) fn due(&self, settings: &Settings) -> Option<Timestamp> {
-        match &self.phase {
+    pub(crate) fn due(&self, settings: &Settings, idle_after: Duration) -> Option<Timestamp> {
+        let otherwise = match &self.phase {
             Phase::Retrying { at, .. } => self.holds.is_empty().then_some(*at),
             Phase::Running { .. } => {
                 // Asked as of long ago, so that what is already due is a time in the past and not "now".
@@ -65,11 +96,14 @@ impl Session {
                     Next::Nothing | Next::Start | Next::Retry | Next::GiveUp => None,
                 };
                 let changes = next_change(&self.evidence, self.judged, &self.judgement);
-                [outbox, self.look_at(settings), changes, self.time_is_up()].into_iter().flatten().min()
+                let halts = self.halts_at().map(|(at, _)| at);
+                let own = [outbox, self.look_at(settings), changes, self.time_is_up(), halts];
+                own.into_iter().chain([self.lingers_at(idle_after)]).flatten().min()
             }
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
-        }
+        };
+        otherwise.into_iter().chain(self.resume_at).min()
     }
 
     /// When it leaves the memory after its end: not while there is something to restore.
@@ -93,6 +127,30 @@ impl Session {
         let Phase::Running { since, .. } = self.phase else { return None };
         let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
         Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+    }
+
+    /// When also the turn that runs is ended, because its budget is spent and more than that, and for what reason.
+    fn halts_at(&self) -> Option<(Timestamp, String)> {
+        let Phase::Running { since, .. } = self.phase else { return None };
+        let hold = self.holds.get(&HoldKind::Budget)?;
+        if self.judgement.activity != Activity::Working {
+            return None;
+        }
+        let grace = hold.since + GRACE;
+        if self.limits.overdrawn(&self.spend).is_some() {
+            return Some((grace, hold.why.clone()));
+        }
+        let seconds = self.limits.overdrawn_seconds()?;
+        let over = since + Duration::from_secs(seconds.saturating_sub(self.ran));
+        Some((grace.max(over), hold.why.clone()))
+    }
+
+    /// When it has been idle for too long, with its work not done and nobody at its keyboard.
+    fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
+        let idle = matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
+        let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
+        (idle && self.leaves_work() && self.outbox.is_empty() && self.lingers != Some(self.activity_since))
+            .then(|| since + idle_after)
     }
 
     /// When somebody should look at the agent, because what we believe of it may no longer be so.

@@ -1,6 +1,7 @@
 //! What can come in for a session, and what can happen to it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -153,6 +154,15 @@ pub enum SessionInput {
         kind: HoldKind,
     },
     // What follows from other things.
+    /// The provider's limit is over: it goes on after that long, and at most as much later again.
+    LimitOver {
+        after: Duration,
+        within: Duration,
+    },
+    /// The turn that runs is to end now, because a budget is overdrawn.
+    Halt {
+        why: String,
+    },
     Flush,
     /// Compare what we counted ourselves with the limits.
     Count,
@@ -322,6 +332,12 @@ pub enum SessionEvent {
     Released {
         kind: HoldKind,
     },
+    /// When it goes on after a provider's limit.
+    ResumePlanned {
+        at: Timestamp,
+    },
+    /// It has been idle for too long, with its work not done.
+    Lingered {},
     Spent {
         spend: Spend,
     },

@@ -1,6 +1,6 @@
 //! Folds what happened into a session. Cannot fail, and acts on nothing.
 
-use super::{AfterStop, Hold, MessageKind, Phase, Session, SessionEvent, Stage};
+use super::{AfterStop, Hold, HoldKind, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
 use crate::workspace::{Workspace, WorkspaceState};
@@ -97,6 +97,11 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             // News makes a look superfluous; that the process lives is none, or a census would stand in for every look.
             if signal.source != Source::Process && signal.reading != Reading::HumanTyped {
                 session.looked = at;
+            }
+            match signal.reading {
+                Reading::Limited { .. } => session.cut_short = true,
+                Reading::Working { .. } | Reading::Asking { .. } => session.cut_short = false,
+                _ => {}
             }
             let another = asks_something_else(session, signal);
             session.evidence.record(signal);
@@ -225,12 +230,23 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         // ── holds and budgets ──
         E::Held { kind, why } => {
-            session.holds.insert(*kind, Hold { why: why.clone(), since: at });
+            // Held on for another reason of the same kind, it keeps its place in the line.
+            let since = session.holds.get(kind).map_or(at, |hold| hold.since);
+            session.holds.insert(*kind, Hold { why: why.clone(), since });
+            if *kind == HoldKind::Account {
+                session.resume_at = None;
+            }
         }
         E::Released { kind } => {
             session.holds.remove(kind);
+            if *kind == HoldKind::Account {
+                session.resume_at = None;
+                session.cut_short = false;
+            }
         }
         E::Cleared {} => session.cleared = true,
+        E::ResumePlanned { at: then } => session.resume_at = Some(*then),
+        E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.spend = *spend,
         E::BudgetMarked { .. } => session.budget_marked = true,
         E::LimitsSet { limits } => {

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use super::decide::spent_budget;
 use super::say::task_message;
 use super::{Delivery, Outcome, Phase, Session, SessionEvent, Stage};
 use crate::refusal::Refusal;
@@ -60,7 +61,7 @@ pub(crate) fn admit(session: &Session, moment: &Moment, ports: BTreeMap<String, 
 }
 
 /// Whether the work is still wanted: the task is open and its change has not been merged.
-pub(super) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
+pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Some(task) = &session.spec.task
         && state.tasks.get(task).is_some_and(|task| task.closed)
     {
@@ -108,7 +109,7 @@ pub(super) fn restore(state: &State, session: &Session) -> Result<Vec<SessionEve
     }
     // The end of a session ends its holds, but not what it has spent.
     if let Some(reached) = session.limits.reached(&session.spend) {
-        return Err(Refusal::Budget { session: session.id, reached: reached.to_string() });
+        return Err(spent_budget(session, &reached));
     }
     may_go_on(state, session)?;
     if let Some(task) = &session.spec.task

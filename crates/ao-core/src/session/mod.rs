@@ -35,7 +35,7 @@ pub(crate) use decide::decide;
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
-pub(crate) use launch::admit;
+pub(crate) use launch::{admit, may_go_on};
 pub(crate) use lease::{Leases, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, carries};
@@ -201,10 +201,18 @@ pub enum Outcome {
 pub enum HoldKind {
     /// Somebody paused it.
     Person,
+    /// It could go on after a provider's limit, but only on a person's word.
+    Consent,
     /// Its budget is spent; a new limit is needed.
     Budget,
-    /// Its project's budget is spent.
+    /// The budget of its task is spent.
+    TaskBudget,
+    /// Today's budget of its project is spent.
     ProjectBudget,
+    /// All that its project may ever spend is spent.
+    TotalBudget,
+    /// Today's budget of everything is spent.
+    DailyBudget,
     /// The provider refuses this account.
     Account,
     /// A hook objects to its start; a person has to have it asked again.
@@ -319,6 +327,29 @@ pub struct Session {
     /// Whether the soft mark of the budget has been announced.
     pub budget_marked: bool,
     pub pulls: BTreeSet<PullId>,
+    /// When it goes on after a provider's limit that is over.
+    #[serde(default)]
+    pub resume_at: Option<Timestamp>,
+    /// Whether its last turn was cut short by a provider's limit.
+    #[serde(default)]
+    pub cut_short: bool,
+    /// The beginning of the idleness that has lasted for too long, if one has.
+    #[serde(default)]
+    pub lingers: Option<Timestamp>,
+}
+
+impl HoldKind {
+    /// Whether it means that a budget is spent.
+    pub fn is_budget(self) -> bool {
+        matches!(
+            self,
+            HoldKind::Budget
+                | HoldKind::TaskBudget
+                | HoldKind::ProjectBudget
+                | HoldKind::TotalBudget
+                | HoldKind::DailyBudget
+        )
+    }
 }
 
 impl AgentChoice {
@@ -386,6 +417,9 @@ impl Session {
             limits: spec.limits,
             budget_marked: false,
             pulls: BTreeSet::new(),
+            resume_at: None,
+            cut_short: false,
+            lingers: None,
             spec,
         }
     }

@@ -97,6 +97,27 @@ pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
     }
 }
 
+/// Something that the daemon itself has to say.
+pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> Message {
+    Message {
+        no: session.outbox.message_no(),
+        from: Sender::Daemon,
+        kind: MessageKind::Text,
+        body: body.to_owned(),
+        interrupt: false,
+        key: None,
+        queued: now,
+    }
+}
+
+/// What an agent hears whose turn was cut short by a provider's limit. One that was only held has nothing to take up, and
+/// one that took up its work by itself need not be told.
+pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
+    let cut = session.cut_short && matches!(session.phase, Phase::Running { .. } | Phase::Exited { .. });
+    let body = "The provider's limit is over. Go on where you were stopped.";
+    cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
+}
+
 pub(super) fn is_writing(session: &Session, delivery: u32, tries: u32) -> bool {
     session.outbox.current.as_ref().is_some_and(|current| {
         current.no == delivery && current.tries == tries && current.stage == Stage::Writing

@@ -1,14 +1,16 @@
 //! What a person is told about a session: one word and the reason for it, both derived.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{AfterStop, HoldKind, Outcome, Phase, Session};
+use super::{AfterStop, HoldKind, Outcome, Phase, Role, Session};
 use crate::Timestamp;
 use crate::evidence::{Activity, judge};
 use crate::incident::{IncidentKind, Problem};
-use crate::settings::Settings;
+use crate::reaction::threshold;
+use crate::state::State;
 
 /// One word for where a session stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -66,9 +68,13 @@ impl Session {
             _ if held.is_some() => {
                 let (kind, hold) = held.expect("just checked");
                 let word = match kind {
-                    HoldKind::Person | HoldKind::Hook => StatusWord::Paused,
-                    HoldKind::Budget | HoldKind::ProjectBudget => StatusWord::Capped,
+                    HoldKind::Person | HoldKind::Consent | HoldKind::Hook => StatusWord::Paused,
                     HoldKind::Account => StatusWord::RateLimited,
+                    HoldKind::Budget
+                    | HoldKind::TaskBudget
+                    | HoldKind::ProjectBudget
+                    | HoldKind::TotalBudget
+                    | HoldKind::DailyBudget => StatusWord::Capped,
                 };
                 say(word, hold.why.clone(), hold.since)
             }
@@ -120,8 +126,10 @@ impl Session {
 
     /// The problems that this session has now.
     ///
-    /// Idle is none: an orchestrator that a person drives is idle most of its life.
-    pub fn problems(&self, now: Timestamp, settings: &Settings) -> Vec<Problem> {
+    /// Idle by itself is none: an orchestrator that a person drives is idle most of its life. For a worker whose work is
+    /// not done it becomes one in time.
+    pub fn problems(&self, now: Timestamp, state: &State) -> Vec<Problem> {
+        let settings = &state.settings;
         let mut problems = Vec::new();
         // Each dialog, each exit, each crossed budget is a problem of its own, so each is told once.
         let mut add = |kind, problem: String, detail: &str| {
@@ -133,11 +141,14 @@ impl Session {
             });
         };
         let since = self.activity_since;
+        let mut idle = None;
         match &self.phase {
             Phase::SetupFailed { why } => {
                 add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
             }
             // An exit with code 0 is how many agents say that they are done, unless they were told more.
+            // What a spent budget has ended waits for a new limit, and that is told already.
+            Phase::Exited { .. } if self.holds.keys().any(|kind| kind.is_budget()) => {}
             Phase::Exited { why, code, .. }
                 if *code != Some(0) || (!self.outbox.is_empty() && self.in_vain > settings.restarts) =>
             {
@@ -155,12 +166,16 @@ impl Session {
                 Activity::Blocked => {
                     add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);
                 }
-                Activity::Unknown if now.since(since) >= settings.stuck_after => {
+                Activity::Unknown if now.since(since) >= self.stuck_after(state) => {
                     add(
                         IncidentKind::AgentStuck,
                         format!("unknown {since}"),
                         &self.judgement.rule.to_string(),
                     );
+                }
+                Activity::Idle if self.lingers == Some(since) && self.leaves_work() => {
+                    let typed = self.evidence.human_typed.unwrap_or(since).max(since);
+                    idle = Some(format!("idle since {}, and there is no pull request", typed.utc()));
                 }
                 _ => {}
             },
@@ -169,7 +184,32 @@ impl Session {
         if let Some(hold) = self.holds.get(&HoldKind::Budget) {
             add(IncidentKind::BudgetExceeded, format!("since {}", hold.since), &hold.why);
         }
+        if let Some(detail) = idle {
+            // One problem for as long as the work is not done, however often it stops in between.
+            problems.push(Problem {
+                kind: IncidentKind::AgentIdle,
+                problem: "no pull request".into(),
+                revision: since.to_string(),
+                detail,
+            });
+        }
         problems
+    }
+}
+
+impl Session {
+    /// How long nothing may be known of it.
+    fn stuck_after(&self, state: &State) -> Duration {
+        let project = state.projects.get(&self.spec.project);
+        let kind = IncidentKind::AgentStuck;
+        threshold(&kind, &state.settings, project, &self.spec.agent.name)
+            .unwrap_or(state.settings.stuck_after)
+    }
+
+    /// Whether it is a worker that nothing keeps from working and that has nothing to show yet. One with a pull request
+    /// waits for others.
+    pub(super) fn leaves_work(&self) -> bool {
+        self.spec.role == Role::Worker && self.pulls.is_empty() && self.holds.is_empty()
     }
 }
 

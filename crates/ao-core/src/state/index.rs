@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::budget::Budget;
 use crate::incident::IncidentKey;
 use crate::session::{Phase, Role, Session, SessionEvent};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
@@ -43,7 +44,7 @@ pub(crate) enum Timer {
     Incident(IncidentKey),
     Notice(NoticeId),
     Errand(ErrandId),
-    Project(ProjectId),
+    Budget(Budget),
     Account(String),
 }
 

@@ -1,22 +1,25 @@
 //! All that is known, folded from the log, with the indexes that keep every question short.
 
+mod earlier;
 mod index;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
 
 use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
+use crate::budget::{self, Budget, BudgetEvent, Limits, Purse, Spend};
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::health::count_flake;
-use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
+use crate::incident::{self, Incident, IncidentEvent, IncidentKey, IncidentKind, Subject};
 use crate::notice::{self, Notice, NoticeEvent};
 use crate::project::{Project, ProjectEvent};
 use crate::pull::{self, Pull};
 use crate::queue;
-use crate::reaction::Judge;
+use crate::reaction::{IDLE_AFTER, Judge, threshold};
 use crate::session::{self, Session, SessionEvent};
 use crate::settings::Settings;
 use crate::task::{Task, TaskEvent};
@@ -50,6 +53,12 @@ pub struct State {
     pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, and until when.
     pub accounts: BTreeMap<String, Timestamp>,
+    /// How often in a row accounts were limited, and until when the last time.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits_seen: BTreeMap<String, LimitsSeen>,
+    /// What has been spent of budgets that several sessions share.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub purses: BTreeMap<Budget, Purse>,
     /// Free memory when it was last too little.
     pub scarce_mb: Option<u64>,
     /// Processes that should not be, with their runtime.
@@ -64,6 +73,16 @@ pub struct State {
     index: Index,
 }
 
+/// How often in a row a provider refused an account.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LimitsSeen {
+    pub times: u32,
+    pub until: Timestamp,
+}
+
+/// A limit that comes so soon after the last one is the next of a row.
+const IN_A_ROW: Duration = Duration::from_secs(3600);
+
 impl State {
     /// Folds one event into the state. Cannot fail, and acts on nothing.
     pub fn evolve(&mut self, stamped: &Stamped) {
@@ -72,7 +91,9 @@ impl State {
         match &stamped.event {
             Event::Host(event) => self.evolve_host(event),
             Event::Account(account, AccountEvent::Limited { until }) => {
-                self.accounts.insert(account.clone(), *until);
+                let in_force = self.accounts.insert(account.clone(), *until).is_some();
+                let times = self.limits_in_row(account, at) + u32::from(!in_force);
+                self.limits_seen.insert(account.clone(), LimitsSeen { times, until: *until });
                 self.index.set_timer(Timer::Account(account.clone()), Some(*until));
             }
             Event::Account(account, AccountEvent::Reset {}) => {
@@ -83,7 +104,12 @@ impl State {
             Event::Task(id, TaskEvent::Seen { facts }) => {
                 self.tasks.insert(id.clone(), facts.clone());
             }
-            Event::Task(_, TaskEvent::Closed {}) => {}
+            // What was spent on it is asked for no more, unless a session of it is still here to be looked at.
+            Event::Task(id, TaskEvent::Closed {}) => {
+                if !self.sessions.values().any(|session| session.spec.task.as_ref() == Some(id)) {
+                    self.purses.remove(&Budget::Task(id.clone()));
+                }
+            }
             Event::Session(id, event) => self.evolve_session(*id, event, at),
             Event::Pull(id, event) => {
                 let mut pull = self.pulls.remove(id).map(|pull| *pull);
@@ -101,6 +127,7 @@ impl State {
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
             Event::Notice(id, event) => self.evolve_notice(*id, event),
             Event::Errand(id, event) => self.evolve_errand(*id, event),
+            Event::Budget(budget, event) => self.evolve_budget(budget, event, at),
         }
     }
 
@@ -119,6 +146,7 @@ impl State {
     /// Reads a state from a snapshot and makes its indexes anew.
     pub fn from_snapshot(body: &[u8]) -> Result<State, serde_json::Error> {
         let mut state: State = serde_json::from_slice(body)?;
+        earlier::read(&mut state, body)?;
         state.reindex();
         Ok(state)
     }
@@ -148,6 +176,55 @@ impl State {
 
     pub fn owner_of_conversation(&self, conversation: &ConversationId) -> Option<SessionId> {
         self.index.conversations.get(conversation).copied()
+    }
+
+    /// The budgets that a session shares with others.
+    pub fn budgets_of(&self, session: &Session) -> Vec<Budget> {
+        let project = &session.spec.project;
+        let of_task = session.spec.task.clone().map(Budget::Task);
+        let wider = [Budget::Project(project.clone()), Budget::ProjectDay(project.clone()), Budget::Day];
+        of_task.into_iter().chain(wider).collect()
+    }
+
+    /// The limits that the configuration sets for a budget.
+    pub fn limits_of(&self, budget: &Budget) -> Limits {
+        let project = |id: &ProjectId| self.projects.get(id);
+        match budget {
+            Budget::Task(task) => project(&task.project).map(|project| project.per_task),
+            Budget::Project(id) => project(id).map(|project| project.total),
+            Budget::ProjectDay(id) => project(id).map(|project| project.daily),
+            Budget::Day => Some(self.settings.daily),
+        }
+        .unwrap_or_default()
+    }
+
+    /// The live sessions that share a budget.
+    pub(crate) fn live_under<'a>(&'a self, budget: &Budget) -> Vec<&'a Session> {
+        match budget {
+            Budget::Task(task) => {
+                let worker = self.live_session_of(task).and_then(|id| self.sessions.get(&id));
+                worker.map(|session| &**session).into_iter().collect()
+            }
+            Budget::Project(project) | Budget::ProjectDay(project) => self.live_in(project).collect(),
+            Budget::Day => self.live().collect(),
+        }
+    }
+
+    /// How often in a row an account has been limited, as of `now`.
+    pub(crate) fn limits_in_row(&self, account: &str, now: Timestamp) -> u32 {
+        let seen = self.limits_seen.get(account).filter(|seen| now.since(seen.until) < IN_A_ROW);
+        seen.map_or(0, |seen| seen.times)
+    }
+
+    /// How long an idle agent is left alone.
+    pub(crate) fn idle_after(&self, session: &Session) -> Duration {
+        idle_after(&self.settings, &self.projects, session)
+    }
+
+    /// Whether a session goes on by itself after a provider's limit.
+    pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
+        let project = self.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        project.unwrap_or(self.settings.auto_resume)
     }
 
     /// The live sessions of a project.
@@ -257,22 +334,31 @@ impl State {
     fn evolve_project(&mut self, id: &ProjectId, event: &ProjectEvent, at: Timestamp) {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
-                Some(project) => project.configure(config),
+                Some(project) => {
+                    let patience = project.reactions != config.reactions;
+                    project.configure(config);
+                    // Its reactions say when its sessions are due.
+                    if patience {
+                        self.reindex();
+                    }
+                }
                 None => {
                     self.projects.insert(id.clone(), Project::new(config));
                 }
             },
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
-                self.index.set_timer(Timer::Project(id.clone()), None);
+                let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
+                for budget in gone.cloned().collect::<Vec<_>>() {
+                    self.purses.remove(&budget);
+                    self.index.set_timer(Timer::Budget(budget), None);
+                }
             }
             ProjectEvent::PolicyChanged { policy } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy = (**policy).clone();
                 }
             }
-            ProjectEvent::Capped { until, .. } => self.cap_project(id, Some(*until)),
-            ProjectEvent::Uncapped {} => self.cap_project(id, None),
             ProjectEvent::Flaked { check, signature, excerpt } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     count_flake(&mut project.flakes, check, signature, excerpt, at);
@@ -288,14 +374,27 @@ impl State {
                     project.base.found(branch, check, commit, verdict, at);
                 }
             }
+            ProjectEvent::Completed { .. } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.complete = Some(at);
+                }
+            }
+            ProjectEvent::Capped { until, why } => {
+                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until) };
+                self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
+            }
+            ProjectEvent::Uncapped {} => {
+                self.evolve_budget(&Budget::ProjectDay(id.clone()), &BudgetEvent::Uncapped {}, at);
+            }
         }
     }
 
-    fn cap_project(&mut self, id: &ProjectId, until: Option<Timestamp>) {
-        if let Some(project) = self.projects.get_mut(id) {
-            project.capped_until = until;
-            self.index.set_timer(Timer::Project(id.clone()), until);
-        }
+    fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
+        // A budget that nobody has spent anything of can be raised, and then it is remembered.
+        let purse = self.purses.entry(budget.clone()).or_default();
+        budget::evolve(budget, purse, event, at);
+        let until = purse.cap.as_ref().and_then(|cap| cap.until);
+        self.index.set_timer(Timer::Budget(budget.clone()), until);
     }
 
     fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
@@ -306,17 +405,32 @@ impl State {
             let session = Session::queued(id, (**spec).clone(), at);
             self.index.names.insert(session.spec.name.clone(), id);
             self.index.enter(&session, Footprint::of(&session));
+            if let Some(project) = self.projects.get_mut(&session.spec.project) {
+                project.begin();
+            }
             self.sessions.insert(id, Box::new(session));
             return;
+        }
+        if let SessionEvent::Spent { spend } = event {
+            self.count_spend(id, *spend, at);
         }
         let State { sessions, projects, settings, index, .. } = self;
         let Some(session) = sessions.get_mut(&id) else {
             return;
         };
-        if let SessionEvent::Spent { spend } = event
-            && let Some(project) = projects.get_mut(&session.spec.project)
-        {
-            project.spend(at, session.spend, *spend);
+        let project = projects.get_mut(&session.spec.project);
+        match event {
+            SessionEvent::Requeued { .. } => {
+                if let Some(project) = project {
+                    project.begin();
+                }
+            }
+            SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
+                if let Some(project) = project {
+                    project.finish(matches!(outcome, session::Outcome::Merged { .. }), session.spend);
+                }
+            }
+            _ => {}
         }
         // Most events are signals, which leave no footprint; comparing costs more than folding them.
         let before = event.leaves_footprint().then(|| Footprint::of(session));
@@ -335,7 +449,19 @@ impl State {
             let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
         } else {
-            index.set_timer(Timer::Session(id), session.due(settings));
+            let idle_after = idle_after(settings, projects, session);
+            index.set_timer(Timer::Session(id), session.due(settings, idle_after));
+        }
+    }
+
+    /// Counts what a session used up on top for all the budgets that it shares.
+    fn count_spend(&mut self, id: SessionId, spend: Spend, at: Timestamp) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        // A project that is gone takes its budgets along.
+        let known = self.projects.contains_key(&session.spec.project);
+        let (budgets, before) = (self.budgets_of(session), session.spend);
+        for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
+            self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
     }
 
@@ -348,6 +474,7 @@ impl State {
         }
         if let Some(task) = task.filter(|task| self.tasks.get(*task).is_some_and(|known| known.closed)) {
             self.tasks.remove(task);
+            self.purses.remove(&Budget::Task(task.clone()));
             for other in self.tasks.values_mut() {
                 other.blocked_by.remove(task);
             }
@@ -429,7 +556,8 @@ impl State {
         for (id, session) in &self.sessions {
             self.index.names.insert(session.spec.name.clone(), *id);
             self.index.enter(session, Footprint::of(session));
-            self.index.set_timer(Timer::Session(*id), session.due(&self.settings));
+            let idle_after = idle_after(&self.settings, &self.projects, session);
+            self.index.set_timer(Timer::Session(*id), session.due(&self.settings, idle_after));
         }
         self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
         let timers = self
@@ -438,9 +566,9 @@ impl State {
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.again_at)))
             .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
-            .chain(
-                self.projects.iter().map(|(id, project)| (Timer::Project(id.clone()), project.capped_until)),
-            )
+            .chain(self.purses.iter().map(|(budget, purse)| {
+                (Timer::Budget(budget.clone()), purse.cap.as_ref().and_then(|cap| cap.until))
+            }))
             .chain(
                 self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
             )
@@ -449,6 +577,11 @@ impl State {
             self.index.set_timer(timer, due);
         }
     }
+}
+
+fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> Duration {
+    let project = projects.get(&session.spec.project);
+    threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent.name).unwrap_or(IDLE_AFTER)
 }
 
 /// Incidents as a list, because JSON has no room for a structured key.

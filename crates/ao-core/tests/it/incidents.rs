@@ -208,7 +208,12 @@ fn a_merge_ends_the_session_and_what_was_open() {
     assert_eq!(desk.status(session), "merged: its change was merged as app!7");
     assert!(matches!(desk.session(session).phase, Phase::Ended { .. }));
     assert_eq!(desk.wants(session), [format!("remove workspace of {session} (try 0)")]);
-    assert!(desk.state.incidents.values().all(|incident| incident.key.kind == IncidentKind::PrMerged));
+    assert!(
+        desk.state
+            .incidents
+            .values()
+            .all(|incident| matches!(incident.key.kind, IncidentKind::PrMerged | IncidentKind::AllComplete))
+    );
 }
 
 #[test]

@@ -5,8 +5,11 @@ use std::time::Duration;
 use ao_core::Refusal;
 use ao_core::budget::{Limits, Spend};
 use ao_core::evidence::{Reading, Source};
-use ao_core::session::SessionInput;
-use ao_core::{Input, Settings};
+use ao_core::incident::{IncidentKind, Subject};
+use ao_core::input::SpawnRequest;
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::session::{HoldKind, SessionEvent, SessionInput};
+use ao_core::{Event, Input, Settings};
 
 use crate::desk::{Desk, TYPED, request, working};
 
@@ -39,7 +42,14 @@ fn a_spent_budget_stops_every_further_turn_until_there_is_a_new_limit() {
 
     let resume = |limits| Input::Session { session, input: SessionInput::Resume { limits } };
     let refused = desk.try_take(resume(None)).unwrap_err();
-    assert_eq!(refused, Refusal::Budget { session, reached: "cost $1.20 of $1.00".into() });
+    assert_eq!(
+        refused,
+        Refusal::Budget {
+            session,
+            why: "the budget of `app-1` is spent (cost $1.20 of $1.00)".into(),
+            retype: "ao resume app-1 --usd 2.40".into()
+        }
+    );
     desk.take(resume(Some(Limits { micros: Some(5_000_000), ..Limits::default() })));
     assert_eq!(desk.session(session).outbox.current.clone().unwrap().text, "go on");
 }
@@ -69,7 +79,14 @@ fn a_limit_below_what_is_spent_already_is_refused() {
     let limits = Limits { seconds: Some(10), ..Limits::default() };
     let lower = Input::Session { session, input: SessionInput::Resume { limits: Some(limits) } };
     let refused = desk.try_take(lower).unwrap_err();
-    assert_eq!(refused, Refusal::Budget { session, reached: "time 100 s of 10 s".into() });
+    assert_eq!(
+        refused,
+        Refusal::Budget {
+            session,
+            why: "the budget of `app-1` is spent (time 100 s of 10 s)".into(),
+            retype: "ao resume app-1 --time 200s".into()
+        }
+    );
 }
 
 #[test]
@@ -112,10 +129,167 @@ fn a_providers_limit_holds_the_whole_account_and_ends_by_itself() {
     desk.wait(599);
     assert_eq!(desk.wants(second), Vec::<String>::new());
     assert!(!desk.session(third).takes_slot());
-    desk.wait(2);
+    desk.wait(50);
     assert_eq!(desk.wants(second), [format!("deliver 2 to {second} (try 1)")]);
     assert!(desk.session(third).takes_slot());
+    // The one whose turn was cut short is told to take it up again.
+    let text = desk.session(first).outbox.current.clone().unwrap().text;
+    assert_eq!(text, "The provider's limit is over. Go on where you were stopped.");
+}
+
+fn limit(desk: &mut Desk, seconds: u64) {
+    let until = desk.now + Duration::from_secs(seconds);
+    desk.take(Input::AccountLimited { account: "scripted".into(), until });
+}
+
+/// When each was let go, in that order.
+fn releases(desk: &Desk) -> Vec<(ao_core::SessionId, ao_core::Timestamp)> {
+    let released = desk.log.iter().filter_map(|stamped| match &stamped.event {
+        Event::Session(id, SessionEvent::Released { kind: HoldKind::Account }) => Some((*id, stamped.at)),
+        _ => None,
+    });
+    released.collect()
+}
+
+/// acceptance: B1
+#[test]
+fn after_a_limit_the_most_urgent_goes_first_and_they_do_not_go_all_at_once() {
+    let mut desk = Desk::new();
+    let ordinary: Vec<_> = (0..4).map(|n| desk.idle(&n.to_string())).collect();
+    let urgent = SpawnRequest { priority: 5, ..request("9", TYPED) };
+    let urgent = desk.take(Input::Spawn(Box::new(urgent))).iter().find_map(Event::session).unwrap();
+    desk.wait(60);
+    let reset = desk.now + Duration::from_secs(600);
+    limit(&mut desk, 600);
+    desk.wait(1200);
+    let released = releases(&desk);
+    let mut order = vec![urgent];
+    order.extend(ordinary);
+    assert_eq!(released.iter().map(|(id, _)| *id).collect::<Vec<_>>(), order);
+    for (place, (_, at)) in released.iter().enumerate() {
+        let stretch = place as u64 * 15..=(place as u64 + 1) * 15;
+        assert!(stretch.contains(&at.since(reset).as_secs()), "{place} at {:?}", at.since(reset));
+    }
+}
+
+#[test]
+fn a_fleet_of_any_size_is_back_within_a_quarter_of_an_hour() {
+    let mut desk = Desk::with(Settings { max_live: 0, ..Settings::default() });
+    for n in 0..200 {
+        desk.spawn(&n.to_string());
+    }
+    limit(&mut desk, 60);
+    desk.wait(60 + 15 * 60);
+    assert_eq!(releases(&desk).len(), 200);
+}
+
+#[test]
+fn those_who_still_wait_when_the_next_limit_comes_keep_their_place() {
+    let mut desk = Desk::new();
+    let sessions: Vec<_> = (0..3).map(|n| desk.idle(&n.to_string())).collect();
+    limit(&mut desk, 60);
+    desk.wait(60 + 15);
+    assert_eq!(releases(&desk).iter().map(|(id, _)| *id).collect::<Vec<_>>(), [sessions[0]]);
+    limit(&mut desk, 600);
+    desk.wait(599);
+    assert_eq!(releases(&desk).len(), 1, "nobody goes on under the new limit");
+    desk.wait(60);
+    let order: Vec<_> = releases(&desk).iter().map(|(id, _)| *id).collect();
+    assert_eq!(order, [sessions[0], sessions[1], sessions[2], sessions[0]]);
+}
+
+/// acceptance: B1, L4
+#[test]
+fn work_that_is_no_longer_wanted_is_not_taken_up_again() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.task("1", &[], false);
+    desk.sees(session, Source::Hook, Reading::Limited { until: Some(desk.now + Duration::from_secs(60)) });
+    desk.task("1", &[], true);
+    desk.wait(120);
+    let told = "the provider's limit is over, but app#1 is closed; `ao resume` lets it go on";
+    assert_eq!(desk.status(session), format!("paused: {told}"));
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    assert_eq!(desk.told(), [format!("`app-1` was not resumed: {told}")]);
+    desk.tell(session, SessionInput::Resume { limits: None });
+    assert!(desk.status(session).starts_with("idle"), "{}", desk.status(session));
+}
+
+/// acceptance: B1
+#[test]
+fn without_auto_resume_a_person_decides_and_is_told_once() {
+    let mut desk = Desk::with(Settings { auto_resume: false, ..Settings::default() });
+    let (first, second) = (desk.idle("1"), desk.idle("2"));
+    limit(&mut desk, 60);
+    desk.wait(3600);
+    for session in [first, second] {
+        assert!(desk.status(session).starts_with("paused: the provider's limit is over"));
+    }
+    assert_eq!(
+        desk.told(),
+        [
+            "the provider's limit for `scripted` is over; autoResume is off, so 2 sessions wait until `ao resume`: \
+          app-1, app-2"
+        ]
+    );
+    desk.tell(first, SessionInput::Resume { limits: None });
     assert!(desk.status(first).starts_with("idle"), "{}", desk.status(first));
+    assert!(desk.status(second).starts_with("paused"));
+}
+
+#[test]
+fn a_project_may_say_otherwise_about_going_on_by_itself() {
+    let mut desk = Desk::with(Settings { auto_resume: false, ..Settings::default() });
+    let config = ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        auto_resume: Some(true),
+        ..Default::default()
+    };
+    let input = ProjectInput::Configure(Box::new(config));
+    desk.take(Input::Project { project: crate::desk::app(), input });
+    let session = desk.idle("1");
+    limit(&mut desk, 60);
+    desk.wait(80);
+    assert!(desk.status(session).starts_with("idle"), "{}", desk.status(session));
+}
+
+#[test]
+fn a_limit_without_an_end_is_waited_for_longer_each_time_and_not_without_bound() {
+    let mut desk = Desk::new();
+    let (session, other) = (desk.idle("1"), desk.idle("2"));
+    for minutes in [15, 30, 60, 60] {
+        desk.wait(60);
+        let since = desk.now;
+        desk.sees(session, Source::Hook, Reading::Limited { until: None });
+        desk.wait(10);
+        desk.sees(other, Source::Hook, Reading::Limited { until: None });
+        assert_eq!(desk.state.accounts["scripted"].since(since).as_secs(), minutes * 60);
+        desk.wait(minutes * 60 + 30);
+        assert!(desk.state.accounts.is_empty());
+        for session in [session, other] {
+            desk.sees(session, Source::Hook, Reading::Idle);
+        }
+    }
+    // After an hour without one, the count begins anew.
+    desk.wait(2 * 3600);
+    let since = desk.now;
+    desk.sees(session, Source::Hook, Reading::Limited { until: None });
+    assert_eq!(desk.state.accounts["scripted"].since(since).as_secs(), 15 * 60);
+}
+
+#[test]
+fn a_limit_is_an_incident_of_its_account_for_as_long_as_it_holds() {
+    let mut desk = Desk::new();
+    desk.idle("1");
+    limit(&mut desk, 600);
+    let incident = desk.state.incidents_of(&Subject::Host).next().expect("it is an incident").clone();
+    assert_eq!((&incident.key.kind, incident.key.problem.as_str()), (&IncidentKind::RateLimited, "scripted"));
+    assert!(incident.detail.ends_with("waiting: app-1"), "{}", incident.detail);
+    assert!(incident.detail.contains(" UTC; "), "{}", incident.detail);
+    assert_eq!(desk.told(), Vec::<String>::new(), "it is enough to know, unless somebody configures more");
+    desk.wait(700);
+    assert_eq!(desk.state.incidents_of(&Subject::Host).count(), 0);
 }
 
 #[test]

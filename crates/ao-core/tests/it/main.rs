@@ -1,10 +1,12 @@
 //! The core as a whole: inputs in, events out, step by step.
 
 mod actions;
+mod budgets;
 mod desk;
 mod doubt;
 mod evidence;
 mod hooks;
+mod idle;
 mod incidents;
 mod limits;
 mod outbox;

@@ -11,6 +11,7 @@ use crate::desk::{Desk, TYPED, asking, exited, message, request, working};
 #[test]
 fn an_agent_idle_for_an_hour_gets_a_message_at_once() {
     let mut desk = Desk::new();
+    desk.take(crate::budgets::no_word_about_idleness());
     let session = desk.idle("1");
     desk.wait(3600);
     desk.send(session, "Still there?");

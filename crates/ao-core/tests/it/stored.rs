@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ao_core::budget::BudgetEvent;
 use ao_core::codec::{DecodeError, VERSION, decode, encode};
 use ao_core::errand::ErrandEvent;
 use ao_core::event::{AccountEvent, HostEvent};
@@ -45,6 +46,7 @@ fn kinds() -> BTreeSet<String> {
         ("incident", variants::<IncidentEvent>()),
         ("notice", variants::<NoticeEvent>()),
         ("errand", variants::<ErrandEvent>()),
+        ("budget", variants::<BudgetEvent>()),
     ];
     all.into_iter()
         .flat_map(|(aggregate, names)| names.into_iter().map(move |name| format!("{aggregate}.{name}")))

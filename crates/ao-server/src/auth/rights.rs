@@ -79,6 +79,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/hooks/{id}/test", Right::Owner),
     ("GET", "/api/workspaces", Right::Owner),
     ("POST", "/api/workspaces/cleanup", Right::Owner),
+    ("GET", "/api/budgets", Right::Owner),
     ("GET", "/api/daemon", Right::Owner),
     ("POST", "/api/daemon/stop", Right::Owner),
     ("POST", "/api/daemon/reload", Right::Owner),

@@ -145,6 +145,7 @@ function fillAbout(list, session) {
       count(spend.turns, 'turn'),
       span(spend.seconds),
     ].filter(Boolean).join(', '),
+    budget: (session.budgets ?? []).map(budgetLine).join('; '),
     made: new Date(session.createdAt).toLocaleString(),
     id: session.id,
   };
@@ -153,6 +154,19 @@ function fillAbout(list, session) {
   if (list.dataset.told === JSON.stringify(told)) return;
   list.dataset.told = JSON.stringify(told);
   list.replaceChildren(...told.flatMap(([name, value]) => [make('dt', name), make('dd', value)]));
+}
+
+/** What is spent of one budget; what nobody could tell is unknown, and never nought. */
+function budgetLine({ scope, of, spend, limits, partlyUnknown, marked, capped }) {
+  const least = partlyUnknown ? 'at least ' : '';
+  const parts = [
+    limits.usd == null ? '' : `${spend.usd == null ? 'unknown' : `${least}$${spend.usd.toFixed(2)}`} of $${limits.usd.toFixed(2)}`,
+    limits.tokens == null ? '' : `${spend.tokens == null ? 'unknown' : `${least}${spend.tokens}`} of ${count(limits.tokens, 'token')}`,
+    limits.turns == null ? '' : `${spend.turns} of ${count(limits.turns, 'turn')}`,
+    limits.seconds == null ? '' : `${span(spend.seconds)} of ${span(limits.seconds)}`,
+  ].filter(Boolean).join(', ');
+  const whose = { session: 'its own', day: 'all, today', 'project-day': `${of}, today`, project: `${of}, ever` }[scope] ?? of;
+  return `${whose}: ${parts}${capped ? ' (spent)' : marked ? ' (nearly spent)' : ''}`;
 }
 
 function fillWhy(root, told) {

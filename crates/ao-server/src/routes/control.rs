@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_api::{Resume, Session, Stop};
-use ao_core::budget::Limits;
+use ao_core::budget::{BudgetInput, Limits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
 use axum::Json;
@@ -56,7 +56,7 @@ pub(super) async fn pause(State(app): State<Arc<App>>, caller: Caller, Named(ses
     tell(&app, session.id, SessionInput::Pause { by }).await
 }
 
-/// Lets a session go on, with higher limits if its budget is spent.
+/// Lets a session go on, with higher limits if a budget is spent: its own, or with `of` one that it shares.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/resume", tag = "sessions", request_body = Resume,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -67,7 +67,7 @@ pub(super) async fn resume(
     Named(session): Named,
     Perhaps(resume): Perhaps<Resume>,
 ) -> Answer {
-    let Resume { usd, tokens, turns, seconds } = resume;
+    let Resume { of, usd, tokens, turns, seconds } = resume;
     if usd.is_some_and(|usd| !(0.0..=1e9).contains(&usd)) {
         let title = "a limit in dollars is to lie between 0 and a billion";
         return Err(ao_api::Problem::new(422, "invalid", title).into());
@@ -75,7 +75,34 @@ pub(super) async fn resume(
     let named = usd.is_some() || tokens.is_some() || turns.is_some() || seconds.is_some();
     let micros = usd.map(|usd| (usd * 1e6).round() as u64);
     let limits = named.then_some(Limits { micros, tokens, turns, seconds });
+    if let Some(of) = of.filter(|of| of != "session") {
+        raise(&app, session.id, &of, limits).await?;
+        return Ok(Json(look(&app, session.id).await?));
+    }
     tell(&app, session.id, SessionInput::Resume { limits }).await
+}
+
+/// Sets another limit for a budget that a session shares with others.
+async fn raise(app: &App, session: SessionId, of: &str, limits: Option<Limits>) -> Result<(), Failure> {
+    let shared = app
+        .handle
+        .view(move |state| state.sessions.get(&session).map(|session| state.budgets_of(session)))
+        .await?
+        .unwrap_or_default();
+    let Some(budget) = shared.into_iter().find(|budget| budget.word() == of) else {
+        let title = format!("`{}` is no budget of this session", ao_core::text::sanitise(of));
+        return Err(ao_api::Problem::new(422, "invalid", title)
+            .hint("there is `session`, `task` if it has an issue, `project`, `project-day` and `day`")
+            .into());
+    };
+    let Some(limits) = limits else {
+        let title = format!("{budget:#} stays what it is without a new limit");
+        return Err(ao_api::Problem::new(422, "invalid", title)
+            .hint("name one: `--usd`, `--tokens`, `--turns` or `--time`")
+            .into());
+    };
+    app.handle.ask(Input::Budget { budget, input: BudgetInput::Raise { limits } }).await?;
+    Ok(())
 }
 
 /// Tries again what failed when the session was set up.

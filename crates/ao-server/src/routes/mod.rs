@@ -1,5 +1,6 @@
 //! The calls. Each turns a request into one input or one look, and what comes of it into words.
 
+mod budgets;
 mod checks;
 mod control;
 mod daemon;
@@ -96,6 +97,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(hooks::test))
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
+        .routes(routes!(budgets::list))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

@@ -166,7 +166,6 @@ pub(super) fn waits_for(obstacle: &Obstacle) -> String {
         Obstacle::ProjectCap { max } => {
             format!("{max} agents of this project run already, which is all that may")
         }
-        Obstacle::ProjectBudget => "today's budget of its project is spent".into(),
         Obstacle::Memory { free_mb } => format!("only {free_mb} MB of memory are free"),
         Obstacle::BlockedBy(task) => format!("it is blocked by {task}, which is open"),
         Obstacle::Held(why) => format!("it is held: {why}"),
@@ -207,7 +206,8 @@ fn next(session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::NeedsInput => &["ao answer NAME yes", "ao attach NAME"],
         StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
         StatusWord::Exited | StatusWord::Stopped => &["ao session restore NAME", "ao logs NAME"],
-        StatusWord::Paused | StatusWord::Capped => &["ao resume NAME"],
+        StatusWord::Paused => &["ao resume NAME"],
+        StatusWord::Capped => &["ao budget", "ao resume NAME"],
         StatusWord::Blocked | StatusWord::Unknown | StatusWord::Idle => &["ao attach NAME", "ao send NAME …"],
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],

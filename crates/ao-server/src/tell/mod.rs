@@ -1,5 +1,6 @@
 //! What the core thinks, in the words of the wire. Looking changes nothing.
 
+mod budget;
 mod check;
 mod explain;
 mod issue;
@@ -11,6 +12,7 @@ mod session;
 use ao_core::Timestamp;
 use serde::Serialize;
 
+pub(crate) use budget::budgets;
 pub(crate) use check::{check_log, check_run};
 pub(crate) use explain::explanation;
 pub(crate) use issue::issue;

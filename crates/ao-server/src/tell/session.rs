@@ -37,6 +37,7 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
         messages_waiting: count(session.outbox.waiting.len() + under_way),
         messages_failed: count(session.outbox.failed.len()),
         spend: spend(session, now),
+        budgets: super::budget::of_session(state, session, now),
         holds: holds(session),
         incidents: count(state.incidents_of(&Subject::Session(session.id)).count()),
     }
@@ -124,7 +125,7 @@ fn tree(session: &Session) -> Option<Tree> {
 }
 
 /// Turns and seconds are counted by ourselves, whatever the agent tells.
-fn spend(session: &Session, now: Timestamp) -> Spend {
+pub(super) fn spend(session: &Session, now: Timestamp) -> Spend {
     let running = match session.phase {
         Phase::Running { since, .. } => now.since(since).as_secs(),
         _ => 0,

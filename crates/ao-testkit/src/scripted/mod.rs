@@ -27,7 +27,7 @@
 //! | `[[crash N]]` | leaves the terminal as it is and exits with N |
 //! | `[[kill9]]` | kills itself with SIGKILL |
 //! | `[[fork PORT]]` | starts a server on that port that has left the process tree and the terminal's session |
-//! | `[[limit 17:42]]` | says that the provider's limit is reached until then, and ends the turn |
+//! | `[[limit 17:42]]`, `[[limit 17:42:30]]` | says that the provider's limit is reached until then, and ends the turn |
 //! | `[[screen unknown]]` | shows a screen that nobody knows, until a key is pressed |
 //! | `[[set SETTING]]` | changes a setting from now on |
 //!

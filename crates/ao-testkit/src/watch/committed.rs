@@ -1,12 +1,12 @@
 //! What must hold of each event that is written down, judged against the state just before it.
 
 use ao_core::errand::ErrandEvent;
-use ao_core::event::HostEvent;
+use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::Activity;
 use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
-use ao_core::session::{Delivery, MessageKind, Phase, Session, SessionEvent};
+use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
@@ -41,6 +41,9 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
                 notice(inner, &key, event);
             }
         }
+        Event::Account(account, AccountEvent::Limited { .. }) => {
+            inner.log.ledger.refused.insert(account.clone(), stamped.at);
+        }
         Event::Queue(_, QueueEvent::LandStarted { pull, .. }) => {
             inner.log.ledger.landing.insert(pull.clone());
         }
@@ -70,6 +73,13 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     };
     // A spent budget, a person's pause, a provider's limit: each means no further turn.
     let held = !session.holds.is_empty();
+    if matches!(event, E::Admitted { .. } | E::Launching { .. } | E::DeliveryStarted { .. }) {
+        must(!overspent(inner, session, at), BudgetHolds, "a start or a turn though a budget is spent");
+        must(!refused(inner, session, at), LimitsHeeded, "a start or a turn on an account that is refused");
+    }
+    if *event == (E::Released { kind: HoldKind::Account }) {
+        must(!overtakes(inner, session, at), LimitsHeeded, "one goes on before another that was first");
+    }
     let patience = inner.log.ledger.patience.entry(id).or_default();
     match event {
         E::Admitted { attempt, .. } => {
@@ -172,6 +182,44 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
     for (invariant, what) in broken {
         inner.broken(invariant, what);
     }
+}
+
+/// Whether a budget that bounds a session was spent before this moment. In the very moment that it is, those whom it
+/// concerns are held one after the other.
+fn overspent(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+    let shadow = &inner.log.shadow;
+    let caps =
+        shadow.budgets_of(session).into_iter().filter_map(|budget| shadow.purses.get(&budget)?.cap.as_ref());
+    caps.into_iter().any(|cap| cap.since < at)
+}
+
+/// Whether a provider refused its account before this moment and still does.
+fn refused(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+    let since = inner.log.ledger.refused.get(session.account());
+    inner.log.shadow.accounts.contains_key(session.account()) && since.is_some_and(|since| *since < at)
+}
+
+/// Whether it goes on after a limit though another waits that was to go before it.
+fn overtakes(inner: &Inner, session: &Session, at: Timestamp) -> bool {
+    let shadow = &inner.log.shadow;
+    // Only of those that go on when their time comes: others were ended, or wait for a person.
+    let by_itself = |session: &Session| {
+        let project = shadow.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        project.unwrap_or(shadow.settings.auto_resume)
+    };
+    let rank = |session: &Session| {
+        let since = session.holds.get(&HoldKind::Account).map(|hold| hold.since);
+        (std::cmp::Reverse(session.spec.priority), since)
+    };
+    session.resume_at.is_some_and(|then| then <= at)
+        && by_itself(session)
+        && shadow.sessions.values().any(|other| {
+            other.id != session.id
+                && other.account() == session.account()
+                && other.resume_at.is_some_and(|then| then > at)
+                && by_itself(other)
+                && rank(other) < rank(session)
+        })
 }
 
 fn appears(inner: &mut Inner, id: SessionId, spec: &ao_core::session::SessionSpec) {

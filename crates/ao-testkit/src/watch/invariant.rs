@@ -20,6 +20,7 @@ pub enum Invariant {
     PortsApart,
     SetUpFirst,
     BudgetHolds,
+    LimitsHeeded,
     CommitFirst,
     TimeMoves,
     PersonsTold,
@@ -29,7 +30,7 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 21] = [
+    pub const ALL: [Invariant; 22] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -45,6 +46,7 @@ impl Invariant {
         Invariant::PortsApart,
         Invariant::SetUpFirst,
         Invariant::BudgetHolds,
+        Invariant::LimitsHeeded,
         Invariant::CommitFirst,
         Invariant::TimeMoves,
         Invariant::PersonsTold,
@@ -70,6 +72,9 @@ impl Invariant {
             Invariant::PortsApart => "no two live processes have the same port",
             Invariant::SetUpFirst => "no agent is started in a workspace that is not set up",
             Invariant::BudgetHolds => "no slot, launch or turn while a budget is spent or a session is held",
+            Invariant::LimitsHeeded => {
+                "nothing starts on an account that its provider refuses, and afterwards all go on in order"
+            }
             Invariant::CommitFirst => "nothing is done that is not in the log first",
             Invariant::TimeMoves => "what is due makes progress, and nothing spins",
             Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ao_core::incident::IncidentKey;
-use ao_core::{Attempt, ErrandId, PullId, SessionId};
+use ao_core::{Attempt, ErrandId, PullId, SessionId, Timestamp};
 
 use super::alarm::Alarms;
 
@@ -25,6 +25,8 @@ pub(crate) struct Ledger {
     pub(super) alarms: Alarms,
     /// The errands that were wanted.
     pub(super) errands: BTreeSet<ErrandId>,
+    /// When each account was last refused.
+    pub(super) refused: BTreeMap<String, Timestamp>,
     /// The highest cap that was ever in force.
     pub(crate) widest_cap: u32,
 }

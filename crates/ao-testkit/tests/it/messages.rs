@@ -93,7 +93,7 @@ fn a_message_into_a_turn_waits_for_its_end_unless_it_is_to_interrupt() {
     world.interrupt(session, "now").unwrap();
     world.run_for(5);
     assert_eq!(world.turns_with("now"), 1);
-    world.run_for(1200);
+    world.run_for(700);
     assert_eq!(world.conversation(session), ["do the work", "now", "first", "second"]);
     world.expect_at_rest();
 }

@@ -61,6 +61,9 @@ caught! {
     a_skipped_set_up_is_noticed: SetUpFirst, rules(Mutant::SkipsSetUp);
     typing_over_a_person_is_noticed: NoRudeTyping, rules(Mutant::TypesOverPeople);
     a_turn_beyond_the_budget_is_noticed: BudgetHolds, rules(Mutant::IgnoresHolds);
+    a_start_beyond_a_shared_budget_is_noticed: BudgetHolds, rules(Mutant::IgnoresBudgets);
+    a_start_on_a_refused_account_is_noticed: LimitsHeeded, rules(Mutant::IgnoresLimits);
+    a_session_that_goes_on_out_of_turn_is_noticed: LimitsHeeded, rules(Mutant::GoesOnBackwards);
     an_act_without_a_decision_is_noticed: CommitFirst, rules(Mutant::TidiesUp);
     a_missed_timer_is_noticed: TimeMoves, rules(Mutant::Sleeps);
     a_failure_kept_from_people_is_noticed: PersonsTold, rules(Mutant::Hushes);

@@ -12,6 +12,7 @@ pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod attach;
 pub(crate) mod batch_spawn;
+pub(crate) mod budget;
 pub(crate) mod check;
 pub(crate) mod completion;
 pub(crate) mod config;

@@ -11,16 +11,21 @@ use crate::{calls, complete, span};
 
 /// Let a paused session go on, with new limits if a budget was spent
 ///
-/// A session that is `capped` has spent its budget; it goes on only with a new limit.
+/// A session that is `capped` has spent its budget, or one that it shares with others has been spent: that of its issue, of
+/// its project, of the day. It goes on only with a new limit; `ao budget` shows which.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao resume my-app-3
   ao resume my-app-3 --usd 5
-  ao resume my-app-3 --turns 40 --time 2h")]
+  ao resume my-app-3 --turns 40 --time 2h
+  ao resume my-app-3 --of project-day --usd 20   today's limit of its project")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
     #[arg(add = complete::sessions())]
     session: String,
+    /// Whose limit it is: the session's own, or one that it shares with others
+    #[arg(long, value_name = "BUDGET", value_parser = ["session", "task", "project", "project-day", "day"])]
+    of: Option<String>,
     /// The most it may cost, in US dollars
     #[arg(long, value_parser = dollars)]
     usd: Option<f64>,
@@ -38,6 +43,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let limits = Resume {
+        of: args.of.clone(),
         usd: args.usd,
         tokens: args.tokens,
         turns: args.turns,

@@ -33,7 +33,8 @@ pub(super) const STATES: [&str; 17] = [
 /// Wait until a session is in a state
 ///
 /// Returns at once if it is so already. Exits with 0 when one of the states is reached, with 8 if that took too long, with
-/// 5 if there is no such session, and with 1 if it has ended in another way, so that it can never come.
+/// 5 if there is no such session, and with 1 if it has ended in another way or has spent its budget, so that only a person
+/// can bring it there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao wait my-app-3 --for idle --timeout 5
@@ -61,7 +62,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             follow::until(&client, Some(&id), async || {
                 let session = calls::session(&client, &id).await?;
                 let state = session.status.state.as_str();
-                let settled = args.states.iter().any(|wanted| wanted == state) || can_only_rest(state);
+                let wanted = args.states.iter().any(|wanted| wanted == state);
+                // A spent budget is no rest, but nothing more comes of it until somebody allows it.
+                let settled = wanted || can_only_rest(state) || state == "capped";
                 if settled {
                     return Ok(Some(session));
                 }
@@ -87,7 +90,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));
-    Err(CommandError::new(Kind::User, error))
+    let error = CommandError::new(Kind::User, error);
+    Err(match reached.status.state.as_str() {
+        "capped" => error.hint(format!("`ao resume {}` says which limit it needs", reached.name)),
+        _ => error,
+    })
 }
 
 /// Whether nothing but a person brings a session out of this state.

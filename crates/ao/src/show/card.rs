@@ -5,7 +5,7 @@ use std::fmt::Write;
 use ao_api::{Message, Queue, Session, Spend, Tree};
 
 use super::table::{Cell, Column, Table};
-use super::{Canvas, explain, fleet, words};
+use super::{Canvas, budget, explain, fleet, words};
 use crate::ui;
 
 /// `outbox` has the messages that wait and those that were given up.
@@ -78,6 +78,13 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         },
     );
     fact("used", spend(&session.spend));
+    for shared in &session.budgets {
+        let whose = match shared.scope.as_str() {
+            "session" => "its own".to_owned(),
+            _ => budget::whose(shared),
+        };
+        fact("budget", format!("{whose}: {}", budget::line(shared)));
+    }
     fact("made", format!("{} ago", words::age(session.created_at, canvas.now)));
     fact("id", session.id.clone());
     table

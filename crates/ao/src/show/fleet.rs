@@ -165,7 +165,7 @@ pub(super) fn next(session: &Session) -> Option<String> {
         "blocked" | "unknown" => format!("ao explain {name}  or  ao attach {name}"),
         "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
         "exited" => format!("ao session restore {name}  or  ao stop {name}"),
-        "capped" => format!("ao resume {name} --usd …"),
+        "capped" => format!("ao resume {name}  says which limit it needs"),
         _ => return None,
     })
 }

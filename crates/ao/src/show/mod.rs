@@ -2,6 +2,7 @@
 //!
 //! Texts carry their colours; whoever prints them leaves those out where nobody looks.
 
+mod budget;
 mod card;
 pub(crate) mod check;
 mod cleanup;
@@ -18,6 +19,7 @@ mod words;
 
 use ao_api::Timestamp;
 
+pub use budget::budgets;
 pub use card::card;
 pub use check::{checks, failure, runs};
 pub use cleanup::cleanup;

@@ -49,6 +49,7 @@ fn help_says_what_it_is_and_gives_examples() {
     Look:
       explain         Explain the state of a session: what was seen, which rule won, what to do
       why             Say in one line why a session is in its state
+      budget          Show what is spent of each budget, and which accounts a provider refuses
       logs            Show what the agent of a session has put out
       events          Follow what happens, or look after the event log: export, check, back up, prune
       open            Open a session in the dashboard

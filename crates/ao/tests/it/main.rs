@@ -1,6 +1,7 @@
 //! The program as its users call it, and the daemon with agents at real terminals.
 
 mod attach;
+mod budgets;
 mod changes;
 mod clean_machine;
 mod cli;

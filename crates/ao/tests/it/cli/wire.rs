@@ -46,6 +46,7 @@ pub(crate) fn session(name: &str, state: &str) -> Session {
         messages_waiting: 0,
         messages_failed: 0,
         spend: Spend { usd: None, tokens: None, turns: 4, seconds: 540 },
+        budgets: vec![],
         holds: vec![],
         incidents: 0,
     }

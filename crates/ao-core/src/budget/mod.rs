@@ -1,8 +1,13 @@
 //! What work costs and when it must stop. What is not known is not zero.
 
+mod purse;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use purse::{Budget, BudgetEvent, BudgetInput, Cap, Purse};
+pub(crate) use purse::{GRACE, decide, evolve};
 
 /// What has been used up. Absent means nobody could tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -35,6 +40,8 @@ pub struct Reached {
 
 /// At this share of a limit the agent is asked to commit and sum up.
 const SOFT_MARK_PERCENT: u64 = 80;
+/// At this share of a limit also a turn that runs is ended.
+const OVERDRAWN_PERCENT: u64 = 110;
 
 impl Spend {
     /// The spend of a later report of the same counters. Counters never run backwards: a report that lost its
@@ -88,6 +95,23 @@ impl Limits {
         self.at_percent(spend, SOFT_MARK_PERCENT)
     }
 
+    /// The first limit that is passed so far that not even the turn that runs may end by itself. Turns are none of them:
+    /// a turn is counted when it begins.
+    pub fn overdrawn(&self, spend: &Spend) -> Option<Reached> {
+        Limits { turns: None, ..*self }.at_percent(spend, OVERDRAWN_PERCENT)
+    }
+
+    /// The seconds after which a turn that runs is ended.
+    pub(crate) fn overdrawn_seconds(&self) -> Option<u64> {
+        let hundredths = u128::from(self.seconds?) * u128::from(OVERDRAWN_PERCENT);
+        Some(u64::try_from(hundredths.div_ceil(100)).unwrap_or(u64::MAX))
+    }
+
+    /// Whether there is any limit.
+    pub fn is_empty(&self) -> bool {
+        *self == Limits::default()
+    }
+
     fn at_percent(&self, spend: &Spend, percent: u64) -> Option<Reached> {
         [
             ("cost", spend.micros, self.micros),
@@ -104,6 +128,18 @@ impl Limits {
                 limit,
             })
         })
+    }
+}
+
+impl Reached {
+    /// The option of `ao resume` that would let it go on: twice of what there was.
+    pub fn option(&self) -> String {
+        let twice = self.spent.max(self.limit).saturating_mul(2);
+        match self.what {
+            "cost" => format!("--usd {}", dollars(Some(twice)).trim_start_matches('$')),
+            "time" => format!("--time {twice}s"),
+            what => format!("--{what} {twice}"),
+        }
     }
 }
 
@@ -155,6 +191,24 @@ mod tests {
         assert_eq!(limits.nearly_reached(&spend(800_000)).unwrap().to_string(), "cost $0.80 of $1.00");
         assert_eq!(limits.reached(&spend(999_999)), None);
         assert!(limits.reached(&spend(1_000_000)).is_some());
+    }
+
+    #[test]
+    fn a_turn_that_runs_is_let_be_until_a_limit_is_passed_by_a_tenth() {
+        let limits = Limits { micros: Some(1_000_000), turns: Some(3), seconds: Some(15), tokens: None };
+        let spend = Spend { micros: Some(1_099_999), turns: 9, seconds: 16, ..Spend::default() };
+        assert_eq!(limits.overdrawn(&spend), None);
+        assert_eq!(limits.overdrawn_seconds(), Some(17));
+        assert_eq!(limits.overdrawn(&Spend { seconds: 17, ..spend }).unwrap().what, "time");
+        assert_eq!(limits.overdrawn(&Spend { micros: Some(1_100_000), ..spend }).unwrap().what, "cost");
+    }
+
+    #[test]
+    fn what_to_type_for_more_is_said_in_full() {
+        let reached = |what, spent, limit| Reached { what, spent, limit }.option();
+        assert_eq!(reached("cost", 1_200_000, 1_000_000), "--usd 2.40");
+        assert_eq!(reached("turns", 3, 3), "--turns 6");
+        assert_eq!(reached("time", 60, 50), "--time 120s");
     }
 
     #[test]

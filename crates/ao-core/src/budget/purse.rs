@@ -1,0 +1,345 @@
+//! Budgets that several sessions share: one for a task, two for a project, one for a day. A session's own is its own.
+//!
+//! ```text
+//!  a session spends ─► Purse::spend ─► Count ─┬─ 80 % ─► Marked     the agents are asked to commit and sum up
+//!                                             ├─ 100 % ─► Capped    no further turn, message or start
+//!                                             └─ 110 % ─► Overdrawn  also the turns that still run end
+//!           a new limit, or a new day ─► Uncapped
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Limits, Spend};
+use crate::incident::Subject;
+use crate::refusal::Refusal;
+use crate::session::HoldKind;
+use crate::{BadId, ProjectId, TaskId, Timestamp};
+
+/// A turn that runs when its budget is spent has this long to end by itself, however much it costs.
+pub(crate) const GRACE: Duration = Duration::from_secs(30);
+
+/// Whose budget it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Budget {
+    /// Of all sessions of one task together, also those that have ended.
+    Task(TaskId),
+    /// Of a project, for good.
+    Project(ProjectId),
+    /// Of a project, for a day.
+    ProjectDay(ProjectId),
+    /// Of everything, for a day.
+    Day,
+}
+
+/// What has been spent of a budget, and what came of that.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Purse {
+    /// The day that it is for, if every day has its own.
+    pub day: Option<i64>,
+    pub spent: Spend,
+    /// Some of it was spent by agents that do not tell what they cost.
+    pub partly_unknown: bool,
+    /// What a person has put in the place of the configured limit.
+    pub raised: Option<Limits>,
+    /// Whether the soft mark has been announced.
+    pub marked: bool,
+    pub cap: Option<Cap>,
+}
+
+/// That a budget is spent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cap {
+    pub why: String,
+    pub since: Timestamp,
+    /// When it ends by itself, if it does.
+    pub until: Option<Timestamp>,
+    /// Whether the turns that still ran were ended too.
+    pub overdrawn: bool,
+}
+
+/// What can come in for a budget.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BudgetInput {
+    /// Something was spent, or the limits are new.
+    Count,
+    /// A person sets another limit.
+    Raise {
+        limits: Limits,
+    },
+    Due,
+}
+
+/// What happened to a budget.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetEvent {
+    Marked { mark: String },
+    Capped { why: String, until: Option<Timestamp> },
+    Overdrawn { why: String },
+    Raised { limits: Limits },
+    Uncapped {},
+}
+
+pub(crate) fn decide(
+    budget: &Budget,
+    configured: Limits,
+    purse: &Purse,
+    now: Timestamp,
+    input: BudgetInput,
+) -> Result<Vec<BudgetEvent>, Refusal> {
+    use BudgetEvent as E;
+    let spent = purse.spent_at(now);
+    match input {
+        BudgetInput::Count => {
+            let limits = purse.limits_at(now, configured);
+            let Some(reached) = limits.reached(&spent) else {
+                let over = purse.cap.is_some().then_some(E::Uncapped {});
+                let marked = purse.marked && !purse.is_past(now);
+                let mark = limits
+                    .nearly_reached(&spent)
+                    .filter(|_| !marked)
+                    .map(|mark| E::Marked { mark: mark.to_string() });
+                return Ok(over.into_iter().chain(mark).collect());
+            };
+            let why = format!("{budget:#} is spent: {reached}");
+            Ok(match &purse.cap {
+                None => {
+                    let until = budget.is_daily().then(|| day_start(day_of(now) + 1));
+                    vec![E::Capped { why, until }]
+                }
+                Some(cap)
+                    if !cap.overdrawn && cap.since + GRACE <= now && limits.overdrawn(&spent).is_some() =>
+                {
+                    vec![E::Overdrawn { why }]
+                }
+                Some(_) => vec![],
+            })
+        }
+        BudgetInput::Raise { limits } => match limits.reached(&spent) {
+            Some(reached) => Err(Refusal::Invalid {
+                what: format!("{budget:#} is spent beyond that already ({reached}); name a higher limit"),
+            }),
+            None => {
+                let over = purse.cap.is_some().then_some(E::Uncapped {});
+                Ok([E::Raised { limits }].into_iter().chain(over).collect())
+            }
+        },
+        BudgetInput::Due => {
+            let over = purse.cap.as_ref().and_then(|cap| cap.until).is_some_and(|until| until <= now);
+            Ok(over.then_some(E::Uncapped {}).into_iter().collect())
+        }
+    }
+}
+
+pub(crate) fn evolve(budget: &Budget, purse: &mut Purse, event: &BudgetEvent, at: Timestamp) {
+    if budget.is_daily() && !matches!(event, BudgetEvent::Uncapped {}) {
+        purse.turn_to(day_of(at));
+    }
+    match event {
+        BudgetEvent::Marked { .. } => purse.marked = true,
+        BudgetEvent::Capped { why, until } => {
+            purse.cap = Some(Cap { why: why.clone(), since: at, until: *until, overdrawn: false });
+        }
+        BudgetEvent::Overdrawn { .. } => {
+            if let Some(cap) = &mut purse.cap {
+                cap.overdrawn = true;
+            }
+        }
+        BudgetEvent::Raised { limits } => {
+            purse.raised = Some(*limits);
+            purse.marked = false;
+        }
+        BudgetEvent::Uncapped {} => purse.cap = None,
+    }
+}
+
+impl Budget {
+    /// Whether every day has its own.
+    pub fn is_daily(&self) -> bool {
+        matches!(self, Budget::ProjectDay(_) | Budget::Day)
+    }
+
+    pub fn project(&self) -> Option<&ProjectId> {
+        match self {
+            Budget::Task(task) => Some(&task.project),
+            Budget::Project(project) | Budget::ProjectDay(project) => Some(project),
+            Budget::Day => None,
+        }
+    }
+
+    /// The word that people and programs call it by, next to `session`.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Budget::Task(_) => "task",
+            Budget::Project(_) => "project",
+            Budget::ProjectDay(_) => "project-day",
+            Budget::Day => "day",
+        }
+    }
+
+    /// The hold that sessions have while it is spent.
+    pub(crate) fn hold(&self) -> HoldKind {
+        match self {
+            Budget::Task(_) => HoldKind::TaskBudget,
+            Budget::Project(_) => HoldKind::TotalBudget,
+            Budget::ProjectDay(_) => HoldKind::ProjectBudget,
+            Budget::Day => HoldKind::DailyBudget,
+        }
+    }
+
+    /// Whose problem it is when it is spent.
+    pub(crate) fn subject(&self) -> Subject {
+        self.project().map_or(Subject::Host, |project| Subject::Project(project.clone()))
+    }
+}
+
+impl Purse {
+    /// Counts what a session used up on top.
+    pub(crate) fn spend(&mut self, budget: &Budget, at: Timestamp, before: Spend, after: Spend) {
+        if budget.is_daily() {
+            self.turn_to(day_of(at));
+        }
+        self.spent = self.spent.add_growth(before, after);
+        self.partly_unknown |= after.micros.is_none() && after.turns > before.turns;
+    }
+
+    /// What is spent as of `now`: on another day, nothing.
+    pub fn spent_at(&self, now: Timestamp) -> Spend {
+        if self.is_past(now) { Spend::default() } else { self.spent }
+    }
+
+    /// The limits in force. What a person has set for one day is not for the next.
+    pub fn limits_at(&self, now: Timestamp, configured: Limits) -> Limits {
+        self.raised.filter(|_| !self.is_past(now)).unwrap_or(configured)
+    }
+
+    fn is_past(&self, now: Timestamp) -> bool {
+        self.day.is_some_and(|day| day != day_of(now))
+    }
+
+    fn turn_to(&mut self, day: i64) {
+        if self.day != Some(day) {
+            // A cap ends when its own time comes, and not with the first one who spends on the next day.
+            *self = Purse { day: Some(day), cap: self.cap.take(), ..Purse::default() };
+        }
+    }
+}
+
+fn day_start(day: i64) -> Timestamp {
+    Timestamp(day.saturating_mul(86_400_000))
+}
+
+/// The day by UTC; a person's own midnight is the configuration's to know.
+pub(crate) fn day_of(at: Timestamp) -> i64 {
+    at.0.div_euclid(86_400_000)
+}
+
+/// As a key: `task my-app#42`, `project my-app`, `project-day my-app`, `day`. With `#`, as people say it.
+impl fmt::Display for Budget {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self, f.alternate()) {
+            (Budget::Task(task), true) => write!(f, "the budget of {task}"),
+            (Budget::Project(project), true) => write!(f, "the whole budget of `{project}`"),
+            (Budget::ProjectDay(project), true) => write!(f, "today's budget of `{project}`"),
+            (Budget::Day, true) => f.write_str("today's budget of all projects"),
+            (Budget::Task(task), false) => write!(f, "task {task}"),
+            (Budget::Project(project), false) => write!(f, "project {project}"),
+            (Budget::ProjectDay(project), false) => write!(f, "project-day {project}"),
+            (Budget::Day, false) => f.write_str("day"),
+        }
+    }
+}
+
+impl FromStr for Budget {
+    type Err = BadId;
+
+    fn from_str(text: &str) -> Result<Budget, BadId> {
+        match text.split_once(' ') {
+            None if text == "day" => Ok(Budget::Day),
+            Some(("task", task)) => task.parse().map(Budget::Task),
+            Some(("project", project)) => Ok(Budget::Project(ProjectId::new(project))),
+            Some(("project-day", project)) => Ok(Budget::ProjectDay(ProjectId::new(project))),
+            _ => Err(BadId { text: text.into(), what: "a budget", example: "project my-app" }),
+        }
+    }
+}
+
+impl From<Budget> for String {
+    fn from(budget: Budget) -> String {
+        budget.to_string()
+    }
+}
+
+impl TryFrom<String> for Budget {
+    type Error = BadId;
+
+    fn try_from(text: String) -> Result<Budget, BadId> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn purse(micros: u64) -> Purse {
+        Purse { spent: Spend { micros: Some(micros), ..Spend::default() }, ..Purse::default() }
+    }
+
+    fn count(purse: &Purse, seconds: i64) -> Vec<BudgetEvent> {
+        let limits = Limits { micros: Some(1_000_000), ..Limits::default() };
+        let budget = Budget::Project(ProjectId::new("app"));
+        decide(&budget, limits, purse, Timestamp(seconds * 1000), BudgetInput::Count).unwrap()
+    }
+
+    #[test]
+    fn a_budget_is_read_by_the_words_that_it_is_written_by() {
+        let task = TaskId { project: ProjectId::new("my-app"), key: "42".into() };
+        let project = ProjectId::new("my-app");
+        for budget in
+            [Budget::Task(task), Budget::Project(project.clone()), Budget::ProjectDay(project), Budget::Day]
+        {
+            assert_eq!(budget.to_string().parse::<Budget>().unwrap(), budget);
+        }
+        assert!("week".parse::<Budget>().is_err());
+    }
+
+    #[test]
+    fn a_shared_budget_is_marked_then_spent_then_overdrawn() {
+        assert_eq!(count(&purse(799_999), 0), []);
+        let mark = BudgetEvent::Marked { mark: "cost $0.80 of $1.00".into() };
+        assert_eq!(count(&purse(800_000), 0), [mark]);
+        assert_eq!(count(&Purse { marked: true, ..purse(900_000) }, 0), []);
+        let why = || "the whole budget of `app` is spent: cost $1.00 of $1.00".to_owned();
+        assert_eq!(count(&purse(1_000_000), 0), [BudgetEvent::Capped { why: why(), until: None }]);
+        let cap = |overdrawn| Some(Cap { why: why(), since: Timestamp(0), until: None, overdrawn });
+        assert_eq!(count(&Purse { cap: cap(false), ..purse(1_099_999) }, 60), []);
+        assert_eq!(count(&Purse { cap: cap(false), ..purse(1_100_000) }, 29), [], "it may end by itself");
+        let over = count(&Purse { cap: cap(false), ..purse(1_100_000) }, 30);
+        assert!(matches!(over.as_slice(), [BudgetEvent::Overdrawn { .. }]), "{over:?}");
+        assert_eq!(count(&Purse { cap: cap(true), ..purse(2_000_000) }, 60), []);
+        assert_eq!(count(&Purse { cap: cap(false), ..purse(10) }, 60), [BudgetEvent::Uncapped {}]);
+    }
+
+    #[test]
+    fn what_was_spent_yesterday_is_not_spent_today() {
+        let budget = Budget::Day;
+        let mut purse = Purse::default();
+        let one = Spend { micros: Some(10), turns: 1, ..Spend::default() };
+        purse.spend(&budget, Timestamp(0), Spend::default(), one);
+        purse.raised = Some(Limits::default());
+        assert_eq!(purse.spent_at(Timestamp(86_399_999)), one);
+        assert_eq!(purse.spent_at(Timestamp(86_400_000)), Spend::default());
+        let configured = Limits { turns: Some(3), ..Limits::default() };
+        assert_eq!(purse.limits_at(Timestamp(86_400_000), configured), configured);
+        let two = Spend { micros: None, turns: 2, ..Spend::default() };
+        purse.spend(&budget, Timestamp(86_400_000), one, two);
+        assert_eq!((purse.spent.turns, purse.spent.micros, purse.partly_unknown), (1, None, true));
+    }
+}

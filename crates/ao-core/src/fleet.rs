@@ -1,0 +1,90 @@
+//! The problems of a project or of the whole host: budgets that are spent, providers that refuse, nothing left to do.
+
+use crate::budget::{Budget, Purse, dollars};
+use crate::incident::{IncidentKind, Problem};
+use crate::project::Finished;
+use crate::session::{HoldKind, Session};
+use crate::state::State;
+use crate::{ProjectId, TaskId};
+
+/// What is wrong with a project as a whole, or worth to know of it.
+pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
+    let Some(project) = state.projects.get(id) else { return vec![] };
+    let first = Budget::Task(TaskId { project: id.clone(), key: String::new() });
+    let of_tasks = state
+        .purses
+        .range(first..)
+        .take_while(|(budget, _)| matches!(budget, Budget::Task(task) if task.project == *id));
+    let own = [Budget::Project(id.clone()), Budget::ProjectDay(id.clone())];
+    let own = own.iter().filter_map(|budget| state.purses.get_key_value(budget));
+    let mut problems: Vec<Problem> =
+        of_tasks.chain(own).filter_map(|(budget, purse)| spent(budget, purse)).collect();
+    if let Some(since) = project.complete {
+        problems.push(Problem {
+            kind: IncidentKind::AllComplete,
+            problem: since.to_string(),
+            revision: since.to_string(),
+            detail: summary(&project.finished),
+        });
+    }
+    problems
+}
+
+/// What is wrong for everybody.
+pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
+    let limited = state.accounts.iter().map(|(account, until)| Problem {
+        kind: IncidentKind::RateLimited,
+        problem: account.clone(),
+        revision: until.to_string(),
+        detail: format!("`{account}` until {}; {}", until.utc(), waiting(state, account)),
+    });
+    let spent = state.purses.get_key_value(&Budget::Day).and_then(|(budget, purse)| spent(budget, purse));
+    limited.chain(spent).collect()
+}
+
+/// A budget that is spent is told once for each time that it is.
+fn spent(budget: &Budget, purse: &Purse) -> Option<Problem> {
+    let cap = purse.cap.as_ref()?;
+    Some(Problem {
+        kind: IncidentKind::BudgetExceeded,
+        problem: format!("{budget} since {}", cap.since),
+        revision: cap.since.to_string(),
+        detail: cap.why.clone(),
+    })
+}
+
+/// Who waits for an account.
+fn waiting(state: &State, account: &str) -> String {
+    const NAMED: usize = 10;
+    let mut names: Vec<&str> = state
+        .live()
+        .filter(|session| session.account() == account)
+        .map(|session| session.spec.name.as_str())
+        .collect();
+    names.sort_unstable();
+    match names.len() {
+        0 => "nobody waits for it".into(),
+        n if n <= NAMED => format!("waiting: {}", names.join(", ")),
+        n => format!("waiting: {} and {} more", names[..NAMED].join(", "), n - NAMED),
+    }
+}
+
+fn summary(finished: &Finished) -> String {
+    let Finished { merged, stopped, spent, partly_unknown } = finished;
+    let cost = match spent.micros {
+        Some(_) if *partly_unknown => format!("at least {}", dollars(spent.micros)),
+        micros => dollars(micros),
+    };
+    format!("{merged} merged, {stopped} stopped; turns {}, cost {cost}", spent.turns)
+}
+
+/// Those that a provider's limit holds, in the order in which they go on: the most urgent first, then who was held first.
+pub(crate) fn held_by_account<'a>(state: &'a State, account: &str) -> Vec<&'a Session> {
+    let mut held: Vec<(&Session, crate::Timestamp)> = state
+        .live()
+        .filter(|session| session.account() == account)
+        .filter_map(|session| Some((session, session.holds.get(&HoldKind::Account)?.since)))
+        .collect();
+    held.sort_by_key(|(session, since)| (std::cmp::Reverse(session.spec.priority), *since, session.id));
+    held.into_iter().map(|(session, _)| session).collect()
+}

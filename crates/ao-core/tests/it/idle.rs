@@ -1,0 +1,139 @@
+//! Agents with nothing to do: a worker whose work is not done, and a project in which all of it is.
+
+use std::time::Duration;
+
+use ao_core::budget::Spend;
+use ao_core::evidence::{Reading, Source};
+use ao_core::incident::{IncidentKind, Subject};
+use ao_core::reaction::{ReactionPatch, Reactions};
+use ao_core::session::SessionInput;
+use ao_core::{Input, PullId, SessionId, Settings};
+
+use crate::desk::{Desk, app, working};
+
+/// The agent takes what was said to it, and stops again after so many seconds.
+fn answers(desk: &mut Desk, session: SessionId, seconds: u64) {
+    desk.write(session);
+    let text = desk.session(session).outbox.current.clone().unwrap().text;
+    desk.prove(session, &text);
+    desk.wait(1);
+    desk.sees(session, Source::Hook, working());
+    desk.wait(seconds);
+    desk.sees(session, Source::Hook, Reading::Idle);
+}
+
+fn idle_incidents(desk: &Desk, session: SessionId) -> usize {
+    let subject = Subject::Session(session);
+    desk.state.incidents_of(&subject).filter(|it| it.key.kind == IncidentKind::AgentIdle).count()
+}
+
+#[test]
+fn a_worker_that_stops_without_a_pull_request_is_told_twice_and_then_a_person_is() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(590);
+    assert_eq!(idle_incidents(&desk, session), 0);
+    desk.wait(20);
+    let text = desk.session(session).outbox.current.clone().expect("it is told").text;
+    assert!(text.starts_with("You have stopped."), "{text}");
+    answers(&mut desk, session, 60);
+    desk.wait(610);
+    answers(&mut desk, session, 60);
+    assert_eq!(desk.told(), Vec::<String>::new());
+    desk.wait(610);
+    assert!(desk.session(session).outbox.is_empty(), "it is not told a third time");
+    assert_eq!(desk.told().len(), 1, "{:?}", desk.told());
+    desk.wait(7 * 3600);
+    assert_eq!(desk.told().len(), 1, "{:?}", desk.told());
+}
+
+#[test]
+fn a_worker_with_a_pull_request_or_under_a_hold_waits_and_is_not_idle() {
+    let mut desk = Desk::new();
+    let (with_pull, held, driven) = (desk.idle("1"), desk.idle("2"), desk.idle("3"));
+    desk.tell(with_pull, SessionInput::PullLinked { pull: PullId { project: app(), number: 7 } });
+    desk.tell(held, SessionInput::Pause { by: "ann".into() });
+    for _ in 0..6 {
+        desk.wait(300);
+        desk.sees(driven, Source::Terminal, Reading::HumanTyped);
+        for session in [with_pull, held, driven] {
+            assert_eq!(idle_incidents(&desk, session), 0);
+        }
+    }
+    desk.wait(610);
+    assert_eq!(idle_incidents(&desk, driven), 1, "the person has gone");
+}
+
+#[test]
+fn a_pull_request_ends_the_idleness() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.wait(610);
+    assert_eq!(idle_incidents(&desk, session), 1);
+    desk.tell(session, SessionInput::PullLinked { pull: PullId { project: app(), number: 7 } });
+    desk.wait(2 * 3600);
+    assert_eq!(idle_incidents(&desk, session), 0);
+    assert_eq!(desk.told(), Vec::<String>::new());
+}
+
+#[test]
+fn how_long_is_too_long_can_be_configured() {
+    let patience =
+        |seconds| ReactionPatch { threshold: Some(Duration::from_secs(seconds)), ..ReactionPatch::default() };
+    let reactions =
+        Reactions::from([(IncidentKind::AgentIdle, patience(60)), (IncidentKind::AgentStuck, patience(120))]);
+    let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+    let (idle, stuck) = (desk.idle("1"), desk.idle("2"));
+    desk.wait(1);
+    desk.sees(stuck, Source::Hook, Reading::Unreadable { why: "broken".into() });
+    let broken = |desk: &mut Desk| {
+        for _ in 0..4 {
+            desk.wait_unseen(31);
+            desk.sees(stuck, Source::Process, Reading::Unreadable { why: "broken".into() });
+            let attempt = desk.session(stuck).attempt;
+            desk.tell(stuck, SessionInput::Looked { attempt, signals: vec![] });
+        }
+    };
+    desk.wait(59);
+    assert_eq!(idle_incidents(&desk, idle), 1);
+    assert_eq!(desk.told(), Vec::<String>::new());
+    broken(&mut desk);
+    let kinds: Vec<_> =
+        desk.state.incidents_of(&Subject::Session(stuck)).map(|it| it.key.kind.clone()).collect();
+    if desk.status(stuck).starts_with("unknown") {
+        assert_eq!(kinds, [IncidentKind::AgentStuck]);
+    } else {
+        panic!("nothing should be known of it: {}", desk.status(stuck));
+    }
+}
+
+fn stop(desk: &mut Desk, session: SessionId) {
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.ended(session);
+}
+
+#[test]
+fn when_the_last_worker_has_ended_a_person_hears_so_once_with_a_summary() {
+    let mut desk = Desk::new();
+    desk.wait(3600);
+    assert_eq!(desk.count("project.completed"), 0, "nothing was begun");
+    let (first, second) = (desk.idle("1"), desk.idle("2"));
+    desk.spends(first, Spend { micros: Some(1_200_000), turns: 3, ..Spend::default() });
+    stop(&mut desk, first);
+    assert_eq!(desk.told(), Vec::<String>::new(), "one is still at work");
+    stop(&mut desk, second);
+    assert_eq!(desk.told(), ["app: All work is done. 0 merged, 2 stopped; turns 4, cost at least $1.20"]);
+    desk.wait(3600);
+    assert_eq!(desk.count("project.completed"), 1);
+    let third = desk.spawn("3");
+    desk.wait(3600);
+    assert_eq!(desk.state.incidents_of(&Subject::Project(app())).count(), 0, "there is work again");
+    desk.take(Input::Session {
+        session: third,
+        input: SessionInput::Stop { by: "ann".into(), why: String::new() },
+    });
+    desk.make_ready(third);
+    assert_eq!(desk.count("project.completed"), 2, "{}", desk.status(third));
+    let told = desk.told().pop().unwrap();
+    assert_eq!(told, "app: All work is done. 0 merged, 1 stopped; turns 0, cost unknown");
+}

@@ -1,0 +1,80 @@
+//! Budgets as they are told: what is spent, of how much, and what came of it. What nobody could tell stays absent.
+
+use ao_api::{Budgets, LimitedAccount, Limits, Spend};
+use ao_core::budget::{self, Budget, Purse};
+use ao_core::session::{HoldKind, Session};
+use ao_core::{State, Timestamp};
+
+use super::session::spend;
+use super::time;
+
+/// Every budget that sessions share and that says something, and every account that is refused.
+pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
+    let of_project = |id: &ao_core::ProjectId| [Budget::ProjectDay(id.clone()), Budget::Project(id.clone())];
+    let wide = std::iter::once(Budget::Day).chain(state.projects.keys().flat_map(of_project));
+    // Of the many tasks only those that have a limit.
+    let tasks = state
+        .purses
+        .keys()
+        .filter(|budget| matches!(budget, Budget::Task(_)) && !state.limits_of(budget).is_empty());
+    let accounts = state.accounts.iter().map(|(account, until)| {
+        let held = state.live().filter(|session| session.account() == account);
+        let mut sessions: Vec<String> = held.map(|session| session.spec.name.clone()).collect();
+        sessions.sort();
+        LimitedAccount { account: account.clone(), until: time(*until), sessions }
+    });
+    Budgets {
+        budgets: wide.chain(tasks.cloned()).map(|budget| shared(state, &budget, now)).collect(),
+        accounts: accounts.collect(),
+    }
+}
+
+/// The budgets that bound a session: its own and those that it shares, as far as there is a limit.
+pub(super) fn of_session(state: &State, session: &Session, now: Timestamp) -> Vec<ao_api::Budget> {
+    let own = ao_api::Budget {
+        scope: "session".into(),
+        of: Some(session.spec.name.clone()),
+        spend: spend(session, now),
+        partly_unknown: false,
+        limits: limits(session.limits),
+        marked: session.budget_marked,
+        capped: session.holds.get(&HoldKind::Budget).map(|hold| hold.why.clone()),
+        until: None,
+    };
+    let wider = state.budgets_of(session).into_iter().map(|budget| shared(state, &budget, now));
+    std::iter::once(own).chain(wider).filter(|budget| budget.limits != Limits::default()).collect()
+}
+
+fn shared(state: &State, budget: &Budget, now: Timestamp) -> ao_api::Budget {
+    let nothing = Purse::default();
+    let purse = state.purses.get(budget).unwrap_or(&nothing);
+    let spent = purse.spent_at(now);
+    let today = purse.spent == spent;
+    ao_api::Budget {
+        scope: budget.word().into(),
+        of: match budget {
+            Budget::Task(task) => Some(task.to_string()),
+            other => other.project().map(ToString::to_string),
+        },
+        spend: Spend {
+            usd: spent.micros.map(usd),
+            tokens: spent.tokens,
+            turns: spent.turns,
+            seconds: spent.seconds,
+        },
+        partly_unknown: purse.partly_unknown && today,
+        limits: limits(purse.limits_at(now, state.limits_of(budget))),
+        marked: purse.marked && today,
+        capped: purse.cap.as_ref().map(|cap| cap.why.clone()),
+        until: purse.cap.as_ref().and_then(|cap| cap.until).map(time),
+    }
+}
+
+fn limits(limits: budget::Limits) -> Limits {
+    let budget::Limits { micros, tokens, turns, seconds } = limits;
+    Limits { usd: micros.map(usd), tokens, turns, seconds }
+}
+
+fn usd(micros: u64) -> f64 {
+    micros as f64 / 1e6
+}

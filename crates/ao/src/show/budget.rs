@@ -1,0 +1,131 @@
+//! Budgets as a table, and in a word. What is not known is called so, and is never nought.
+
+use std::fmt::Write;
+
+use ao_api::{Budget, Budgets, Limits, Spend};
+
+use super::table::{Cell, Column, Table};
+use super::{Canvas, words};
+use crate::ui;
+
+/// What is spent of what, and who is refused.
+pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
+    let columns = ["BUDGET", "COST", "TOKENS", "TURNS", "TIME", "STATE"].map(Column::new);
+    let mut table = Table::new(&columns);
+    for budget in &budgets.budgets {
+        let [cost, tokens, turns, time] = counters(budget);
+        let (state, style) = match (&budget.capped, budget.marked) {
+            (Some(_), _) => ("spent", ui::BUSY),
+            (None, true) => ("nearly spent", ui::HINT),
+            (None, false) => ("", ui::FAINT),
+        };
+        let row = [Cell::new(words::plain(&whose(budget))), cost, tokens, turns, time];
+        table.row(row.into_iter().chain([Cell::styled(state, style)]).collect::<Vec<_>>());
+    }
+    let mut drawn = table.draw(canvas.width);
+    for account in &budgets.accounts {
+        let left = u64::try_from(account.until.as_second() - canvas.now.as_second()).unwrap_or(0);
+        let _ = write!(
+            drawn,
+            "\nThe provider's limit of {} holds for {} more, until {}",
+            words::plain(&account.account),
+            words::span(left),
+            account.until
+        );
+        let _ = match account.sessions.is_empty() {
+            true => writeln!(drawn),
+            false => writeln!(drawn, "; it holds {}", words::plain(&account.sessions.join(", "))),
+        };
+    }
+    drawn
+}
+
+/// One budget in a line: `$1.20 of $2.00, 3 turns`.
+pub(super) fn line(budget: &Budget) -> String {
+    let Limits { usd, tokens, turns, seconds } = budget.limits;
+    let parts = [
+        usd.map(|most| format!("{} of ${most:.2}", cost(&budget.spend, budget.partly_unknown))),
+        tokens.map(|most| format!("{} of {most} tokens", count(budget.spend.tokens, budget.partly_unknown))),
+        turns.map(|most| format!("{} of {most} turns", budget.spend.turns)),
+        seconds.map(|most| format!("{} of {}", words::span(budget.spend.seconds), words::span(most))),
+    ];
+    let told = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+    match (&budget.capped, budget.marked) {
+        (Some(_), _) => format!("{told}; spent"),
+        (None, true) => format!("{told}; nearly spent"),
+        (None, false) => told,
+    }
+}
+
+/// Whose budget it is, as people say it.
+pub(super) fn whose(budget: &Budget) -> String {
+    match (budget.scope.as_str(), budget.of.as_deref()) {
+        ("day", _) => "all, today".into(),
+        ("project-day", Some(project)) => format!("{project}, today"),
+        ("project", Some(project)) => format!("{project}, ever"),
+        (_, Some(of)) => of.into(),
+        (scope, None) => scope.into(),
+    }
+}
+
+fn counters(budget: &Budget) -> [Cell; 4] {
+    let Limits { usd, tokens, turns, seconds } = budget.limits;
+    let of = |spent: String, most: Option<String>| match most {
+        Some(most) => Cell::new(format!("{spent} of {most}")),
+        None => Cell::new(spent),
+    };
+    [
+        of(cost(&budget.spend, budget.partly_unknown), usd.map(|usd| format!("${usd:.2}"))),
+        of(count(budget.spend.tokens, budget.partly_unknown), tokens.map(|tokens| tokens.to_string())),
+        of(budget.spend.turns.to_string(), turns.map(|turns| turns.to_string())),
+        of(words::span(budget.spend.seconds), seconds.map(words::span)),
+    ]
+}
+
+/// Of which nothing is spent is known to have cost nothing; what was spent untold is unknown.
+fn cost(spend: &Spend, partly_unknown: bool) -> String {
+    match spend.usd {
+        Some(usd) if partly_unknown => format!("at least ${usd:.2}"),
+        Some(usd) => format!("${usd:.2}"),
+        None if spend.turns == 0 => "-".into(),
+        None => "unknown".into(),
+    }
+}
+
+fn count(tokens: Option<u64>, partly_unknown: bool) -> String {
+    match tokens {
+        Some(tokens) if partly_unknown => format!("at least {tokens}"),
+        Some(tokens) => tokens.to_string(),
+        None => "unknown".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn budget(usd: Option<f64>, turns: u64, partly_unknown: bool) -> Budget {
+        Budget {
+            scope: "project-day".into(),
+            of: Some("app".into()),
+            spend: Spend { usd, tokens: None, turns, seconds: 90 },
+            partly_unknown,
+            limits: Limits { usd: Some(2.0), turns: Some(9), ..Limits::default() },
+            marked: true,
+            capped: None,
+            until: None,
+        }
+    }
+
+    /// acceptance: B3
+    #[test]
+    fn what_is_not_known_of_a_budget_is_called_so() {
+        assert_eq!(line(&budget(None, 3, true)), "unknown of $2.00, 3 of 9 turns; nearly spent");
+        assert_eq!(line(&budget(Some(1.2), 3, true)), "at least $1.20 of $2.00, 3 of 9 turns; nearly spent");
+        let spent = Budget { capped: Some("spent".into()), ..budget(Some(1.2), 3, false) };
+        assert_eq!(line(&spent), "$1.20 of $2.00, 3 of 9 turns; spent");
+        let drawn =
+            budgets(&Budgets { budgets: vec![budget(None, 3, true)], accounts: vec![] }, Canvas::here());
+        assert!(drawn.contains("unknown") && !drawn.contains("$0"), "{drawn}");
+    }
+}
