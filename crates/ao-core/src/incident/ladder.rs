@@ -215,7 +215,7 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
         // The check that is in doubt cannot be run again; the base may still be to blame.
         Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
             let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
-            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open()) {
+            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident)) {
                 true => vec![
                     E::Failed { why, due: None, instead: false },
                     E::Doubted { doubt: Doubt::Base {}, due: incident.due },
