@@ -7,51 +7,77 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ao_core::budget::Limits;
+use ao_core::errand::{ErrandInput, ErrandOutcome};
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::incident::IncidentKind;
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::pull::{Author, ChangeSize, Mergeable, PullFacts, PullInput, PullState, Standing};
+use ao_core::reaction::{Action, ReactionPatch};
 use ao_core::session::{
     AgentAbilities, AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, SessionInput,
 };
-use ao_core::{Input, Moment, ProjectId, SessionId, Settings, State, TaskId, Timestamp, step};
+use ao_core::{
+    Commit, ErrandId, Input, Moment, ProjectId, PullId, SessionId, Settings, State, TaskId, Timestamp, step,
+};
 
 const ROUNDS: usize = 31;
 const TURNS_A_ROUND: usize = 2_000;
 const LIMIT: f64 = 1.5;
 
 fn main() -> ExitCode {
-    let (mut few, mut many) = (Fleet::of(10), Fleet::of(10_000));
+    println!("| what | limit | measured | |");
+    println!("|---|---|---|---|");
+    let sessions = compare(
+        "one `decide` + `evolve` with 10,000 sessions in state, over the same with 10",
+        [Fleet::of(10), Fleet::of(10_000)],
+        Fleet::round,
+    );
+    let incidents = compare(
+        "one step with 10,000 open incidents, over the same with 10",
+        [Fleet::with_incidents(10), Fleet::with_incidents(10_000)],
+        Fleet::round_of_problems,
+    );
+    if sessions && incidents { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Lets both sizes take turns, and says whether the larger one is fast enough.
+fn compare(what: &str, fleets: [Fleet; 2], round: fn(&mut Fleet) -> Duration) -> bool {
+    let [mut few, mut many] = fleets;
     let (mut few_times, mut many_times) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        few_times.push(few.round());
-        many_times.push(many.round());
+        few_times.push(round(&mut few));
+        many_times.push(round(&mut many));
     }
     let (few, many) = (median(few_times), median(many_times));
     let ratio = many.as_secs_f64() / few.as_secs_f64();
     let verdict = if ratio <= LIMIT { "ok" } else { "over" };
-    println!("| what | limit | measured | |");
-    println!("|---|---|---|---|");
     println!(
-        "| one `decide` + `evolve` with 10,000 sessions in state, over the same with 10 | {LIMIT:.1} × | {ratio:.2} × \
-         ({} ns over {} ns) | {verdict} |",
+        "| {what} | {LIMIT:.1} × | {ratio:.2} × ({} ns over {} ns) | {verdict} |",
         many.as_nanos(),
         few.as_nanos(),
     );
-    if ratio <= LIMIT { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    ratio <= LIMIT
 }
 
 /// A state full of running agents, and the day's work on it.
 struct Fleet {
     state: State,
     sessions: Vec<SessionId>,
+    pulls: Vec<PullId>,
     now: Timestamp,
     seed: u64,
 }
 
 impl Fleet {
     fn of(size: usize) -> Fleet {
-        let mut fleet =
-            Fleet { state: State::default(), sessions: vec![], now: Timestamp(1_700_000_000_000), seed: 1 };
+        let mut fleet = Fleet {
+            state: State::default(),
+            sessions: vec![],
+            pulls: vec![],
+            now: Timestamp(1_700_000_000_000),
+            seed: 1,
+        };
         fleet.take(Input::Configure(Box::new(Settings { max_live: u32::MAX, ..Settings::default() })));
         let project = ProjectId::new("app");
         let config = ProjectConfig {
@@ -100,6 +126,82 @@ impl Fleet {
         self.see(session, Reading::Idle);
         self.listen(session);
         self.sessions.push(session);
+    }
+
+    /// The same few agents, and so many pull requests of theirs that each has a problem with a timer.
+    fn with_incidents(size: usize) -> Fleet {
+        let mut fleet = Fleet::of(10);
+        // A command is run for each, so that none of them fills an agent's outbox.
+        let patch = ReactionPatch {
+            action: Some(Action::Run),
+            command: Some("true".into()),
+            attempts: Some(u32::MAX),
+            escalate_after: Some(Duration::from_secs(365 * 86_400)),
+            ..ReactionPatch::default()
+        };
+        let reactions = [(IncidentKind::MergeConflicts, patch)].into();
+        let settings = Settings { max_live: u32::MAX, reactions, ..Settings::default() };
+        fleet.take(Input::Configure(Box::new(settings)));
+        for n in 0..size {
+            let pull = PullId { project: ProjectId::new("app"), number: n as u64 };
+            fleet.look(&pull, 0, false);
+            let session = fleet.sessions[n % fleet.sessions.len()];
+            fleet.take(Input::Pull { pull: pull.clone(), input: PullInput::Claim { session } });
+            fleet.look(&pull, 0, true);
+            fleet.pulls.push(pull);
+        }
+        assert_eq!(fleet.state.incidents.len(), size, "each has its problem");
+        fleet
+    }
+
+    /// Problems at random go away and come back on another base. Returns the time of one step.
+    fn round_of_problems(&mut self) -> Duration {
+        let from = self.seed;
+        let begun = Instant::now();
+        for turn in 0..TURNS_A_ROUND as u64 / 4 {
+            let at = (self.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ turn) as usize % self.pulls.len();
+            let pull = self.pulls[at].clone();
+            self.look(&pull, self.seed, false);
+            self.look(&pull, self.seed, true);
+        }
+        begun.elapsed() / u32::try_from(self.seed - from).expect("a round is short")
+    }
+
+    /// The forge is looked at, and whatever is ordered is done.
+    fn look(&mut self, pull: &PullId, base: u64, conflict: bool) {
+        self.now = self.now + Duration::from_secs(1);
+        let facts = PullFacts {
+            observed_at: self.now,
+            title: "Fix login".into(),
+            url: "https://forge.invalid/7".into(),
+            head: Commit::new("c1"),
+            head_branch: format!("feat/{}", pull.number),
+            head_repo: None,
+            head_author: None,
+            head_title: None,
+            // Not where its sessions land, so that only the problem moves.
+            base_branch: "next".into(),
+            base_remote: Some("origin".into()),
+            base: Commit::new(&format!("b{base}")),
+            draft: false,
+            state: PullState::Open,
+            author: Author { login: "agent".into(), standing: Standing::Agent },
+            labels: Default::default(),
+            mergeable: match conflict {
+                true => Mergeable::Conflict { files: vec!["src/lib.rs".into()] },
+                false => Mergeable::Clean,
+            },
+            checks: vec![],
+            reviews: vec![],
+            threads: vec![],
+            size: ChangeSize::default(),
+        };
+        self.take(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(facts)) });
+        let ordered: Vec<ErrandId> = self.state.errands.keys().copied().collect();
+        for errand in ordered {
+            let outcome = ErrandOutcome::Done { said: String::new() };
+            self.take(Input::Errand { errand, input: ErrandInput::Done { tries: 0, outcome } });
+        }
     }
 
     /// Agents at random are told something, take it, work and rest. Returns the time of one step.

@@ -3,11 +3,10 @@
 use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
-use crate::incident::{
-    self, Incident, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
-};
+use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
-use crate::pull::{PullInput, TEXT_LIMIT, cut};
+use crate::pull::PullInput;
+use crate::raise;
 use crate::refusal::Refusal;
 use crate::schedule;
 use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSpec};
@@ -20,10 +19,6 @@ use crate::{
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
 const MASS_DEATH: usize = 5;
-/// How many events of the user's own may be open for one subject.
-const MOST_RAISED: usize = 100;
-/// How long the name of such an event's problem may be.
-const NAME_LIMIT: usize = 512;
 
 /// Decides what an input means. Pure: no clock, no disk, no randomness.
 pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>, Refusal> {
@@ -95,13 +90,9 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         }
         Input::Incident { key, input } => Ok(incident_events(state, now, key, input)),
         Input::Raise { subject, kind, problem, revision, detail } => {
-            raise(state, now, subject, kind, Raised { problem, revision, detail })
+            raise::raise(state, now, subject, Problem { kind, problem, revision, detail })
         }
-        Input::Clear { subject, kind, problem } => {
-            let problem = cut(&sanitise(&problem), NAME_LIMIT);
-            let key = IncidentKey { subject, kind: custom(kind)?, problem };
-            Ok(incident_events(state, now, key, IncidentInput::Absent))
-        }
+        Input::Clear { subject, kind, problem } => raise::clear(state, now, subject, kind, &problem),
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
             Some(known) => notice::decide(known, &state.settings, moment, input)
                 .into_iter()
@@ -339,71 +330,12 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
     events
 }
 
-/// An event of the user's own, as somebody raises it.
-struct Raised {
-    problem: String,
-    revision: String,
-    detail: String,
-}
-
-fn raise(
+pub(crate) fn incident_events(
     state: &State,
     now: Timestamp,
-    subject: Subject,
-    kind: IncidentKind,
-    raised: Raised,
-) -> Result<Vec<Event>, Refusal> {
-    let kind = custom(kind)?;
-    match &subject {
-        Subject::Session(id) if !state.sessions.get(id).is_some_and(|session| session.is_live()) => {
-            return Err(Refusal::UnknownSession(*id));
-        }
-        Subject::Project(id) if !state.projects.contains_key(id) => {
-            return Err(Refusal::UnknownProject(id.clone()));
-        }
-        Subject::Pull(id)
-            if !state.pulls.get(id).is_some_and(|pull| pull.is_open() && pull.owner.is_some()) =>
-        {
-            return Err(Refusal::Invalid { what: format!("{id} is no open pull request of a session") });
-        }
-        _ => {}
-    }
-    let problem = cut(&sanitise(&raised.problem), NAME_LIMIT);
-    // It may carry the event's data, so that other data are news.
-    let revision = cut(&sanitise(&raised.revision), TEXT_LIMIT);
-    let detail = cut(&sanitise(&raised.detail), TEXT_LIMIT);
-    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
-    let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
-    if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
-        return Err(Refusal::Invalid {
-            what: format!("{MOST_RAISED} events of `{}` are open already; clear some of them", key.subject),
-        });
-    }
-    let over =
-        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
-    let over = state.incidents.get(&key).is_some_and(over);
-    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
-    if !over {
-        return Ok(incident_events(state, now, key, seen));
-    }
-    // Everything was done about the last one, so this is a new one.
-    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
-    let events = std::iter::once(incident::IncidentEvent::Closed {}).chain(opened);
-    Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
-}
-
-fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {
-    match kind {
-        IncidentKind::Custom(_) => Ok(kind),
-        ours => Err(Refusal::Invalid {
-            what: format!(
-                "`{ours}` is found out from what is seen; choose another name for an event of your own"
-            ),
-        }),
-    }
-}
-
-fn incident_events(state: &State, now: Timestamp, key: IncidentKey, input: IncidentInput) -> Vec<Event> {
+    key: IncidentKey,
+    input: IncidentInput,
+) -> Vec<Event> {
     let known = state.incidents.get(&key);
     Scene::of(state, &key, now, |scene| incident::decide(&key, known, scene, input))
         .into_iter()

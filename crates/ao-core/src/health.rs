@@ -48,7 +48,10 @@ pub struct BaseCheck {
     pub asked: Option<Commit>,
     /// What was found out last, and about which tip.
     pub found: Option<(Commit, BaseVerdict)>,
+    /// When it was last asked or answered.
     pub at: Timestamp,
+    /// When that was found out.
+    pub found_at: Option<Timestamp>,
 }
 
 /// Whether a base passes a check.
@@ -93,11 +96,16 @@ impl BaseHealth {
         }
     }
 
-    /// Whether there is anything to find out about this tip.
+    /// When it was last found out about any tip of a base, and that it was not red.
+    pub(crate) fn not_red_at(&self, branch: &str, check: &str) -> Option<Timestamp> {
+        self.get(branch, check).filter(|known| !known.is_red()).and_then(|known| known.found_at)
+    }
+
+    /// Whether there is anything to find out about this tip. One question at a time: where the base moves faster than it
+    /// is checked, there would else never be an answer.
     pub(crate) fn needs(&self, branch: &str, check: &str, tip: &Commit) -> bool {
-        self.get(branch, check).is_none_or(|known| {
-            known.asked.as_ref() != Some(tip) && known.found.as_ref().is_none_or(|(of, _)| of != tip)
-        })
+        self.get(branch, check)
+            .is_none_or(|known| known.asked.is_none() && known.found.as_ref().is_none_or(|(of, _)| of != tip))
     }
 
     /// The branches on which an answer about this tip is waited for.
@@ -138,6 +146,7 @@ impl BaseHealth {
             asked: None,
             found: None,
             at,
+            found_at: None,
         });
         known.asked = Some(commit.clone());
         known.at = at;
@@ -156,6 +165,7 @@ impl BaseHealth {
             known.asked = known.asked.take().filter(|asked| asked != commit);
             known.found = Some((commit.clone(), verdict.clone()));
             known.at = at;
+            known.found_at = Some(at);
         }
     }
 }
@@ -218,17 +228,20 @@ mod tests {
         assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
         base.asked("main", "test", &b1, Timestamp(1));
         assert_eq!(base.view("main", "test", &b1), BaseView::Asked);
-        assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
+        assert!(!base.needs("main", "test", &b1) && !base.needs("main", "test", &b2), "one at a time");
         let red = BaseVerdict::Red { signature: "E1".into(), excerpt: "boom".into() };
         base.found("main", "test", &b1, &red, Timestamp(2));
         assert_eq!(base.view("main", "test", &b2), BaseView::Red, "nobody has looked at the new tip yet");
         assert_eq!(base.problems()[0].problem, "main test");
+        assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
+        assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
         assert_eq!(base.view("main", "test", &b2), BaseView::Red);
         assert_eq!(base.waiting("test", &b2), ["main"]);
         base.found("main", "test", &b2, &BaseVerdict::Green {}, Timestamp(4));
         assert_eq!(base.view("main", "test", &b2), BaseView::Green);
         assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
+        assert_eq!(base.not_red_at("main", "test"), Some(Timestamp(4)));
         assert_eq!((base.problems(), base.waiting("test", &b2)), (vec![], vec![]));
     }
 

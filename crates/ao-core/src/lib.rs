@@ -28,6 +28,7 @@ pub mod policy;
 pub mod project;
 pub mod pull;
 pub mod queue;
+mod raise;
 pub mod reaction;
 mod refusal;
 pub mod schedule;

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::errand::{Behalf, Order};
+use crate::health::BaseVerdict;
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::project::{ProjectEvent, ProjectInput};
@@ -23,7 +24,21 @@ pub(super) fn follow(state: &State, id: &ProjectId, event: &ProjectEvent, then: 
             behalf: Behalf::Base { project: id.clone(), check: check.clone(), commit: commit.clone() },
         }),
         // Whoever waited for it goes on, or is held from now on.
-        ProjectEvent::BaseFound { branch, check, .. } => {
+        ProjectEvent::BaseFound { branch, check, commit, verdict } => {
+            // It may have moved while it was asked about. Who was looked at last knows best where it is.
+            let on_it =
+                pulls_of(state, id).filter(|pull| pull.is_open() && pull.facts.base_branch == *branch);
+            let newest = on_it.max_by_key(|pull| pull.facts.observed_at).map(|pull| &pull.facts.base);
+            if let (BaseVerdict::Red { .. }, Some(tip)) = (verdict, newest.filter(|tip| *tip != commit)) {
+                then.push_back(Input::Project {
+                    project: id.clone(),
+                    input: ProjectInput::AskBase {
+                        branch: branch.clone(),
+                        check: check.clone(),
+                        commit: tip.clone(),
+                    },
+                });
+            }
             let concerned = pulls_of(state, id)
                 .filter(|pull| pull.facts.base_branch == *branch && pull.failures.contains_key(check));
             then.extend(concerned.map(|pull| Input::Review(Subject::Pull(pull.id.clone()))));

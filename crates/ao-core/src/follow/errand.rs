@@ -39,7 +39,7 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
             });
         }
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
-            hooks::answered(state, behalf, event, then)
+            hooks::answered(state, behalf, event, then);
         }
     }
 }

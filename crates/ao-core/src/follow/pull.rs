@@ -11,6 +11,7 @@ use crate::notice::Level;
 use crate::project::ProjectInput;
 use crate::pull::{CheckState, Pull, PullEvent, PullInput, owner_of};
 use crate::queue::QueueInput;
+use crate::reaction::Action;
 use crate::session::SessionInput;
 use crate::state::State;
 use crate::{PullId, SessionId};
@@ -127,7 +128,10 @@ fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
         let on_its_way = on_its_way.into_iter().flatten().flat_map(|delivery| &delivery.messages);
         let failed = outbox.failed.iter().map(|failed| &failed.message);
         let mut unheard = outbox.waiting.iter().chain(on_its_way).chain(failed);
+        let action = state.reaction(&key.kind, &key.subject).action;
+        let was_told = matches!(action, Action::SendToAgent | Action::SpawnAgent) || incident.instead;
         matches!(key.kind, IncidentKind::ChangesRequested | IncidentKind::BotComments)
+            && was_told
             && incident.acted_on.is_some()
             && incident.tried.last().is_none_or(|told| told.commit != pull.facts.head)
             && incident.absent.is_none()

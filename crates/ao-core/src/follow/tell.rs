@@ -4,7 +4,7 @@ use super::bounded;
 use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
-use crate::pull::{cut, one_line};
+use crate::pull::{cut, one_line, quote};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
@@ -77,9 +77,17 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
         remarks.extend(what_was_tried(incident));
     }
     if !incident.remark.is_empty() {
-        remarks.push(incident.remark.clone());
+        remarks.push(marked(&incident.remark));
     }
     remarks
+}
+
+/// What a command or a forge says may be anything: only its first line stands among our own words.
+fn marked(text: &str) -> String {
+    match text.split_once('\n') {
+        Some((first, rest)) => format!("{}\n{}", one_line(first), quote(rest).trim_end()),
+        None => one_line(text),
+    }
 }
 
 fn how_sure(state: &State, incident: &Incident) -> Vec<String> {

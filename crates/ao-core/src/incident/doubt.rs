@@ -11,6 +11,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Incident, IncidentKey, IncidentKind, Subject};
+use crate::Timestamp;
 use crate::health::BaseView;
 use crate::pull::CheckState;
 use crate::reaction::{Action, Reaction};
@@ -41,6 +42,8 @@ pub(crate) struct Suspicion {
     /// As many must have failed before it is believed.
     pub(crate) needed: u32,
     pub(crate) base: BaseView,
+    /// When the base was last found not to be red, at whatever tip.
+    pub(crate) not_red_at: Option<Timestamp>,
 }
 
 impl Suspicion {
@@ -62,7 +65,8 @@ impl Suspicion {
         };
         let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
         let base = project.base.view(&pull.facts.base_branch, &check.name, &pull.facts.base);
-        Some(Suspicion { failed, needed, base })
+        let not_red_at = project.base.not_red_at(&pull.facts.base_branch, &check.name);
+        Some(Suspicion { failed, needed, base, not_red_at })
     }
 
     /// What speaks against waking anybody now.
@@ -77,7 +81,7 @@ impl Suspicion {
                 return (failed <= *run).then_some(Doubt::BaseMended { run: *run });
             }
             // However the run went, the base is all that is left to ask.
-            Some(Doubt::Base {}) => return self.base_is_open().then_some(Doubt::Base {}),
+            Some(Doubt::Base {}) => return self.base_is_open(incident).then_some(Doubt::Base {}),
             Some(Doubt::Chance { .. }) | None => {}
         }
         if incident.believed.as_ref() == Some(&incident.revision) {
@@ -85,20 +89,23 @@ impl Suspicion {
         } else if failed < self.needed {
             Some(Doubt::Chance { run: failed })
         } else {
-            self.base_is_open().then_some(Doubt::Base {})
+            self.base_is_open(incident).then_some(Doubt::Base {})
         }
     }
 
-    /// Whether the base passes is still to be found out.
-    pub(super) fn base_is_open(&self) -> bool {
-        matches!(self.base, BaseView::Unasked | BaseView::Asked)
+    /// Whether the base passes is still to be found out. The base may have moved since it was asked about: an answer that
+    /// is younger than the doubt is good enough, because where it moves all day there would never be a better one.
+    pub(super) fn base_is_open(&self, incident: &Incident) -> bool {
+        let doubted = incident.doubt.as_ref().and(incident.doubted);
+        let answered = doubted.is_some_and(|since| self.not_red_at.is_some_and(|at| at >= since));
+        matches!(self.base, BaseView::Unasked | BaseView::Asked) && !answered
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{PullId, Timestamp};
+    use crate::PullId;
 
     fn incident() -> Incident {
         let subject = Subject::Pull(PullId { project: crate::ProjectId::new("app"), number: 7 });
@@ -124,7 +131,7 @@ mod tests {
             (1, 2, Red, Some(Doubt::BaseRed {})),
             (9, 1, Red, Some(Doubt::BaseRed {})),
         ] {
-            let found = Suspicion { failed, needed, base }.doubt(&incident());
+            let found = Suspicion { failed, needed, base, not_red_at: None }.doubt(&incident());
             assert_eq!(found, expected, "{failed} of {needed}, base {base:?}");
         }
     }
@@ -132,15 +139,28 @@ mod tests {
     #[test]
     fn what_was_believed_is_not_doubted_again_but_a_red_base_holds_it_all_the_same() {
         let believed = Incident { believed: Some("c1".into()), ..incident() };
-        let seen = |base| Suspicion { failed: 1, needed: 2, base };
+        let seen = |base| Suspicion { failed: 1, needed: 2, base, not_red_at: None };
         assert_eq!(seen(BaseView::Unasked).doubt(&believed), None);
         assert_eq!(seen(BaseView::Red).doubt(&believed), Some(Doubt::BaseRed {}));
     }
 
     #[test]
+    fn an_answer_about_an_older_tip_will_do_if_it_is_younger_than_the_doubt() {
+        let at = |not_red_at| Suspicion { failed: 2, needed: 2, base: BaseView::Unasked, not_red_at };
+        let doubted = Incident { doubt: Some(Doubt::Base {}), doubted: Some(Timestamp(5)), ..incident() };
+        assert_eq!(at(Some(Timestamp(7))).doubt(&doubted), None);
+        assert_eq!(at(Some(Timestamp(4))).doubt(&doubted), Some(Doubt::Base {}));
+        assert_eq!(
+            at(Some(Timestamp(7))).doubt(&incident()),
+            Some(Doubt::Base {}),
+            "it was not asked for this"
+        );
+    }
+
+    #[test]
     fn after_a_red_base_the_check_runs_once_more_before_anybody_is_told() {
         let held = Incident { doubt: Some(Doubt::BaseRed {}), believed: Some("c1".into()), ..incident() };
-        let green = |failed| Suspicion { failed, needed: 2, base: BaseView::Green };
+        let green = |failed| Suspicion { failed, needed: 2, base: BaseView::Green, not_red_at: None };
         let mended = Some(Doubt::BaseMended { run: 1 });
         assert_eq!(green(1).doubt(&held), mended);
         let waits = Incident { doubt: mended.clone(), ..held };

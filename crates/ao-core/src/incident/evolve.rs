@@ -56,6 +56,9 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.acted_on = None;
         }
         E::Doubted { doubt, due } => {
+            if incident.doubt.is_none() {
+                incident.doubted = Some(at);
+            }
             incident.doubt = Some(doubt.clone());
             incident.due = *due;
         }

@@ -215,7 +215,7 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
         // The check that is in doubt cannot be run again; the base may still be to blame.
         Err(why) if matches!(incident.doubt, Some(Doubt::Chance { .. } | Doubt::BaseMended { .. })) => {
             let why = format!("It could not be run again: {}.", why.trim_end_matches('.'));
-            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open()) {
+            let mut events = match scene.suspicion.is_some_and(|suspicion| suspicion.base_is_open(incident)) {
                 true => vec![
                     E::Failed { why, due: None, instead: false },
                     E::Doubted { doubt: Doubt::Base {}, due: incident.due },
@@ -302,4 +302,134 @@ fn after(incident: &Incident, events: &[IncidentEvent], now: Timestamp) -> Incid
         evolve(&mut after, event, now);
     }
     after
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::incident::scene::Helpers;
+    use crate::incident::{IncidentKind, Problem, Subject};
+    use crate::reaction::Reaction;
+    use crate::settings::Settings;
+    use crate::{ProjectId, PullId};
+
+    const ALL: Helpers = Helpers { agent: true, live: true, orchestrator: true };
+    const AGENT: Helpers = Helpers { orchestrator: false, ..ALL };
+    const PAUSED: Helpers = Helpers { agent: false, ..AGENT };
+    const NOBODY: Helpers = Helpers { agent: false, live: false, orchestrator: false };
+
+    fn key() -> IncidentKey {
+        let subject = Subject::Pull(PullId { project: ProjectId::new("app"), number: 7 });
+        IncidentKey { subject, kind: IncidentKind::MergeConflicts, problem: "main".into() }
+    }
+
+    fn problem(revision: &str) -> IncidentInput {
+        let (kind, problem) = (IncidentKind::MergeConflicts, "main".to_owned());
+        IncidentInput::Seen(Problem { kind, problem, revision: revision.into(), detail: "a.rs".into() })
+    }
+
+    /// What comes of some inputs, each with its second, in the words of the events.
+    fn story(reaction: &Reaction, helpers: Helpers, inputs: Vec<(i64, IncidentInput)>) -> String {
+        let mut known: Option<Incident> = None;
+        let mut told = Vec::new();
+        let settings = Settings::default();
+        for (second, input) in inputs {
+            let now = Timestamp(second * 1000);
+            let scene = Scene {
+                reaction,
+                stable_clear: settings.stable_clear,
+                now,
+                helpers,
+                misfit: None,
+                suspicion: None,
+                head: None,
+                holds: &|_| Ok(true),
+            };
+            for event in decide(&key(), known.as_ref(), &scene, input) {
+                match &event {
+                    IncidentEvent::Opened { revision, detail } => {
+                        known = Some(Incident::opened(&key(), revision, detail, now));
+                    }
+                    IncidentEvent::Closed {} => known = None,
+                    event => evolve(known.as_mut().expect("it is open"), event, now),
+                }
+                told.push(match event {
+                    IncidentEvent::Escalated { to, .. } => format!("{to:?}").to_lowercase(),
+                    IncidentEvent::Acted { action, .. } => {
+                        serde_json::to_string(&action).unwrap().replace('"', "")
+                    }
+                    other => {
+                        let value = serde_json::to_value(&other).unwrap();
+                        value.as_object().unwrap().keys().next().unwrap().clone()
+                    }
+                });
+            }
+        }
+        told.join(" ")
+    }
+
+    fn does(action: Action, attempts: u32) -> Reaction {
+        let escalate_after = Duration::from_secs(60);
+        Reaction { action, attempts, escalate_after, ..Reaction::default_for(&IncidentKind::MergeConflicts) }
+    }
+
+    #[test]
+    fn every_story_ends_whoever_is_there_to_help() {
+        let seen = |at| (at, problem("1"));
+        let due = |at| (at, IncidentInput::Due);
+        let all = || vec![seen(0), due(60), due(120), due(180), due(1000)];
+        for (action, helpers, expected) in [
+            (Action::SendToAgent, ALL, "opened send-to-agent send-to-agent orchestrator person"),
+            (Action::SendToAgent, AGENT, "opened send-to-agent send-to-agent person"),
+            (Action::SendToAgent, PAUSED, "opened waiting person"),
+            (Action::SendToAgent, NOBODY, "opened waiting person"),
+            (Action::SpawnAgent, NOBODY, "opened spawn-agent spawn-agent person"),
+            (Action::SpawnAgent, PAUSED, "opened waiting person"),
+            (Action::Merge, NOBODY, "opened merge merge person"),
+            (Action::Rebase, AGENT, "opened rebase rebase person"),
+            (Action::Run, NOBODY, "opened run run person"),
+            (Action::RerunChecks, NOBODY, "opened rerun-checks rerun-checks person"),
+            (Action::Escalate, ALL, "opened orchestrator person"),
+            (Action::Escalate, AGENT, "opened person"),
+            (Action::Notify, ALL, "opened person"),
+            (Action::Record, ALL, "opened recorded"),
+        ] {
+            assert_eq!(story(&does(action, 2), helpers, all()), expected, "{action:?} {helpers:?}");
+        }
+    }
+
+    #[test]
+    fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
+        let failed = || vec![(0, problem("1")), (5, IncidentInput::Errand(Err("no".into())))];
+        let done = || vec![(0, problem("1")), (5, IncidentInput::Errand(Ok("yes".into())))];
+        for (action, helpers, inputs, expected) in [
+            (Action::Run, ALL, failed(), "opened run orchestrator"),
+            (Action::Run, AGENT, failed(), "opened run person"),
+            (Action::Run, AGENT, done(), "opened run noted"),
+            (Action::SpawnAgent, NOBODY, failed(), "opened spawn-agent person"),
+            (Action::RerunChecks, NOBODY, failed(), "opened rerun-checks person"),
+            (Action::Rebase, AGENT, failed(), "opened rebase failed send-to-agent"),
+            (Action::Rebase, NOBODY, failed(), "opened rebase failed"),
+            (Action::SendToAgent, AGENT, failed(), "opened send-to-agent"),
+        ] {
+            assert_eq!(story(&does(action, 2), helpers, inputs), expected, "{action:?} {helpers:?}");
+        }
+    }
+
+    #[test]
+    fn news_within_the_cooldown_waits_for_its_end() {
+        let reaction = Reaction { cooldown: Duration::from_secs(30), ..does(Action::SendToAgent, 3) };
+        let inputs = vec![
+            (0, problem("1")),
+            (5, problem("2")),
+            (6, problem("3")),
+            (29, IncidentInput::Due),
+            (30, IncidentInput::Due),
+            (31, IncidentInput::Due),
+        ];
+        let expected = "opened send-to-agent revised waiting revised send-to-agent";
+        assert_eq!(story(&reaction, AGENT, inputs), expected);
+    }
 }

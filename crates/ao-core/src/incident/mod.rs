@@ -88,6 +88,9 @@ pub struct Incident {
     /// Why nobody has been woken for it yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<Doubt>,
+    /// Since when it is doubted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub doubted: Option<Timestamp>,
     /// The revision on which the doubts were over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub believed: Option<String>,
@@ -226,6 +229,7 @@ impl Incident {
             since: at,
             due: None,
             doubt: None,
+            doubted: None,
             believed: None,
             remark: String::new(),
             tried: vec![],

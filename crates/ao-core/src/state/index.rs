@@ -19,6 +19,8 @@ pub(super) struct Index {
     pub(super) live: BTreeMap<ProjectId, BTreeSet<SessionId>>,
     /// The live session that steers each project.
     pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
+    /// The keys of past notices.
+    pub(super) told: BTreeSet<String>,
     /// Open errands by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.

@@ -307,7 +307,7 @@ impl State {
     }
 
     pub(crate) fn was_told(&self, key: &str) -> bool {
-        self.notice_keys.iter().any(|known| known == key)
+        self.index.told.contains(key)
     }
 
     // ── folding ──
@@ -504,9 +504,13 @@ impl State {
         match event {
             NoticeEvent::Raised { notice } => {
                 self.next_notice = self.next_notice.max(id.0);
-                self.notice_keys.push_back(notice.key.clone());
-                if self.notice_keys.len() > NOTICE_KEYS {
-                    self.notice_keys.pop_front();
+                if self.index.told.insert(notice.key.clone()) {
+                    self.notice_keys.push_back(notice.key.clone());
+                }
+                if self.notice_keys.len() > NOTICE_KEYS
+                    && let Some(oldest) = self.notice_keys.pop_front()
+                {
+                    self.index.told.remove(&oldest);
                 }
                 self.notices.insert(id, notice.clone());
             }
@@ -560,6 +564,7 @@ impl State {
             self.index.set_timer(Timer::Session(*id), session.due(&self.settings, idle_after));
         }
         self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
+        self.index.told = self.notice_keys.iter().cloned().collect();
         let timers = self
             .incidents
             .values()

@@ -36,9 +36,7 @@ fn base_green(order: &Order) -> Result<ErrandOutcome, String> {
 
 fn base_red(order: &Order) -> Result<ErrandOutcome, String> {
     match order {
-        Order::CheckBase { .. } => {
-            Ok(ErrandOutcome::BaseRed { signature: "login".into(), excerpt: "boom".into() })
-        }
+        Order::CheckBase { .. } => Ok(red_base()),
         other => green(other),
     }
 }
@@ -205,6 +203,39 @@ fn a_failure_that_outlives_a_red_base_is_told() {
         facts.base = Commit::new("b1");
     });
     assert!(!desk.session(session).outbox.is_empty());
+}
+
+#[test]
+fn a_base_that_moves_faster_than_it_is_checked_keeps_nobody_waiting() {
+    for (answer, told) in [(ErrandOutcome::BaseGreen {}, true), (red_base(), false)] {
+        let mut desk = Desk::new();
+        let session = with_pull(&mut desk);
+        run(&mut desk, 1, red("login"));
+        let moved = |desk: &mut Desk, base: &str| {
+            look(desk, red("login"), |facts| {
+                facts.checks[0].run = Some("2".into());
+                facts.base = Commit::new(base);
+            });
+        };
+        moved(&mut desk, "b1");
+        moved(&mut desk, "b2");
+        let mut asked = vec![];
+        desk.run_errands(|order| match order {
+            Order::CheckBase { commit, .. } => {
+                asked.push(commit.to_string());
+                // The answer is about where the base was when it was asked.
+                Ok(if asked.len() == 1 { answer.clone() } else { red_base() })
+            }
+            other => green(other),
+        });
+        assert_eq!(!desk.session(session).outbox.is_empty(), told);
+        let expected: &[&str] = if told { &["b0"] } else { &["b0", "b2"] };
+        assert_eq!(asked, expected, "a red one is asked about again where it is now");
+    }
+}
+
+fn red_base() -> ErrandOutcome {
+    ErrandOutcome::BaseRed { signature: "login".into(), excerpt: "boom".into() }
 }
 
 #[test]

@@ -47,9 +47,10 @@ async fn story(home: &Utf8Path) -> Result<(), Box<dyn Error>> {
         .planner(Arc::new(Committee))
         .notifier("console", Arc::new(Console))
         .scm("greetings", Arc::new(Memory::new("greetings", &repository)))
-        // Here the program itself answers a failed check, so the engine only tells a person.
+        // Here the program itself answers a failed check, so the engine only tells a person, and does not run it again first.
         .settings(|settings| {
-            let reaction = ReactionPatch { action: Some(Action::Notify), ..ReactionPatch::default() };
+            let reaction =
+                ReactionPatch { action: Some(Action::Notify), rerun: Some(0), ..ReactionPatch::default() };
             settings.reactions.insert(IncidentKind::CiFailed, reaction);
         })
         .start()

@@ -1,0 +1,92 @@
+//! Events of the user's own: raised by somebody, cleared by somebody, or past when somebody was told of them.
+//!
+//! Nobody can look whether such a problem is still there, so unlike the others it is a moment and not a state.
+
+use crate::Timestamp;
+use crate::decide::incident_events;
+use crate::event::Event;
+use crate::incident::{
+    self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
+};
+use crate::pull::{TEXT_LIMIT, cut};
+use crate::refusal::Refusal;
+use crate::state::State;
+use crate::text::sanitise;
+
+/// How many events of the user's own may be open for one subject.
+const MOST_RAISED: usize = 100;
+/// How long the name of such an event's problem may be.
+const NAME_LIMIT: usize = 512;
+
+/// It has happened, or goes on with something new.
+pub(crate) fn raise(
+    state: &State,
+    now: Timestamp,
+    subject: Subject,
+    raised: Problem,
+) -> Result<Vec<Event>, Refusal> {
+    let kind = custom(raised.kind)?;
+    match &subject {
+        Subject::Session(id) if !state.sessions.get(id).is_some_and(|session| session.is_live()) => {
+            return Err(Refusal::UnknownSession(*id));
+        }
+        Subject::Project(id) if !state.projects.contains_key(id) => {
+            return Err(Refusal::UnknownProject(id.clone()));
+        }
+        Subject::Pull(id)
+            if !state.pulls.get(id).is_some_and(|pull| pull.is_open() && pull.owner.is_some()) =>
+        {
+            return Err(Refusal::Invalid { what: format!("{id} is no open pull request of a session") });
+        }
+        _ => {}
+    }
+    let problem = named(&raised.problem);
+    // It may carry the event's data, so that other data are news.
+    let revision = cut(&sanitise(&raised.revision), TEXT_LIMIT);
+    let detail = cut(&sanitise(&raised.detail), TEXT_LIMIT);
+    let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
+    let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
+    if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
+        return Err(Refusal::Invalid {
+            what: format!("{MOST_RAISED} events of `{}` are open already; clear some of them", key.subject),
+        });
+    }
+    let over =
+        |known: &Incident| matches!(known.rung, Rung::Person | Rung::Nobody) && known.revision != revision;
+    let over = state.incidents.get(&key).is_some_and(over);
+    let seen = IncidentInput::Seen(Problem { kind, problem, revision, detail });
+    if !over {
+        return Ok(incident_events(state, now, key, seen));
+    }
+    // Everything was done about the last one, so this is a new one.
+    let opened = Scene::of(state, &key, now, |scene| incident::decide(&key, None, scene, seen));
+    let events = std::iter::once(IncidentEvent::Closed {}).chain(opened);
+    Ok(events.map(|event| Event::Incident(key.clone(), event)).collect())
+}
+
+/// It is over.
+pub(crate) fn clear(
+    state: &State,
+    now: Timestamp,
+    subject: Subject,
+    kind: IncidentKind,
+    problem: &str,
+) -> Result<Vec<Event>, Refusal> {
+    let key = IncidentKey { subject, kind: custom(kind)?, problem: named(problem) };
+    Ok(incident_events(state, now, key, IncidentInput::Absent))
+}
+
+fn named(text: &str) -> String {
+    cut(&sanitise(text), NAME_LIMIT)
+}
+
+fn custom(kind: IncidentKind) -> Result<IncidentKind, Refusal> {
+    match kind {
+        IncidentKind::Custom(_) => Ok(kind),
+        ours => Err(Refusal::Invalid {
+            what: format!(
+                "`{ours}` is found out from what is seen; choose another name for an event of your own"
+            ),
+        }),
+    }
+}
