@@ -6,6 +6,7 @@ mod incidents;
 mod limits;
 mod outbox;
 mod owners;
+mod reactions;
 mod regressions;
 mod sessions;
 mod setups;
