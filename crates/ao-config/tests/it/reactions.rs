@@ -185,3 +185,39 @@ fn an_agent_that_nobody_knows_has_no_reactions() {
         "{text}"
     );
 }
+
+/// The page for people is right: what it shows can be written, and it leaves nothing out.
+#[test]
+fn the_page_about_reactions_can_be_relied_on() {
+    let page = include_str!("../../../../docs/reactions.md");
+    let blocks = page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap_or_default());
+    let mut read = 0;
+    for block in blocks {
+        if let Some(conditions) = block.strip_prefix("condition: ") {
+            for condition in conditions.split("condition: ") {
+                let text = format!("reactions: {{ label-added: {{ condition: {} }} }}\n", condition.trim());
+                assert_eq!(wrong_with(&text), "nothing", "{condition}");
+            }
+        } else {
+            assert_eq!(wrong_with(block), "nothing", "{block}");
+            read += 1;
+        }
+    }
+    assert!(read >= 5);
+    let has = |word: &str| page.contains(&format!("`{word}`"));
+    for kind in IncidentKind::ours() {
+        assert!(has(kind.word()), "{kind}");
+    }
+    for (name, value) in ao_core::reaction::sample().as_object().unwrap() {
+        assert!(has(name), "{name}");
+        let inside: Vec<&str> =
+            value.as_object().into_iter().flatten().map(|(name, _)| name.as_str()).collect();
+        let row = page.lines().find(|line| line.starts_with(&format!("| `{name}` | `"))).unwrap_or_default();
+        for part in &inside {
+            assert!(row.split([' ', '`']).any(|word| word == *part), "{name}.{part}: {row}");
+        }
+    }
+    for filter in ao_core::reaction::words::FILTERS {
+        assert!(page.contains(filter), "{filter}");
+    }
+}

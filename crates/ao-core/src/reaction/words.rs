@@ -124,7 +124,8 @@ fn has_details(template: &str) -> bool {
 
 fn environment() -> Environment<'static> {
     let mut env = Environment::empty();
-    env.set_undefined_behavior(UndefinedBehavior::Strict);
+    // What is missing can be asked about, as in `if data.code`, and cannot be said.
+    env.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     env.set_auto_escape_callback(|_| minijinja::AutoEscape::None);
     env.set_fuel(Some(FUEL));
     env.set_recursion_limit(20);
@@ -265,6 +266,7 @@ mod tests_of_words {
             ("{{ pr.labels | join(', ') }}{# aside | nothing #}", "bug"),
             ("{{ 'a | b' }} { plain } {{ data.absent is defined }}", "a | b { plain } False"),
             ("{{ data.absent | default('-') }} <b>", "- <b>"),
+            ("{% if data.absent %}{{ data.absent }}{% endif %}!", "!"),
         ] {
             assert_eq!(check(template), Ok(()), "{template}");
             assert_eq!(render(template, &sample()).as_deref(), Ok(text), "{template}");
@@ -307,6 +309,12 @@ mod tests_of_words {
             context["errors"] = json!(hostile);
             assert_eq!(render("[{{ errors }}]", &context).unwrap(), format!("[{hostile}]"));
         }
+    }
+
+    #[test]
+    fn what_is_missing_in_the_data_is_an_error_and_never_an_empty_word() {
+        assert_eq!(check("on {{ data.env }}"), Ok(()));
+        assert_eq!(render("on {{ data.env }}", &sample()), Err("undefined value".into()));
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod incidents;
 mod limits;
 mod outbox;
 mod owners;
+mod reactions;
 mod regressions;
 mod sessions;
 mod setups;

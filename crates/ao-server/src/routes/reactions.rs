@@ -7,6 +7,7 @@ use ao_core::incident::{IncidentKind, Problem as Incident, Subject};
 use ao_core::pull::quote;
 use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
+use ao_core::text::sanitise;
 use ao_core::{Input, State as Known};
 use axum::Json;
 use axum::extract::State;
@@ -230,7 +231,7 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
 /// An event of the user's own as a problem. What it was told with is what makes it news.
 fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detail: &str) -> Incident {
     let revision = json!({ "data": data, "detail": detail }).to_string();
-    let mut lines = quote(detail);
+    let mut lines = quote(&sanitise(detail));
     for (name, value) in &data {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         lines.push_str(&quote(&format!("{name}: {}", value.replace(['\n', '\r'], " "))));
