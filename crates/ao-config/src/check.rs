@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{Channel, Config, EnvConfig, Plugin, Reactions};
+use crate::shape::{BadHours, Channel, Config, EnvConfig, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -29,7 +29,6 @@ pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
     };
     for (name, project) in &config.projects {
         idle(&["projects", name, "reactions"], !project.reactions.0.is_empty());
-        idle(&["projects", name, "notifiers"], project.notifiers.is_some());
     }
     idle(&["orchestrator", "autoAssign"], config.orchestrator.auto_assign);
     for (n, specialist) in config.agents.iter().enumerate() {
@@ -194,6 +193,30 @@ impl Checking<'_> {
         for (name, Channel { plugin, .. }) in &self.config.notifiers {
             let known = names::NOTIFIERS.iter().copied().chain(from_outside.iter().copied()).collect();
             self.known(&["notifiers", name, "plugin"], "notifier", plugin, known);
+        }
+        for (name, channel) in &self.config.notifiers {
+            for (key, wrong) in
+                [("quietHours", channel.quiet_hours().err()), ("digest", channel.digest().err())]
+            {
+                if let Some(BadHours { what, .. }) = wrong {
+                    self.at(&["notifiers", name, key], what, None);
+                }
+            }
+        }
+        if let Some(BadHours { key, what }) =
+            self.config.quiet_hours.as_ref().and_then(|hours| hours.check().err())
+        {
+            self.at(&["quietHours", key], what, None);
+        }
+        if let Some(BadHours { key, what }) =
+            self.config.digest.as_ref().and_then(|digest| digest.check().err())
+        {
+            self.at(&["digest", key], what, None);
+        }
+        let page = self.config.dashboard.public_url.as_deref();
+        if page.is_some_and(|page| !page.starts_with("https://") && !page.starts_with("http://")) {
+            let hint = "it begins with `https://` or `http://`".to_owned();
+            self.at(&["dashboard", "publicUrl"], "that is no address of a page".to_owned(), Some(hint));
         }
         let routing = &self.config.notification_routing;
         for (key, channels) in [

@@ -10,7 +10,7 @@ use crate::env_vars::{ENV_VARS, SetBy};
 use crate::rule::{Refs, Rule};
 
 /// The keys of the top, in the order in which people read and write them.
-pub(crate) const TOP: [&str; 15] = [
+pub(crate) const TOP: [&str; 17] = [
     "$schema",
     "port",
     "defaults",
@@ -18,6 +18,8 @@ pub(crate) const TOP: [&str; 15] = [
     "reactions",
     "notifiers",
     "notificationRouting",
+    "quietHours",
+    "digest",
     "agents",
     "orchestrator",
     "tools",

@@ -8,7 +8,8 @@ pub(crate) mod forge;
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, Messages, NewMessage, NewSession, NewToken,
-    NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    NotifyChannel, NotifyTest, Output, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token,
+    segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -126,8 +127,12 @@ pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
     client.post("/api/tokens", &NewToken { sign_in: true, ..NewToken::default() }).await
 }
 
-pub(crate) async fn notify_test(client: &Client, channels: &[String]) -> Called<Vec<ChannelTest>> {
-    client.post("/api/notify/test", &NotifyTest { channels: channels.to_vec() }).await
+pub(crate) async fn notify_test(client: &Client, test: &NotifyTest) -> Called<Vec<ChannelTest>> {
+    client.post("/api/notify/test", test).await
+}
+
+pub(crate) async fn notify_list(client: &Client) -> Called<Vec<NotifyChannel>> {
+    client.get("/api/notify").await
 }
 
 /// For calls whose answer says no more than that it was done.

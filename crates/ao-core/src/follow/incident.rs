@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::{agent_of, orchestrator_of};
-use crate::incident::{Incident, IncidentEvent, IncidentKey, Rung, Subject};
+use crate::incident::{Incident, IncidentEvent, IncidentKey, IncidentKind, Rung, Subject};
 use crate::input::Input;
+use crate::notice::NoticeInput;
 use crate::queue::QueueInput;
 use crate::reaction::Action;
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
@@ -19,6 +20,14 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
             session: told.id,
             input: SessionInput::Withdraw { incident: key.clone() },
         }));
+        // A person is told of what has gone only for a moment all the same: it is told once, whatever comes of it.
+        if let IncidentEvent::Closed {} = event {
+            let told = state.notices.values().filter(|notice| notice.incident.as_ref() == Some(key));
+            then.extend(told.map(|notice| Input::Notice {
+                notice: notice.id,
+                input: NoticeInput::Withdraw { why: "it is over".into() },
+            }));
+        }
         return;
     }
     let Some(incident) = state.incidents.get(key) else { return };
@@ -101,8 +110,32 @@ fn escalation(state: &State, incident: &Incident, why: &str) -> String {
         other => other.to_string(),
     };
     let what = incident.key.kind.default_message();
-    match incident.acted {
+    let told = match incident.acted {
         0 => format!("{whom}: {what} {}", incident.detail),
         _ => format!("{whom}: {what} {} ({why})", incident.detail),
+    };
+    match (&incident.key.kind, agent_of(state, &incident.key.subject)) {
+        (IncidentKind::AgentNeedsInput, Some(session)) => {
+            format!("{told}\n{}", how_to_answer(&session.spec.name, &incident.detail))
+        }
+        _ => told,
     }
+}
+
+/// The command that answers a dialog, with the choices that it numbers, if it does.
+fn how_to_answer(session: &str, dialog: &str) -> String {
+    let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
+    let answers = match &choices[..] {
+        [] => "yes|no|TEXT".to_owned(),
+        choices => choices.join("|"),
+    };
+    format!("Answer with: ao answer {session} {answers}")
+}
+
+/// The number of a choice, such as `2` in `❯ 2. No, and say why`.
+fn choice(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
+    let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
+    let numbers = !number.is_empty() && number.len() < 3 && rest.starts_with(['.', ')']);
+    numbers.then_some(number)
 }

@@ -4,6 +4,7 @@ mod desk;
 mod evidence;
 mod incidents;
 mod limits;
+mod notices;
 mod outbox;
 mod owners;
 mod regressions;

@@ -24,7 +24,7 @@ impl TheHost {
     pub(super) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, CommandError> {
         let (agents, wrong) = agents(&configs, &self.agents());
         configs.not_taken = wrong;
-        let channels = channels::open(&configs);
+        let channels = channels::open(&configs, &self.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
         let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
