@@ -63,8 +63,10 @@ impl Link {
     pub(crate) fn is_public(&self) -> bool {
         let host = self.url.host_str().unwrap_or_default();
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let named = bare.parse::<IpAddr>().is_err();
-        !is_loopback(&self.url) && (!named || host.contains('.'))
+        match bare.parse::<IpAddr>() {
+            Ok(address) => !address.is_loopback() && !address.is_unspecified(),
+            Err(_) => !is_loopback(&self.url) && host.contains('.'),
+        }
     }
 
     pub(crate) fn line(&self) -> String {
@@ -131,6 +133,7 @@ mod tests {
             ("http://192.168.1.4:3000/", true),
             ("http://127.0.0.1:3000/", false),
             ("http://[::1]:3000/", false),
+            ("http://0.0.0.0:3000/", false),
             ("http://localhost:3000/", false),
             ("http://buildbox:3000/", false),
         ] {

@@ -4,11 +4,14 @@
 //! described before, or ours of that name; the project as the engine knows it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use ao_config::Loaded;
 use ao_core::Input;
 use ao_core::project::ProjectInput;
 use ao_engine::AskError;
+use ao_notifier::Page;
+use ao_ports::Notifier;
 use camino::Utf8Path;
 
 use super::configs::InForce;
@@ -89,6 +92,11 @@ impl TheHost {
 /// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
 pub(crate) fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
     agents(configs, &Agents::new()).0.into_values().collect()
+}
+
+/// The channels that a daemon begins with.
+pub(crate) fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dyn Notifier>> {
+    channels::open(configs, page).notifiers
 }
 
 /// The agents that we know, and those that the configuration describes; and what of it cannot be.

@@ -66,6 +66,7 @@ impl TheHost {
         data_dir: &Utf8Path,
         configs: InForce,
         about: About,
+        page: ao_notifier::Page,
         stop: CancellationToken,
     ) -> Result<TheHost, CommandError> {
         let host = TheHost {
@@ -77,7 +78,7 @@ impl TheHost {
             configs: Mutex::new(configs.clone()),
             changing: tokio::sync::Mutex::new(()),
             about: Mutex::new(about),
-            page: ao_notifier::Page::default(),
+            page,
             changed: tokio::sync::Notify::new(),
             stop,
         };
