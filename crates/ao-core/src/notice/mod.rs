@@ -143,6 +143,7 @@ pub enum NoticeInput {
 /// What happened to a notice.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "an event is made once and moved rarely")]
 pub enum NoticeEvent {
     Raised {
         notice: Notice,
