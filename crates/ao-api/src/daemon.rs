@@ -75,6 +75,30 @@ pub struct ConfigShown {
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct NotifyTest {
     pub channels: Vec<String>,
+    /// How urgent the notice is: `urgent`, `action`, `warning` or `info`, which it is if nothing is said.
+    pub level: Option<String>,
+}
+
+/// A channel by which people are told things.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NotifyChannel {
+    pub channel: String,
+    pub plugin: String,
+    /// Where it leads, with secrets masked; nothing if it cannot be used.
+    pub target: Option<String>,
+    /// What goes to it, the most urgent first.
+    pub levels: Vec<String>,
+    /// The projects that have named it for their own news, of whatever level.
+    pub projects: Vec<String>,
+    /// Until when it is quiet, if it is now.
+    pub quiet_until: Option<Timestamp>,
+    /// How many notices wait for it: for the end of quiet hours, for a digest, or for another try.
+    pub waiting: u64,
+    pub last_told: Option<Timestamp>,
+    pub last_failed: Option<Timestamp>,
+    /// Why the last one failed, or why it cannot be used at all.
+    pub problem: Option<String>,
 }
 
 /// What became of a test notice on one channel.

@@ -24,7 +24,8 @@ mod workspace;
 pub use budget::{Budget, Budgets, LimitedAccount, Limits};
 pub use check::{Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem};
 pub use daemon::{
-    ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyTest, Reloaded, SignIn, Stopping, Token,
+    ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyChannel, NotifyTest, Reloaded, SignIn,
+    Stopping, Token,
 };
 pub use event::Event;
 pub use explain::{Explanation, Incident, Queue, Rule, Signal};

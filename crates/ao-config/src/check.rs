@@ -7,7 +7,7 @@ use ao_core::incident::IncidentKind;
 use crate::fit::Misfit;
 use crate::names::{self, nearest};
 use crate::refs;
-use crate::shape::{ActionName, Channel, Config, EnvConfig, Hooks, Plugin, Reactions};
+use crate::shape::{ActionName, BadHours, Channel, Config, EnvConfig, Hooks, Plugin, Reactions};
 use crate::tree::Tree;
 
 pub(crate) fn check(config: &Config, tree: &Tree) -> Vec<Misfit> {
@@ -29,9 +29,6 @@ pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
             checking.at_key(path, format!("`{key}` is read, and not acted on yet"), None);
         }
     };
-    for (name, project) in &config.projects {
-        idle(&["projects", name, "notifiers"], project.notifiers.is_some());
-    }
     idle(&["orchestrator", "autoAssign"], config.orchestrator.auto_assign);
     for (n, specialist) in config.agents.iter().enumerate() {
         let filters = &specialist.config.filters;
@@ -219,6 +216,30 @@ impl Checking<'_> {
         for (name, Channel { plugin, .. }) in &self.config.notifiers {
             let known = names::NOTIFIERS.iter().copied().chain(from_outside.iter().copied()).collect();
             self.known(&["notifiers", name, "plugin"], "notifier", plugin, known);
+        }
+        for (name, channel) in &self.config.notifiers {
+            for (key, wrong) in
+                [("quietHours", channel.quiet_hours().err()), ("digest", channel.digest().err())]
+            {
+                if let Some(BadHours { what, .. }) = wrong {
+                    self.at(&["notifiers", name, key], what, None);
+                }
+            }
+        }
+        if let Some(BadHours { key, what }) =
+            self.config.quiet_hours.as_ref().and_then(|hours| hours.check().err())
+        {
+            self.at(&["quietHours", key], what, None);
+        }
+        if let Some(BadHours { key, what }) =
+            self.config.digest.as_ref().and_then(|digest| digest.check().err())
+        {
+            self.at(&["digest", key], what, None);
+        }
+        let page = self.config.dashboard.public_url.as_deref();
+        if page.is_some_and(|page| !page.starts_with("https://") && !page.starts_with("http://")) {
+            let hint = "it begins with `https://` or `http://`".to_owned();
+            self.at(&["dashboard", "publicUrl"], "that is no address of a page".to_owned(), Some(hint));
         }
         let routing = &self.config.notification_routing;
         for (key, channels) in [

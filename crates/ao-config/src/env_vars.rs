@@ -40,6 +40,10 @@ pub const ENV_VARS: &[EnvVar] = &[
     you("DISCORD_WEBHOOK_URL", "where messages for Discord go, if its channel names no other"),
     you("TELEGRAM_BOT_TOKEN", "the token of the bot that writes to Telegram"),
     you("TELEGRAM_CHAT_ID", "the chat that it writes to"),
+    you("COMPOSIO_API_KEY", "the key for Composio"),
+    you("COMPOSIO_USER_ID", "the user there whose accounts are used, if its channel names no other"),
+    you("OPENCLAW_HOOKS_TOKEN", "the token for the hooks of an OpenClaw gateway"),
+    you("OPENCLAW_GATEWAY_URL", "where that gateway is, if its channel names no other"),
     you("XDG_CONFIG_HOME", "where your own configuration is: `ao/config.yaml` in it; by default `~/.config`"),
     you("XDG_DATA_HOME", "where data is kept; by default `~/.local/share`"),
     you(

@@ -10,7 +10,7 @@ use crate::env_vars::{ENV_VARS, SetBy};
 use crate::rule::{Refs, Rule};
 
 /// The keys of the top, in the order in which people read and write them.
-pub(crate) const TOP: [&str; 16] = [
+pub(crate) const TOP: [&str; 18] = [
     "$schema",
     "port",
     "defaults",
@@ -19,6 +19,8 @@ pub(crate) const TOP: [&str; 16] = [
     "agentReactions",
     "notifiers",
     "notificationRouting",
+    "quietHours",
+    "digest",
     "agents",
     "orchestrator",
     "tools",

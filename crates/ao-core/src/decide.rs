@@ -94,10 +94,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         }
         Input::Clear { subject, kind, problem } => raise::clear(state, now, subject, kind, &problem),
         Input::Notice { notice, input } => Ok(match state.notices.get(&notice) {
-            Some(known) => notice::decide(known, &state.settings, moment, input)
-                .into_iter()
-                .map(|event| Event::Notice(notice, event))
-                .collect(),
+            Some(known) => notice::decide(state, known, moment, input),
             None => vec![],
         }),
         Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
@@ -136,7 +133,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         Input::Tell { key, .. } if state.was_told(&key) => Ok(vec![]),
         Input::Tell { level, subject, key, text, channel } => {
             let id = state.next_notice();
-            let notice = notice::Notice { id, level, subject, text, channel, key, tries: 0, again_at: None };
+            let (about, incident) =
+                (notice::About::of(state, &subject), notice::incident_of(state, &subject, &key));
+            let notice = notice::Notice {
+                channel,
+                about,
+                incident,
+                ..notice::Notice::new(id, level, subject, &key, &text)
+            };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
         Input::Review(subject) => Ok(review(state, now, &subject)),

@@ -105,8 +105,10 @@ pub enum Effect {
         environment: Environment,
         timeout: Duration,
     },
+    /// Tells a notice on one channel, or finds out which channels it is for.
     Notify {
-        notice: Notice,
+        notice: Box<Notice>,
+        channel: Option<String>,
     },
     RunErrand {
         errand: Box<Errand>,
@@ -146,7 +148,7 @@ pub enum EffectKey {
     End { session: SessionId, attempt: Attempt, tries: u32 },
     EndStray { session: SessionId, attempt: Attempt },
     RemoveWorkspace { session: SessionId, tries: u32 },
-    Notify { notice: NoticeId, tries: u32 },
+    Notify { notice: NoticeId, channel: Option<String>, tries: u32 },
     RunErrand { errand: ErrandId, tries: u32 },
     TestMerge { pull: PullId, head: Commit, base: Commit, tries: u32 },
     Merge { pull: PullId, head: Commit, base: Commit, tries: u32 },
@@ -245,7 +247,11 @@ impl Effect {
             Effect::RemoveWorkspace { session, tries, .. } => {
                 EffectKey::RemoveWorkspace { session: *session, tries: *tries }
             }
-            Effect::Notify { notice } => EffectKey::Notify { notice: notice.id, tries: notice.tries },
+            Effect::Notify { notice, channel } => EffectKey::Notify {
+                notice: notice.id,
+                channel: channel.clone(),
+                tries: notice.tries_on(channel.as_deref()),
+            },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
             Effect::TestMerge { pull, head, base, tries, .. } => EffectKey::TestMerge {
                 pull: pull.clone(),
@@ -317,7 +323,12 @@ impl fmt::Display for EffectKey {
             EffectKey::RemoveWorkspace { session, tries } => {
                 write!(f, "remove workspace of {session} (try {tries})")
             }
-            EffectKey::Notify { notice, tries } => write!(f, "tell {notice} (try {tries})"),
+            EffectKey::Notify { notice, channel: Some(channel), tries } => {
+                write!(f, "tell {notice} on {channel} (try {tries})")
+            }
+            EffectKey::Notify { notice, channel: None, tries } => {
+                write!(f, "find out whom {notice} is for (try {tries})")
+            }
             EffectKey::RunErrand { errand, tries } => write!(f, "run errand {errand} (try {tries})"),
             EffectKey::TestMerge { pull, .. } => write!(f, "test the merge of {pull}"),
             EffectKey::Merge { pull, .. } => write!(f, "merge {pull}"),

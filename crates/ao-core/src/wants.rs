@@ -30,13 +30,10 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
                 }
             }));
         }
-        Scope::Notice(id) => wanted.extend(
-            state
-                .notices
-                .get(id)
-                .filter(|notice| notice.again_at.is_none())
-                .map(|notice| Effect::Notify { notice: notice.clone() }),
-        ),
+        Scope::Notice(id) => wanted.extend(state.notices.get(id).into_iter().flat_map(|notice| {
+            let ready = notice.ready().into_iter();
+            ready.map(|channel| Effect::Notify { notice: Box::new(notice.clone()), channel })
+        })),
         Scope::Errand(id) => wanted.extend(
             state
                 .errands

@@ -18,7 +18,7 @@ use ao_ports::{
     Strategy, TestOrder, TestOutcome, Whereabouts, WorkspaceError,
 };
 
-use crate::notify::notify;
+use crate::notify;
 use crate::slots::Slots;
 
 /// What went wrong, in words; the key says with what.
@@ -48,8 +48,8 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
         EffectKey::RunErrand { errand, tries } => {
             vec![Input::Errand { errand, input: ErrandInput::Failed { tries, why, again: true } }]
         }
-        EffectKey::Notify { notice, tries } => {
-            vec![Input::Notice { notice, input: NoticeInput::Failed { tries, why, wait: None } }]
+        EffectKey::Notify { notice, channel, tries } => {
+            vec![Input::Notice { notice, input: NoticeInput::Failed { channel, tries, why, wait: None } }]
         }
         EffectKey::TestMerge { pull, head, base, tries } | EffectKey::Merge { pull, head, base, tries } => {
             vec![Input::Queue {
@@ -226,8 +226,11 @@ async fn perform(
                 },
             ))
         }
-        Effect::Notify { notice } => {
-            let input = notify(&notice, slots).await;
+        Effect::Notify { notice, channel } => {
+            let input = match channel {
+                Some(channel) => notify::tell(&notice, channel, slots).await,
+                None => notify::address(&notice, slots),
+            };
             Ok(vec![Input::Notice { notice: notice.id, input }])
         }
         Effect::RunErrand { errand } => {

@@ -1,165 +1,146 @@
-//! Telling people, on all channels at once.
+//! Telling people, on each channel by itself.
 
 use std::time::Duration;
 
 use ao_core::notice::{Notice, NoticeInput};
 use ao_ports::NotifyError;
-use futures::future::join_all;
 
 use crate::slots::Slots;
 
 /// How long one notifier may take.
 const NOTIFIER_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Tells everybody, each in their own time, so that one that hangs costs the others nothing.
-pub(crate) async fn notify(notice: &Notice, slots: &Slots) -> NoticeInput {
-    let told = join_all(slots.notifiers.iter().map(|(name, notifier)| async move {
-        let told = tokio::time::timeout(NOTIFIER_TIMEOUT, notifier.notify(notice)).await;
-        let told = told.unwrap_or_else(|_| Err(NotifyError::Failed("it did not answer in time".into())));
-        (name, notifier.abilities(), told)
-    }))
-    .await;
-    let (mut failures, mut wait) = (vec![], None);
-    // Nobody is to be told twice. So there is another try if those who have it would drop it, or if nobody has it.
-    let mut again = true;
-    for (name, abilities, told) in told {
-        match told {
-            Ok(()) => again &= abilities.dedupes,
-            Err(err) => {
-                failures.push(format!("`{name}`: {err}"));
-                if let NotifyError::Later(asked) = err {
-                    wait = wait.max(Some(asked));
-                }
+/// The channels that a notice is for.
+pub(crate) fn address(notice: &Notice, slots: &Slots) -> NoticeInput {
+    let named = notice.channel.as_ref().filter(|named| slots.notifiers.contains_key(*named));
+    let channels = match (named, &notice.channel) {
+        (Some(named), _) => vec![named.clone()],
+        (None, missing) => {
+            if let Some(channel) = missing {
+                tracing::warn!(notice = %notice.id, channel, "there is no such channel; told on those for its level");
             }
+            let takes = slots.notifiers.iter().filter(|(_, notifier)| notifier.takes(notice));
+            takes.map(|(name, _)| name.clone()).collect()
         }
-    }
-    let (tries, why) = (notice.tries, failures.join("; "));
-    if failures.is_empty() {
-        return NoticeInput::Sent { tries };
-    }
-    tracing::warn!(notice = %notice.id, why, "notice not told everywhere");
-    if again { NoticeInput::Failed { tries, why, wait } } else { NoticeInput::Sent { tries } }
+    };
+    NoticeInput::Addressed { tries: notice.tries, channels }
+}
+
+/// Tells it on one channel.
+pub(crate) async fn tell(notice: &Notice, channel: String, slots: &Slots) -> NoticeInput {
+    let tries = notice.tries_on(Some(&channel));
+    let told = match slots.notifiers.get(&channel) {
+        Some(notifier) => tokio::time::timeout(NOTIFIER_TIMEOUT, notifier.notify(notice))
+            .await
+            .unwrap_or_else(|_| Err(NotifyError::Failed("it did not answer in time".into()))),
+        None => Err(NotifyError::Failed("there is no such channel any more".into())),
+    };
+    let (why, wait) = match told {
+        Ok(()) => return NoticeInput::Told { channel, tries },
+        Err(NotifyError::Held { until, hold }) => return NoticeInput::Held { channel, tries, until, hold },
+        Err(err @ NotifyError::Later(wait)) => (err.to_string(), Some(wait)),
+        Err(NotifyError::Failed(why)) => (why, None),
+    };
+    tracing::warn!(notice = %notice.id, channel, why, "notice not told");
+    NoticeInput::Failed { channel: Some(channel), tries, why, wait }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::pending;
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
-    use ao_core::NoticeId;
     use ao_core::incident::Subject;
-    use ao_core::notice::Level;
+    use ao_core::notice::{Hold, Level};
+    use ao_core::{NoticeId, Timestamp};
     use ao_ports::{Notifier, NotifierAbilities};
     use async_trait::async_trait;
-    use tokio::time::Instant;
 
     use super::*;
 
-    /// What a channel does, try by try, and when it has taken the notice.
-    struct Channel {
-        dedupes: bool,
-        answers: Mutex<Vec<Answer>>,
-        taken: Mutex<Vec<Instant>>,
-    }
-
     #[derive(Clone)]
-    enum Answer {
-        Take,
-        Hang,
-        Fail,
-        Later(u64),
+    enum Channel {
+        Takes,
+        NotMine,
+        Hangs,
+        Says(NotifyError),
     }
 
     #[async_trait]
     impl Notifier for Channel {
         fn abilities(&self) -> NotifierAbilities {
-            NotifierAbilities { buttons: false, dedupes: self.dedupes }
+            NotifierAbilities::default()
+        }
+
+        fn takes(&self, _: &Notice) -> bool {
+            !matches!(self, Channel::NotMine)
         }
 
         async fn notify(&self, _: &Notice) -> Result<(), NotifyError> {
-            if self.dedupes && self.times() > 0 {
-                return Ok(());
+            match self {
+                Channel::Takes | Channel::NotMine => Ok(()),
+                Channel::Hangs => pending().await,
+                Channel::Says(err) => Err(err.clone()),
             }
-            let answer = self.answers.lock().unwrap().remove(0);
-            match answer {
-                Answer::Take => self.taken.lock().unwrap().push(Instant::now()),
-                Answer::Hang => pending().await,
-                Answer::Fail => return Err(NotifyError::Failed("it is down".into())),
-                Answer::Later(seconds) => return Err(NotifyError::Later(Duration::from_secs(seconds))),
-            }
-            Ok(())
         }
     }
 
-    impl Channel {
-        fn new(dedupes: bool, answers: &[Answer]) -> Arc<Channel> {
-            Arc::new(Channel { dedupes, answers: Mutex::new(answers.to_vec()), taken: Mutex::default() })
-        }
-
-        fn times(&self) -> usize {
-            self.taken.lock().unwrap().len()
-        }
-    }
-
-    async fn try_all(tries: u32, channels: &[(&str, &Arc<Channel>)]) -> NoticeInput {
-        let notice = Notice {
-            channel: None,
-            id: NoticeId(1),
-            level: Level::Urgent,
-            subject: Subject::Host,
-            text: "may I?".into(),
-            key: "1".into(),
-            tries,
-            again_at: None,
+    fn slots(channels: &[(&str, Channel)]) -> Slots {
+        let plug = |(name, channel): &(&str, Channel)| {
+            ((*name).to_owned(), Arc::new(channel.clone()) as Arc<dyn Notifier>)
         };
-        let plug = |(name, channel): &(&str, &Arc<Channel>)| {
-            ((*name).to_owned(), Arc::clone(channel) as Arc<dyn Notifier>)
+        Slots { notifiers: channels.iter().map(plug).collect(), ..Slots::default() }
+    }
+
+    fn notice(channel: Option<&str>) -> Notice {
+        Notice {
+            channel: channel.map(str::to_owned),
+            ..Notice::new(NoticeId(1), Level::Urgent, Subject::Host, "1", "may I?")
+        }
+    }
+
+    fn addressed(channel: Option<&str>, slots: &Slots) -> Vec<String> {
+        match address(&notice(channel), slots) {
+            NoticeInput::Addressed { tries: 0, channels } => channels,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_notice_is_for_those_that_take_it_or_for_the_one_that_it_names() {
+        let slots = slots(&[("desk", Channel::Takes), ("ops", Channel::NotMine), ("team", Channel::Takes)]);
+        assert_eq!(addressed(None, &slots), ["desk", "team"]);
+        assert_eq!(addressed(Some("ops"), &slots), ["ops"], "it is for nobody else, whatever they take");
+        assert_eq!(addressed(Some("gone"), &slots), ["desk", "team"], "better there than nowhere");
+        assert!(addressed(None, &Slots::default()).is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_a_channel_says_is_what_the_core_hears() {
+        let until = Timestamp(7);
+        let held = NotifyError::Held { until, hold: Hold::Quiet };
+        let later = NotifyError::Later(Duration::from_secs(7));
+        let slots = slots(&[
+            ("takes", Channel::Takes),
+            ("hangs", Channel::Hangs),
+            ("sleeps", Channel::Says(held)),
+            ("busy", Channel::Says(later)),
+            ("broken", Channel::Says(NotifyError::Failed("it is down".into()))),
+        ]);
+        let told = async |channel: &str| tell(&notice(None), channel.to_owned(), &slots).await;
+        let failed = |channel: &str, why: &str, wait| NoticeInput::Failed {
+            channel: Some(channel.into()),
+            tries: 0,
+            why: why.into(),
+            wait,
         };
-        let slots = Slots { notifiers: channels.iter().map(plug).collect(), ..Slots::default() };
-        notify(&notice, &slots).await
-    }
-
-    fn failed(tries: u32, why: &str, wait: Option<u64>) -> NoticeInput {
-        NoticeInput::Failed { tries, why: why.into(), wait: wait.map(Duration::from_secs) }
-    }
-
-    /// acceptance: N1
-    #[tokio::test(start_paused = true)]
-    async fn one_that_hangs_is_tried_again_and_the_others_have_it_at_once_and_once() {
-        let good = [Channel::new(true, &[Answer::Take]), Channel::new(true, &[Answer::Take])];
-        let hangs = Channel::new(true, &[Answer::Hang, Answer::Take]);
-        let channels = [("desktop", &good[0]), ("slack", &hangs), ("team", &good[1])];
-        let began = Instant::now();
-        let told = try_all(0, &channels).await;
-        assert_eq!(told, failed(0, "`slack`: it did not answer in time", None));
-        assert!(good.iter().all(|good| good.taken.lock().unwrap()[..] == [began]));
-
-        assert_eq!(try_all(1, &channels).await, NoticeInput::Sent { tries: 1 });
-        assert_eq!((good[0].times(), hangs.times(), good[1].times()), (1, 1, 1));
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn who_cannot_tell_a_second_one_is_not_told_twice_for_the_sake_of_another() {
-        let (plain, broken) = (Channel::new(false, &[Answer::Take]), Channel::new(true, &[Answer::Fail]));
-        assert_eq!(try_all(0, &[("a", &plain), ("b", &broken)]).await, NoticeInput::Sent { tries: 0 });
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn what_nobody_has_is_tried_again_when_the_last_of_them_wants_it() {
-        let [a, b, c] =
-            [Answer::Later(7), Answer::Fail, Answer::Later(30)].map(|answer| Channel::new(false, &[answer]));
-        assert_eq!(
-            try_all(2, &[("a", &a), ("b", &b), ("c", &c)]).await,
-            failed(
-                2,
-                "`a`: the channel asks to wait 7 s; `b`: it is down; `c`: the channel asks to wait 30 s",
-                Some(30)
-            )
-        );
-    }
-
-    #[tokio::test]
-    async fn with_nobody_to_tell_it_is_told() {
-        assert_eq!(try_all(0, &[]).await, NoticeInput::Sent { tries: 0 });
+        assert_eq!(told("takes").await, NoticeInput::Told { channel: "takes".into(), tries: 0 });
+        let held = NoticeInput::Held { channel: "sleeps".into(), tries: 0, until, hold: Hold::Quiet };
+        assert_eq!(told("sleeps").await, held);
+        assert_eq!(told("hangs").await, failed("hangs", "it did not answer in time", None));
+        let wait = Some(Duration::from_secs(7));
+        assert_eq!(told("busy").await, failed("busy", "the channel asks to wait 7 s", wait));
+        assert_eq!(told("broken").await, failed("broken", "it is down", None));
+        assert_eq!(told("gone").await, failed("gone", "there is no such channel any more", None));
     }
 }

@@ -15,9 +15,10 @@ use tokio::time::Instant;
 
 use crate::desktop::Desktop;
 use crate::http::Endpoint;
+use crate::links::{Link, Page, links};
 use crate::secrets::Secrets;
 use crate::settings::{ChannelError, Environment, Found, Settings};
-use crate::{discord, slack, telegram, webhook};
+use crate::{composio, discord, openclaw, slack, telegram, webhook};
 
 /// The plugins that can be named.
 pub(crate) const PLUGINS: &[&str] =
@@ -31,6 +32,8 @@ pub struct Channel {
     plugin: &'static str,
     sender: Sender,
     timeout: Duration,
+    /// Where the page in the browser is.
+    dashboard: Page,
     /// Until when the channel wants to be left alone. Shared by all notices: asking again for each of them is what it
     /// complains about.
     quiet: Mutex<Option<Instant>>,
@@ -42,6 +45,8 @@ enum Sender {
     Discord(Endpoint),
     Telegram { endpoint: Endpoint, chat: String },
     Webhook { endpoint: Endpoint, secret: Option<String> },
+    Composio { endpoint: Endpoint, call: composio::Call },
+    Openclaw { endpoint: Endpoint, ask: openclaw::Ask },
 }
 
 impl Channel {
@@ -55,7 +60,7 @@ impl Channel {
     ) -> Result<Channel, ChannelError> {
         let read = |plugin, known| Settings::new(name, plugin, known, settings, env as Environment<'_>);
         let (plugin, sender) = match plugin {
-            "desktop" => ("desktop", Sender::Desktop(Desktop::new(&read("desktop", &[])?)?)),
+            "desktop" => ("desktop", Sender::Desktop(Desktop::new(&read("desktop", Desktop::KNOWN)?)?)),
             "slack" => {
                 let settings = read("slack", &["webhookUrl"])?;
                 let url = settings.need("webhookUrl", Some("SLACK_WEBHOOK_URL"))?.secret_address()?;
@@ -69,14 +74,28 @@ impl Channel {
             }
             "telegram" => ("telegram", telegram(&read("telegram", &["botToken", "chatId", "apiUrl"])?)?),
             "webhook" => ("webhook", webhook(&read("webhook", &["url", "secret", "headers."])?)?),
-            // What they take is not settled, and a guess would lose notices without a word.
-            "composio" => return Err(ChannelError::NotYet { name: name.to_owned(), plugin: "composio" }),
-            "openclaw" => return Err(ChannelError::NotYet { name: name.to_owned(), plugin: "openclaw" }),
+            "composio" => {
+                let settings = read("composio", composio::KNOWN)?;
+                let (call, url, headers, key) = composio::read(&settings)?;
+                let endpoint = endpoint(&settings, url, headers, Secrets::of(&key))?;
+                ("composio", Sender::Composio { endpoint, call })
+            }
+            "openclaw" => {
+                let settings = read("openclaw", openclaw::KNOWN)?;
+                let (ask, url, headers, token) = openclaw::read(&settings)?;
+                let endpoint = endpoint(&settings, url, headers, Secrets::of(&token))?;
+                ("openclaw", Sender::Openclaw { endpoint, ask })
+            }
             other => {
                 return Err(ChannelError::NoSuchPlugin { name: name.to_owned(), plugin: other.to_owned() });
             }
         };
-        Ok(Channel { plugin, sender, timeout: TIMEOUT, quiet: Mutex::default() })
+        Ok(Channel { plugin, sender, timeout: TIMEOUT, dashboard: Page::default(), quiet: Mutex::default() })
+    }
+
+    /// Lets notices lead to the page in the browser.
+    pub fn with_dashboard(self, page: impl Into<Page>) -> Channel {
+        Channel { dashboard: page.into(), ..self }
     }
 
     /// Gives the channel another time for each notice than 10 s.
@@ -93,26 +112,35 @@ impl Channel {
         match &self.sender {
             Sender::Desktop(_) => "this desktop".to_owned(),
             Sender::Telegram { chat, .. } => telegram::target(chat),
-            Sender::Slack(endpoint) | Sender::Discord(endpoint) | Sender::Webhook { endpoint, .. } => {
-                endpoint.target()
-            }
+            Sender::Slack(endpoint)
+            | Sender::Discord(endpoint)
+            | Sender::Webhook { endpoint, .. }
+            | Sender::Composio { endpoint, .. }
+            | Sender::Openclaw { endpoint, .. } => endpoint.target(),
         }
     }
 
     async fn send(&self, notice: &Notice) -> Result<(), NotifyError> {
+        let links: Vec<Link> = links(notice, self.dashboard.url().as_ref());
+        let none = HeaderMap::new();
         match &self.sender {
-            Sender::Desktop(desktop) => desktop.show(notice).await,
-            Sender::Slack(endpoint) => endpoint.post(json(slack::message(notice)), HeaderMap::new()).await,
-            Sender::Discord(endpoint) => {
-                endpoint.post(json(discord::message(notice)), HeaderMap::new()).await
-            }
+            Sender::Desktop(desktop) => desktop.show(notice, links.first()).await,
+            Sender::Slack(endpoint) => endpoint.post(json(slack::message(notice, links)), none).await,
+            Sender::Discord(endpoint) => endpoint.post(json(discord::message(notice, links)), none).await,
             Sender::Telegram { endpoint, chat } => {
-                endpoint.post(json(telegram::message(notice, chat)), HeaderMap::new()).await
+                endpoint.post(json(telegram::message(notice, chat, links)), none).await
             }
             Sender::Webhook { endpoint, secret } => {
-                let body = json(webhook::message(notice));
+                let body = json(webhook::message(notice, &links));
                 let headers = webhook::headers(notice, secret.as_deref(), &body);
                 endpoint.post(body, headers).await
+            }
+            Sender::Composio { endpoint, call } => {
+                let answer = endpoint.ask(json(call.message(notice, &links)), none).await?;
+                composio::failure(&answer).map_or(Ok(()), |why| Err(endpoint.failed(&why)))
+            }
+            Sender::Openclaw { endpoint, ask } => {
+                endpoint.post(json(ask.message(notice, &links)), none).await
             }
         }
     }

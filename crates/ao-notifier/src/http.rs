@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_ports::NotifyError;
+use jiff::Timestamp;
+use jiff::fmt::rfc2822;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue, LOCATION, RETRY_AFTER};
 use reqwest::{Client, Response, StatusCode, Url, redirect};
 use rustls::{ClientConfig, RootCertStore};
@@ -21,6 +23,8 @@ use crate::words::{as_it_is, fit};
 /// How much of an answer is read. What it says is for people, and no more than [`EXCERPT`] of it is shown.
 const READ: usize = 4096;
 const EXCERPT: usize = 200;
+/// How much is read of an answer that matters.
+const ANSWER: usize = 256 * 1024;
 /// The wait when a channel wants one and does not say how long, and the longest that is believed.
 const WAIT: Duration = Duration::from_secs(30);
 const LONGEST_WAIT: Duration = Duration::from_secs(60 * 60);
@@ -51,6 +55,22 @@ impl Endpoint {
 
     /// Posts JSON. Takes as long as it takes: who calls it has a limit.
     pub(crate) async fn post(&self, body: Vec<u8>, more: HeaderMap) -> Result<(), NotifyError> {
+        self.send(body, more).await.map(drop)
+    }
+
+    /// Posts JSON, and returns the beginning of what was said to it.
+    pub(crate) async fn ask(&self, body: Vec<u8>, more: HeaderMap) -> Result<Vec<u8>, NotifyError> {
+        let mut answer = self.send(body, more).await?;
+        Ok(read(&mut answer, ANSWER).await)
+    }
+
+    /// What went wrong here, without secrets.
+    pub(crate) fn failed(&self, why: &str) -> NotifyError {
+        let why = self.excerpt(why.as_bytes()).unwrap_or_default();
+        NotifyError::Failed(format!("`{}`: {why}", self.target()))
+    }
+
+    async fn send(&self, body: Vec<u8>, more: HeaderMap) -> Result<Response, NotifyError> {
         let request = self
             .client
             .post(self.url.clone())
@@ -69,15 +89,15 @@ impl Endpoint {
         masked(&self.url)
     }
 
-    async fn judge(&self, mut answer: Response) -> Result<(), NotifyError> {
+    async fn judge(&self, mut answer: Response) -> Result<Response, NotifyError> {
         let status = answer.status();
         if status.is_success() {
-            return Ok(());
+            return Ok(answer);
         }
-        let said = read(&mut answer).await;
-        let wait =
-            answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        let busy = status == StatusCode::SERVICE_UNAVAILABLE && wait.is_some();
+        let said = read(&mut answer, READ).await;
+        let wait = answer.headers().get(RETRY_AFTER);
+        let wait = wait.and_then(|value| seconds(value.to_str().ok()?.trim(), Timestamp::now()));
+        let busy = status.is_server_error() && wait.is_some();
         if status == StatusCode::TOO_MANY_REQUESTS || busy {
             return Err(NotifyError::Later(wait.or_else(|| wait_in(&said)).map_or(WAIT, bounded)));
         }
@@ -123,17 +143,23 @@ fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     })
 }
 
-async fn read(answer: &mut Response) -> Vec<u8> {
+async fn read(answer: &mut Response, most: usize) -> Vec<u8> {
     let mut said = Vec::new();
     // An answer that breaks off has still said something.
     while let Ok(Some(chunk)) = answer.chunk().await {
         said.extend_from_slice(&chunk);
-        if said.len() >= READ {
-            said.truncate(READ);
+        if said.len() >= most {
+            said.truncate(most);
             break;
         }
     }
     said
+}
+
+/// A wait as HTTP has it: in seconds, or until a date.
+fn seconds(told: &str, now: Timestamp) -> Option<f64> {
+    let until = || rfc2822::DateTimeParser::new().parse_timestamp(told).ok();
+    told.parse().ok().or_else(|| Some(until()?.duration_since(now).as_secs_f64()))
 }
 
 /// The seconds to wait where Discord says them, and where Telegram does.
@@ -166,6 +192,10 @@ mod tests {
         assert_eq!(wait_in(br#"{"retry_after": 1.5, "global": false}"#), Some(1.5));
         assert_eq!(wait_in(br#"{"ok":false,"parameters":{"retry_after":35}}"#), Some(35.0));
         assert_eq!(wait_in(b"slow down"), None);
+        let now = "2015-10-21T07:27:00Z".parse().unwrap();
+        assert_eq!(seconds("7", now), Some(7.0));
+        assert_eq!(seconds("Wed, 21 Oct 2015 07:28:00 GMT", now), Some(60.0));
+        assert_eq!(seconds("soon", now), None);
         assert_eq!(bounded(0.2), Duration::from_secs(1));
         assert_eq!(bounded(1e30), WAIT);
         assert_eq!(bounded(1e6), LONGEST_WAIT);

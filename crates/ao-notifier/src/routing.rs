@@ -1,96 +1,55 @@
-//! Who is told what: the levels of each channel, and each notice once.
+//! Who is told what and when: the levels and projects of each channel, its quiet hours, and each notice once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ao_core::ProjectId;
 use ao_core::notice::{Level, Notice};
 use ao_ports::{Notifier, NotifierAbilities, NotifyError};
 use async_trait::async_trait;
-use serde::{Deserialize, Serialize};
+use jiff::Timestamp;
+
+use crate::pace::Pace;
 
 /// So many notices are remembered as told. A notice is tried again within minutes, so the last ones are all that matter.
 const REMEMBERED: usize = 1024;
 
-/// Which channels are told of notices of each level, by name.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Routing {
-    pub urgent: Vec<String>,
-    pub action: Vec<String>,
-    pub warning: Vec<String>,
-    pub info: Vec<String>,
+/// What a channel is for.
+#[derive(Debug, Clone, Default)]
+pub struct Audience {
+    pub levels: BTreeSet<Level>,
+    /// The projects that name channels of their own, and whether this is one of them.
+    pub projects: BTreeMap<ProjectId, bool>,
 }
 
-/// Channels that notices are to go to and that there are not.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`notificationRouting.{level}` names `{channel}`, which is no notifier; there is {known}")]
-pub struct RoutingError {
-    pub level: &'static str,
-    pub channel: String,
-    pub known: String,
-}
-
-impl Routing {
-    /// Everything to all of them.
-    pub fn to_all<'a>(channels: impl IntoIterator<Item = &'a str>) -> Routing {
-        let all: Vec<String> = channels.into_iter().map(str::to_owned).collect();
-        Routing { urgent: all.clone(), action: all.clone(), warning: all.clone(), info: all }
+impl Audience {
+    /// Everything of these levels, whatever it is about.
+    pub fn of(levels: impl IntoIterator<Item = Level>) -> Audience {
+        Audience { levels: levels.into_iter().collect(), projects: BTreeMap::new() }
     }
 
-    /// The levels that a channel is told of.
-    pub fn levels_of(&self, channel: &str) -> BTreeSet<Level> {
-        self.table()
-            .into_iter()
-            .filter(|(_, _, channels)| channels.iter().any(|name| name == channel))
-            .map(|(level, _, _)| level)
-            .collect()
-    }
-
-    /// Gives each channel what is meant for it, as the engine's notifiers. A channel that is told of nothing is left out.
-    pub fn plug_in(
-        &self,
-        channels: BTreeMap<String, Arc<dyn Notifier>>,
-    ) -> Result<BTreeMap<String, Arc<dyn Notifier>>, RoutingError> {
-        for (_, level, named) in self.table() {
-            if let Some(channel) = named.iter().find(|name| !channels.contains_key(*name)) {
-                let known: Vec<String> = channels.keys().map(|name| format!("`{name}`")).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(RoutingError { level, channel: channel.clone(), known });
-            }
-        }
-        let routed = channels.into_iter().filter_map(|(name, channel)| {
-            let levels = self.levels_of(&name);
-            let routed = Arc::new(Routed::new(channel, levels.clone())) as Arc<dyn Notifier>;
-            (!levels.is_empty()).then_some((name, routed))
-        });
-        Ok(routed.collect())
-    }
-
-    fn table(&self) -> [(Level, &'static str, &[String]); 4] {
-        [
-            (Level::Urgent, "urgent", &self.urgent),
-            (Level::Action, "action", &self.action),
-            (Level::Warning, "warning", &self.warning),
-            (Level::Info, "info", &self.info),
-        ]
+    fn takes(&self, notice: &Notice) -> bool {
+        let own = notice.about.project.as_ref().and_then(|project| self.projects.get(project));
+        own.copied().unwrap_or_else(|| self.levels.contains(&notice.level))
     }
 }
 
-/// A channel that takes notices of some levels, each of them once. The others are not for it, so it is content with them.
+/// A channel with those it is for, in its own time, and each notice once.
 ///
-/// A notice is tried again on all channels when one of them has failed; who has it already must not get it again. What was
-/// told is not kept on disk: after a crash between the telling and the writing down, it is told again.
+/// Which channels have a notice is kept by the core. What is remembered here is for the one case that it cannot know: a
+/// notice that was told, and then something went wrong before that was written down. After a crash it is told again.
 pub struct Routed {
     channel: Arc<dyn Notifier>,
-    levels: BTreeSet<Level>,
+    audience: Audience,
+    pace: Pace,
     /// The keys of what was told, the newest last.
     told: Mutex<VecDeque<String>>,
 }
 
 impl Routed {
-    pub fn new(channel: Arc<dyn Notifier>, levels: impl IntoIterator<Item = Level>) -> Routed {
-        Routed { channel, levels: levels.into_iter().collect(), told: Mutex::default() }
+    pub fn new(channel: Arc<dyn Notifier>, audience: Audience, pace: Pace) -> Routed {
+        Routed { channel, audience, pace, told: Mutex::default() }
     }
 
     fn has_told(&self, key: &str) -> bool {
@@ -114,9 +73,16 @@ impl Notifier for Routed {
         NotifierAbilities { dedupes: true, ..self.channel.abilities() }
     }
 
+    fn takes(&self, notice: &Notice) -> bool {
+        self.audience.takes(notice)
+    }
+
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError> {
-        if !self.levels.contains(&notice.level) || self.has_told(&notice.key) {
+        if self.has_told(&notice.key) {
             return Ok(());
+        }
+        if let Some((until, hold)) = self.pace.hold(notice, Timestamp::now()) {
+            return Err(NotifyError::Held { until, hold });
         }
         self.channel.notify(notice).await?;
         self.remember(&notice.key);
@@ -126,6 +92,6 @@ impl Notifier for Routed {
 
 impl fmt::Debug for Routed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Routed").field("levels", &self.levels).finish_non_exhaustive()
+        f.debug_struct("Routed").field("audience", &self.audience).finish_non_exhaustive()
     }
 }

@@ -12,6 +12,12 @@ const SHORTEST: usize = 4;
 pub(crate) struct Secrets(Vec<String>);
 
 impl Secrets {
+    pub(crate) fn of(secret: &str) -> Secrets {
+        let mut secrets = Secrets::default();
+        secrets.add(secret);
+        secrets
+    }
+
     pub(crate) fn add(&mut self, secret: &str) {
         if secret.len() >= SHORTEST {
             self.0.push(secret.to_owned());

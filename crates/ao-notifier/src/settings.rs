@@ -18,8 +18,6 @@ pub enum ChannelError {
     Unknown { name: String, plugin: &'static str, key: String, known: &'static [&'static str] },
     #[error("{place} {why}")]
     Wrong { place: String, why: String },
-    #[error("`{plugin}`, which notifier `{name}` is to be, is not supported yet; use `webhook`")]
-    NotYet { name: String, plugin: &'static str },
     #[error("`{plugin}`, which notifier `{name}` is to be, does not exist; there are {}", list(PLUGINS))]
     NoSuchPlugin { name: String, plugin: String },
     #[error("notifier `{name}` cannot be used here: {why}")]

@@ -4,19 +4,30 @@ use ao_core::notice::Notice;
 use reqwest::Url;
 use serde_json::{Value, json};
 
+use crate::links::{Link, buttons};
 use crate::settings::{ChannelError, Found};
-use crate::words::{as_it_is, fit, whole};
+use crate::words::{as_it_is, fit, whole, with_lines};
 
 pub(crate) const API: &str = "https://api.telegram.org";
 const TEXT: usize = 4096;
+/// Longer addresses are not pressed by anybody's thumb, and no limit is told.
+const ADDRESS: usize = 2048;
 
 /// The message. It has no `parse_mode`, so nothing in it is markup.
-pub(crate) fn message(notice: &Notice, chat: &str) -> Value {
-    json!({
+pub(crate) fn message(notice: &Notice, chat: &str, links: Vec<Link>) -> Value {
+    let (buttons, lines) = buttons(links, ADDRESS);
+    let text = without_mentions(&whole(notice));
+    let mut message = json!({
         "chat_id": chat,
-        "text": fit(&without_mentions(&whole(notice)), TEXT, as_it_is),
+        "text": with_lines(TEXT, &lines, |most| fit(&text, most, as_it_is)),
         "link_preview_options": { "is_disabled": true },
-    })
+    });
+    if !buttons.is_empty() {
+        let row: Vec<Value> =
+            buttons.iter().map(|link| json!({ "text": link.label, "url": link.url.as_str() })).collect();
+        message["reply_markup"] = json!({ "inline_keyboard": [row] });
+    }
+    message
 }
 
 /// Where a bot sends its messages to. The token has the form that Telegram gives it, so that nothing else gets into the

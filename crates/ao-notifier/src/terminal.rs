@@ -98,16 +98,7 @@ mod tests {
     }
 
     fn notice(level: Level, text: &str) -> Notice {
-        Notice {
-            channel: None,
-            id: NoticeId(1),
-            level,
-            subject: Subject::Session(SessionId(0x4f)),
-            text: text.into(),
-            key: String::new(),
-            tries: 0,
-            again_at: None,
-        }
+        Notice::new(NoticeId(1), level, Subject::Session(SessionId(0x4f)), "1", text)
     }
 
     #[tokio::test]

@@ -12,6 +12,7 @@ use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::{Value, json};
 use sha2::Sha256;
 
+use crate::links::Link;
 use crate::words::{as_it_is, body, fit, level, title};
 
 pub(crate) const NOTICE: HeaderName = HeaderName::from_static("x-ao-notice");
@@ -23,7 +24,7 @@ const TEXT: usize = 64 * 1024;
 const KEY: usize = 1024;
 
 /// The message. New fields may come; those that are there stay what they are.
-pub(crate) fn message(notice: &Notice) -> Value {
+pub(crate) fn message(notice: &Notice, links: &[Link]) -> Value {
     let kind = match notice.subject {
         Subject::Host => "host",
         Subject::Project(_) => "project",
@@ -37,6 +38,10 @@ pub(crate) fn message(notice: &Notice) -> Value {
         "subject": { "kind": kind, "id": notice.subject.to_string() },
         "title": title(notice),
         "text": fit(&body(notice), TEXT, as_it_is),
+        "project": notice.about.project,
+        "session": notice.about.session,
+        "links": links.iter().map(|link| json!({ "rel": link.rel, "url": link.url.as_str() })).collect::<Vec<_>>(),
+        "gathered": notice.gathered,
     })
 }
 

@@ -1,10 +1,15 @@
 //! What a notice says, in the room that a channel has, with nothing in it that the channel would obey.
 
+use ao_core::incident::Subject;
 use ao_core::notice::{Level, Notice};
 
-/// The line above the text: how urgent it is, and what it is about.
+/// The line above the text: how urgent it is, and what it is about, by the name that people use.
 pub(crate) fn title(notice: &Notice) -> String {
-    plain(&format!("{}: {}", level(notice.level), notice.subject)).replace(['\n', '\t'], " ")
+    let what = match (&notice.subject, &notice.about.session) {
+        (Subject::Session(_), Some(name)) => name.clone(),
+        (subject, _) => subject.to_string(),
+    };
+    plain(&format!("{}: {what}", level(notice.level))).replace(['\n', '\t'], " ")
 }
 
 /// The text, without its blank ends.
@@ -48,6 +53,16 @@ pub(crate) fn fit(text: &str, most: usize, mut escape: impl FnMut(char) -> Optio
         }
     }
     out
+}
+
+/// A text of at most `most` units, with lines below it that are never cut. `text` makes it in the room that is left.
+pub(crate) fn with_lines(most: usize, lines: &[String], text: impl FnOnce(usize) -> String) -> String {
+    let below: String = lines.iter().map(|line| format!("\n{line}")).collect();
+    match most.checked_sub(below.encode_utf16().count()) {
+        Some(room) if !below.is_empty() => text(room) + &below,
+        // Links that leave no room for the words are no use.
+        _ => text(most),
+    }
 }
 
 /// Nothing is written otherwise than it is.

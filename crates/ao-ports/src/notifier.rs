@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::notice::Notice;
+use ao_core::Timestamp;
+use ao_core::notice::{Hold, Notice};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -11,8 +12,7 @@ use serde::{Deserialize, Serialize};
 pub struct NotifierAbilities {
     /// Can show buttons whose answer comes back.
     pub buttons: bool,
-    /// Drops a second notice with the same key by itself. Where all that have a notice do so, it is tried again for those
-    /// that have failed; where not, one that has it must be enough.
+    /// Drops a second notice with the same key by itself, such as one that is told again after a crash.
     pub dedupes: bool,
 }
 
@@ -21,8 +21,13 @@ pub struct NotifierAbilities {
 pub trait Notifier: Send + Sync {
     fn abilities(&self) -> NotifierAbilities;
 
+    /// Whether the notice is meant for this channel.
+    fn takes(&self, _notice: &Notice) -> bool {
+        true
+    }
+
     /// Hands the notice to the channel. May be called again with the same notice after a crash, and then sends it
-    /// again unless it can tell: better twice than never. A channel for which the notice is not meant is content with it.
+    /// again unless it can tell: better twice than never.
     async fn notify(&self, notice: &Notice) -> Result<(), NotifyError>;
 }
 
@@ -33,6 +38,9 @@ pub enum NotifyError {
     /// The notice is not tried again before.
     #[error("the channel asks to wait {} s", .0.as_secs())]
     Later(Duration),
+    /// It takes the notice then, and not before. That is no failure, and no try.
+    #[error("the channel takes it at {until}")]
+    Held { until: Timestamp, hold: Hold },
     #[error("{0}")]
     Failed(String),
 }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use ao_api::{
     ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, HookLog, HookTested, Hooks, ImportOrder,
-    Imported, NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
+    Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded,
+    ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -57,7 +58,10 @@ pub trait Host: Send + Sync + 'static {
     async fn cleanup(&self, order: &CleanupOrder) -> Result<Cleanup, Problem>;
 
     /// Sends a test notice on the channels, or on all, each on its own.
-    async fn notify_test(&self, channels: &[String]) -> Result<Vec<ChannelTest>, Problem>;
+    async fn notify_test(&self, test: &NotifyTest) -> Result<Vec<ChannelTest>, Problem>;
+
+    /// The channels by which people are told things, and how they fare.
+    async fn notify_list(&self) -> Result<Vec<NotifyChannel>, Problem>;
 
     /// The session that a token was given to, and the start of its agent, if it was given to one. Whether that is its
     /// present one is found out by the caller.

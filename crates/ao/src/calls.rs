@@ -8,8 +8,8 @@ pub(crate) mod forge;
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest,
-    HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyTest, Output, Project, Projects,
-    Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest, Output,
+    Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -131,8 +131,12 @@ pub(crate) async fn sign_in(client: &Client) -> Called<Token> {
     client.post("/api/tokens", &NewToken { sign_in: true, ..NewToken::default() }).await
 }
 
-pub(crate) async fn notify_test(client: &Client, channels: &[String]) -> Called<Vec<ChannelTest>> {
-    client.post("/api/notify/test", &NotifyTest { channels: channels.to_vec() }).await
+pub(crate) async fn notify_test(client: &Client, test: &NotifyTest) -> Called<Vec<ChannelTest>> {
+    client.post("/api/notify/test", test).await
+}
+
+pub(crate) async fn notify_list(client: &Client) -> Called<Vec<NotifyChannel>> {
+    client.get("/api/notify").await
 }
 
 pub(crate) async fn hooks(client: &Client, project: Option<&str>) -> Called<Hooks> {

@@ -7,6 +7,7 @@ mod agents;
 mod checks;
 mod hooks;
 mod project;
+mod quiet;
 mod reaction;
 mod settings;
 mod tell;
@@ -22,6 +23,7 @@ pub use self::hooks::{HookConfig, Hooks};
 pub use self::project::{
     BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
 };
+pub use self::quiet::{BadHours, Day, DigestConfig, OfChannel, QuietHours};
 pub(crate) use self::reaction::kind_order;
 pub use self::reaction::{ActionName, EscalateAfter, MergeStrategy, ReactionConfig, Reactions};
 pub use self::settings::{Dashboard, Lifecycle, Power, Server};
@@ -54,6 +56,12 @@ pub struct Config {
     pub notifiers: IndexMap<String, Channel>,
     /// Which channels news goes to, by how urgent it is.
     pub notification_routing: Routing,
+    /// Hours in which nobody is told what can wait.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub quiet_hours: Option<QuietHours>,
+    /// What is gathered and told as one notice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<DigestConfig>,
     /// Plugins from outside.
     pub plugins: Vec<PluginEntry>,
     /// Limits and patience: how many agents, how often, how long.
@@ -107,6 +115,8 @@ impl Default for Config {
             hooks: Hooks::default(),
             notifiers: IndexMap::new(),
             notification_routing: Routing::default(),
+            quiet_hours: None,
+            digest: None,
             plugins: vec![],
             lifecycle: Lifecycle::default(),
             daily_budget: BudgetConfig::default(),

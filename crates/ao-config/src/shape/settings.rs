@@ -58,6 +58,9 @@ pub struct Dashboard {
     pub enabled: bool,
     /// Whether `ao start` opens it, if there is a desktop.
     pub open: bool,
+    /// Its address for people on other computers, such as that of a proxy. Links in notices begin with it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub public_url: Option<String>,
 }
 
 /// Who can reach the daemon.
@@ -136,7 +139,7 @@ impl Default for Lifecycle {
 
 impl Default for Dashboard {
     fn default() -> Dashboard {
-        Dashboard { enabled: true, open: true }
+        Dashboard { enabled: true, open: true, public_url: None }
     }
 }
 

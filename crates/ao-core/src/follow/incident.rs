@@ -7,6 +7,7 @@ use crate::decide::{agent_of, orchestrator_of};
 use crate::errand::{Behalf, Order};
 use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
 use crate::input::Input;
+use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
 use crate::pull::Pull;
 use crate::queue::QueueInput;
@@ -26,6 +27,14 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
                 session: told.id,
                 input: SessionInput::Withdraw { incident: key.clone() },
             }));
+            // A person is told of what has gone only for a moment all the same: it is told once, whatever comes of it.
+            if let IncidentEvent::Closed {} = event {
+                let told = state.notices.values().filter(|notice| notice.incident.as_ref() == Some(key));
+                then.extend(told.map(|notice| Input::Notice {
+                    notice: notice.id,
+                    input: NoticeInput::Withdraw { why: "it is over".into() },
+                }));
+            }
             return;
         }
         _ => {}

@@ -1,6 +1,7 @@
 //! In which words agents, orchestrators and people hear of a problem.
 
 use super::bounded;
+use crate::decide::agent_of;
 use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
@@ -47,6 +48,9 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     }
     for remark in remarks(state, incident) {
         text = format!("{}\n{remark}", text.trim_end());
+    }
+    if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
+        text = format!("{text}\n{}", how_to_answer(&session.spec.name, &incident.detail));
     }
     Input::Tell {
         level: reaction.level,
@@ -148,4 +152,22 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
             key: None,
         }),
     }
+}
+
+/// The command that answers a dialog, with the choices that it numbers, if it does.
+fn how_to_answer(session: &str, dialog: &str) -> String {
+    let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
+    let answers = match &choices[..] {
+        [] => "yes|no|TEXT".to_owned(),
+        choices => choices.join("|"),
+    };
+    format!("Answer with: ao answer {session} {answers}")
+}
+
+/// The number of a choice, such as `2` in `❯ 2. No, and say why`.
+fn choice(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(|c: char| c.is_whitespace() || matches!(c, '❯' | '>' | '│' | '*'));
+    let (number, rest) = line.split_at(line.find(|c: char| !c.is_ascii_digit())?);
+    let numbers = !number.is_empty() && number.len() < 3 && rest.starts_with(['.', ')']);
+    numbers.then_some(number)
 }

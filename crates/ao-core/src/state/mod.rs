@@ -15,7 +15,7 @@ use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, IncidentKind, Subject};
-use crate::notice::{self, Notice, NoticeEvent};
+use crate::notice::{self, ChannelRecord, Notice, NoticeEvent};
 use crate::project::{Project, ProjectEvent};
 use crate::pull::{self, Pull};
 use crate::queue;
@@ -49,6 +49,9 @@ pub struct State {
     #[serde(with = "by_key")]
     pub incidents: BTreeMap<IncidentKey, Incident>,
     pub notices: BTreeMap<NoticeId, Notice>,
+    /// How the channels have fared.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub channels: BTreeMap<String, ChannelRecord>,
     #[serde(default)]
     pub errands: BTreeMap<ErrandId, Errand>,
     /// Accounts that may not be used, and until when.
@@ -125,7 +128,7 @@ impl State {
                 }
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
-            Event::Notice(id, event) => self.evolve_notice(*id, event),
+            Event::Notice(id, event) => self.evolve_notice(*id, event, at),
             Event::Errand(id, event) => self.evolve_errand(*id, event),
             Event::Budget(budget, event) => self.evolve_budget(budget, event, at),
         }
@@ -500,7 +503,8 @@ impl State {
         }
     }
 
-    fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent) {
+    fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent, at: Timestamp) {
+        self.record_channel(event, at);
         match event {
             NoticeEvent::Raised { notice } => {
                 self.next_notice = self.next_notice.max(id.0);
@@ -514,17 +518,30 @@ impl State {
                 }
                 self.notices.insert(id, notice.clone());
             }
-            NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => {
-                self.notices.remove(&id);
-                self.index.set_timer(Timer::Notice(id), None);
-            }
-            NoticeEvent::Delayed { .. } | NoticeEvent::Retried {} => {
-                if let Some(notice) = self.notices.get_mut(&id) {
-                    notice::evolve(notice, event);
-                    let due = notice.again_at;
-                    self.index.set_timer(Timer::Notice(id), due);
+            _ => {
+                let Some(notice) = self.notices.get_mut(&id) else { return };
+                let over = notice::evolve(notice, event);
+                let due = notice.due().filter(|_| !over);
+                if over {
+                    self.notices.remove(&id);
                 }
+                self.index.set_timer(Timer::Notice(id), due);
             }
+        }
+    }
+
+    fn record_channel(&mut self, event: &NoticeEvent, at: Timestamp) {
+        match event {
+            NoticeEvent::Told { channel } => {
+                self.channels.entry(channel.clone()).or_default().told_at = Some(at);
+            }
+            NoticeEvent::Delayed { channel: Some(channel), why, .. }
+            | NoticeEvent::Missed { channel, why } => {
+                let record = self.channels.entry(channel.clone()).or_default();
+                record.failed_at = Some(at);
+                record.why.clone_from(why);
+            }
+            _ => {}
         }
     }
 
@@ -569,7 +586,7 @@ impl State {
             .incidents
             .values()
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
-            .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.again_at)))
+            .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.due())))
             .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
             .chain(self.purses.iter().map(|(budget, purse)| {
                 (Timer::Budget(budget.clone()), purse.cap.as_ref().and_then(|cap| cap.until))

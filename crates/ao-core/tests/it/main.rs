@@ -9,6 +9,7 @@ mod hooks;
 mod idle;
 mod incidents;
 mod limits;
+mod notices;
 mod outbox;
 mod owners;
 mod reactions;

@@ -16,8 +16,8 @@ use ao_core::{Attempt, Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use ao_engine::{AskError, Core, Engine, EngineError, Handle, Options, Slots};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Cleaned, Clock, Command, DeliverOrder, Delivered, EndOrder,
-    EventStore, FollowOrder, Io, LookOrder, Made, Output, Prepared, Removal, RemoveOrder, Report, Reporter,
-    Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace,
+    EventStore, FollowOrder, Io, LookOrder, Made, Notifier, Output, Prepared, Removal, RemoveOrder, Report,
+    Reporter, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, Surveyed, Whereabouts, Workspace,
     WorkspaceError, WriteOrder, WriteOutcome,
 };
 use ao_store::Store;
@@ -98,11 +98,22 @@ impl House {
         store: ao_store::Options,
         options: Options,
     ) -> House {
+        House::open_plugged(dir, world, store, options, BTreeMap::new()).await
+    }
+
+    pub(crate) async fn open_plugged(
+        dir: &Utf8Path,
+        world: &Arc<World>,
+        store: ao_store::Options,
+        options: Options,
+        notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    ) -> House {
         let store = Store::open(dir, store).expect("the store opens");
         let slots = Slots {
             runtimes: BTreeMap::from([("here".to_owned(), world.clone() as Arc<dyn Runtime>)]),
             agents: BTreeMap::from([("parrot".to_owned(), world.clone() as Arc<dyn Agent>)]),
             workspaces: BTreeMap::from([("folder".to_owned(), world.clone() as Arc<dyn Workspace>)]),
+            notifiers,
             ..Slots::default()
         };
         let stop = CancellationToken::new();
@@ -156,7 +167,7 @@ impl House {
     }
 
     /// Waits for an event that the test is about.
-    pub(crate) async fn until_event(&self, wanted: impl Fn(&Event) -> bool) {
+    pub(crate) async fn until_event(&self, mut wanted: impl FnMut(&Event) -> bool) {
         let mut feed = self.handle.subscribe(0);
         let wait = async {
             while let Some(published) = feed.next().await.expect("the feed goes on") {

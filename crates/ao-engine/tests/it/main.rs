@@ -4,4 +4,5 @@ mod failures;
 mod feed;
 mod house;
 mod lasting;
+mod notices;
 mod restart;

@@ -1,10 +1,21 @@
 //! Linux and its like: whoever has the name `org.freedesktop.Notifications` on the session's bus shows it.
+//!
+//! By zbus itself and not by `notify-rust`, which stands on an older one: the program would carry two of them for one method
+//! of one interface. And here the bus is the one that a person's settings name, what is shown is escaped by what the desktop
+//! says it can do, and a click has an end.
 
 use std::collections::HashMap;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
 
 use ao_core::notice::Level;
+use futures::StreamExt;
+use reqwest::Url;
+use tokio::process::Command;
+use tokio::sync::Semaphore;
 use zbus::connection::Builder;
-use zbus::{Connection, Variant};
+use zbus::{Connection, MatchRule, MessageStream, Variant};
 
 use crate::settings::{ChannelError, Settings};
 use crate::words::{as_it_is, entities, fit};
@@ -13,20 +24,36 @@ const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
 /// More of a text would be cut, or fill the screen.
 const TEXT: usize = 1000;
+/// How long a notice can be clicked on, and how many at a time.
+const CLICKABLE: Duration = Duration::from_secs(15 * 60);
+const MOST_CLICKABLE: usize = 16;
 
 /// Which bus it is. The connection is made for each notice: they are rare, and the bus of a session that has ended and
 /// begun again is another one.
 #[derive(Debug)]
 pub(super) struct System {
     address: Option<String>,
+    /// What opens an address.
+    opener: String,
+    clicks: Arc<Semaphore>,
 }
 
 impl System {
     pub(super) fn new(settings: &Settings<'_>) -> Result<System, ChannelError> {
-        Ok(System { address: (settings.env)("DBUS_SESSION_BUS_ADDRESS").filter(|set| !set.is_empty()) })
+        Ok(System {
+            address: (settings.env)("DBUS_SESSION_BUS_ADDRESS").filter(|set| !set.is_empty()),
+            opener: settings.find("opener", None).map_or_else(|| "xdg-open".to_owned(), |found| found.value),
+            clicks: Arc::new(Semaphore::new(MOST_CLICKABLE)),
+        })
     }
 
-    pub(super) async fn show(&self, level: Level, title: &str, text: &str) -> Result<(), String> {
+    pub(super) async fn show(
+        &self,
+        level: Level,
+        title: &str,
+        text: &str,
+        link: Option<&Url>,
+    ) -> Result<(), String> {
         let builder = match &self.address {
             Some(address) => Builder::address(address.as_str()),
             None => Builder::session(),
@@ -36,29 +63,96 @@ impl System {
                 "the desktop's bus cannot be reached: {err}; use another notifier where there is no desktop"
             )
         })?;
-        ask(&connection, level, title, text)
+        self.ask(connection, level, title, text, link)
             .await
             .map_err(|err| format!("the desktop did not show it: {err}"))
     }
+
+    async fn ask(
+        &self,
+        connection: Connection,
+        level: Level,
+        title: &str,
+        text: &str,
+        link: Option<&Url>,
+    ) -> zbus::Result<()> {
+        let capabilities =
+            connection.call_method(Some(NAME), PATH, Some(NAME), "GetCapabilities", &()).await?;
+        let able: Vec<String> = capabilities.body().deserialize()?;
+        let can = |what: &str| able.iter().any(|able| able == what);
+        // Those that know markup would take a `<` for a tag, and the others would show what it is escaped by.
+        let text = if can("body-markup") { fit(text, TEXT, entities) } else { fit(text, TEXT, as_it_is) };
+        let urgency: u8 = match level {
+            Level::Info => 0,
+            Level::Warning | Level::Action => 1,
+            Level::Urgent => 2,
+        };
+        let click = link.filter(|_| can("actions")).zip(self.clicks.clone().try_acquire_owned().ok());
+        // Heard from before it is shown, so that no click is missed.
+        let signals = match &click {
+            Some(_) => Some(signals(&connection).await?),
+            None => None,
+        };
+        let actions = if click.is_some() { vec!["default", "Open"] } else { vec![] };
+        let hints = HashMap::from([("urgency", Variant::from(urgency))]);
+        let (replaces, icon, as_long_as_usual) = (0_u32, "", -1_i32);
+        let notice = ("ao", replaces, icon, title, text.as_str(), actions, hints, as_long_as_usual);
+        let shown = connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &notice).await?;
+        if let (Some((link, permit)), Some(signals)) = (click, signals) {
+            let (id, link, opener) = (shown.body().deserialize::<u32>()?, link.clone(), self.opener.clone());
+            tokio::spawn(async move {
+                let _in_count = permit;
+                let clicked = tokio::time::timeout(CLICKABLE, clicked(signals, id)).await;
+                if clicked == Ok(true) {
+                    open(&opener, &link).await;
+                }
+                drop(connection);
+            });
+        }
+        Ok(())
+    }
 }
 
-async fn ask(connection: &Connection, level: Level, title: &str, text: &str) -> zbus::Result<()> {
-    let call = async |method, body| connection.call_method(Some(NAME), PATH, Some(NAME), method, &body).await;
-    let able: Vec<String> = call("GetCapabilities", ()).await?.body().deserialize()?;
-    // Those that know markup would take a `<` for a tag, and the others would show what it is escaped by.
-    let text = if able.iter().any(|able| able == "body-markup") {
-        fit(text, TEXT, entities)
-    } else {
-        fit(text, TEXT, as_it_is)
-    };
-    let urgency: u8 = match level {
-        Level::Info => 0,
-        Level::Warning | Level::Action => 1,
-        Level::Urgent => 2,
-    };
-    let hints = HashMap::from([("urgency", Variant::from(urgency))]);
-    let (replaces, icon, actions, as_long_as_usual) = (0_u32, "", Vec::<&str>::new(), -1_i32);
-    let notice = ("ao", replaces, icon, title, text.as_str(), actions, hints, as_long_as_usual);
-    connection.call_method(Some(NAME), PATH, Some(NAME), "Notify", &notice).await?;
-    Ok(())
+async fn signals(connection: &Connection) -> zbus::Result<MessageStream> {
+    let rule = MatchRule::builder().msg_type(zbus::message::Type::Signal).interface(NAME).build()?;
+    MessageStream::for_match_rule(rule, connection, None).await
+}
+
+/// Waits until the notice is clicked on, or gone.
+async fn clicked(mut signals: MessageStream, id: u32) -> bool {
+    while let Some(Ok(signal)) = signals.next().await {
+        let header = signal.header();
+        let member = header.member().map(|member| member.to_string()).unwrap_or_default();
+        match member.as_str() {
+            "ActionInvoked" => {
+                if let Ok((of, action)) = signal.body().deserialize::<(u32, String)>()
+                    && of == id
+                {
+                    return action == "default";
+                }
+            }
+            "NotificationClosed"
+                if signal.body().deserialize::<(u32, u32)>().is_ok_and(|(of, _)| of == id) =>
+            {
+                return false;
+            }
+            _ => {}
+        }
+    }
+    false
+}
+
+/// The address begins with `http`, so it cannot be taken for an option.
+async fn open(opener: &str, link: &Url) {
+    let program = Command::new(opener)
+        .arg(link.as_str())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn();
+    if let Ok(mut program) = program {
+        // It stays for as long as the browser does, if that was not running before.
+        let _ = program.wait().await;
+    }
 }

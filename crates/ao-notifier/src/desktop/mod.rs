@@ -3,6 +3,7 @@
 use ao_core::notice::Notice;
 use ao_ports::NotifyError;
 
+use crate::links::Link;
 use crate::settings::{ChannelError, Settings};
 use crate::words::{body, title};
 
@@ -16,11 +17,19 @@ mod system;
 pub(crate) struct Desktop(system::System);
 
 impl Desktop {
+    /// `opener`: the program that a click hands the address to.
+    pub(crate) const KNOWN: &[&str] = if cfg!(target_os = "linux") { &["opener"] } else { &[] };
+
     pub(crate) fn new(settings: &Settings<'_>) -> Result<Desktop, ChannelError> {
         system::System::new(settings).map(Desktop)
     }
 
-    pub(crate) async fn show(&self, notice: &Notice) -> Result<(), NotifyError> {
-        self.0.show(notice.level, &title(notice), &body(notice)).await.map_err(NotifyError::Failed)
+    /// `link` is where a click on it leads, on desktops that can tell of one.
+    pub(crate) async fn show(&self, notice: &Notice, link: Option<&Link>) -> Result<(), NotifyError> {
+        let (title, text) = (title(notice), body(notice));
+        self.0
+            .show(notice.level, &title, &text, link.map(|link| &link.url))
+            .await
+            .map_err(NotifyError::Failed)
     }
 }

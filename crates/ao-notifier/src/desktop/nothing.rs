@@ -1,6 +1,7 @@
 //! Where no desktop is known, or `ao` was built without the feature `desktop`.
 
 use ao_core::notice::Level;
+use reqwest::Url;
 
 use crate::settings::{ChannelError, Settings};
 
@@ -12,7 +13,7 @@ impl System {
         Err(settings.not_here("this build of `ao` cannot show notices on a desktop; use another plugin"))
     }
 
-    pub(super) async fn show(&self, _: Level, _: &str, _: &str) -> Result<(), String> {
+    pub(super) async fn show(&self, _: Level, _: &str, _: &str, _: Option<&Url>) -> Result<(), String> {
         match *self {}
     }
 }

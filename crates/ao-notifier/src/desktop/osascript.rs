@@ -3,10 +3,11 @@
 use std::process::Stdio;
 
 use ao_core::notice::Level;
+use reqwest::Url;
 use tokio::process::Command;
 
 use crate::settings::{ChannelError, Settings};
-use crate::words::{as_it_is, fit};
+use crate::words::{as_it_is, fit, with_lines};
 
 /// More of a text would be cut.
 const TEXT: usize = 1000;
@@ -27,11 +28,20 @@ impl System {
         Ok(System)
     }
 
-    pub(super) async fn show(&self, _: Level, title: &str, text: &str) -> Result<(), String> {
+    /// A script's notices lead nowhere when they are clicked, so where it would lead is said.
+    pub(super) async fn show(
+        &self,
+        _: Level,
+        title: &str,
+        text: &str,
+        link: Option<&Url>,
+    ) -> Result<(), String> {
+        let lines: Vec<String> = link.map(Url::to_string).into_iter().collect();
+        let text = with_lines(TEXT, &lines, |most| fit(text, most, as_it_is));
         let shown = Command::new("osascript")
             .args(SCRIPT)
             // The title begins with a level, so neither of them can be taken for an option.
-            .args([title, &fit(text, TEXT, as_it_is)])
+            .args([title, &text])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -15,7 +15,7 @@ use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use zbus::OwnedVariant;
 
-use crate::support::{channel_in, notice};
+use crate::support::{channel_in, linked, notice};
 
 /// A wait for what should come at once.
 const SOON: Duration = Duration::from_secs(30);
@@ -58,9 +58,12 @@ impl PrivateBus {
 /// What was to be shown: from whom, with which title and text, and how urgent.
 type Shown = (String, String, String, u8);
 
+/// The number of every notice that the stand-in shows.
+const NUMBER: u32 = 7;
+
 struct StandIn {
     shown: Arc<Mutex<Vec<Shown>>>,
-    _connection: zbus::Connection,
+    connection: zbus::Connection,
 }
 
 struct Notifications {
@@ -86,10 +89,15 @@ impl Notifications {
         hints: HashMap<String, OwnedVariant>,
         _expire_timeout: i32,
     ) -> u32 {
-        assert_eq!((replaces_id, actions), (0, vec![]));
+        assert_eq!(replaces_id, 0);
+        if self.able.iter().any(|able| able == "actions") {
+            assert_eq!(actions, ["default", "Open"]);
+        } else {
+            assert!(actions.is_empty());
+        }
         let urgency = u8::try_from(hints["urgency"].try_clone().unwrap()).unwrap();
         self.shown.lock().unwrap().push((app_name, summary, body, urgency));
-        1
+        NUMBER
     }
 }
 
@@ -103,7 +111,7 @@ impl StandIn {
             .build()
             .await
             .unwrap();
-        StandIn { shown, _connection: connection }
+        StandIn { shown, connection }
     }
 }
 
@@ -149,4 +157,41 @@ async fn a_bus_without_a_desktop_and_no_bus_are_failures() {
     fs::remove_file(bus.dir.path().join("bus")).unwrap();
     let why = show(&bus, Level::Info, "a").await.unwrap_err().to_string();
     assert!(why.starts_with("the desktop's bus cannot be reached"), "{why}");
+}
+
+/// A program that writes down what it is asked to open.
+fn opener(dir: &std::path::Path) -> (String, std::path::PathBuf) {
+    use std::os::unix::fs::PermissionsExt;
+    let (program, opened) = (dir.join("opener"), dir.join("opened"));
+    let script =
+        format!("#!/bin/sh\nprintf '%s\\n' \"$1\" > '{0}.part' && mv '{0}.part' '{0}'\n", opened.display());
+    fs::write(&program, script).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    (program.display().to_string(), opened)
+}
+
+#[tokio::test]
+async fn a_click_opens_what_the_notice_is_about() {
+    let bus = PrivateBus::start().await;
+    let stand_in = StandIn::serve(&bus, &["body", "actions"]).await;
+    let (program, opened) = opener(bus.dir.path());
+    let address = bus.address();
+    let desktop = channel_in("desktop", &[("opener", &program)], &[("DBUS_SESSION_BUS_ADDRESS", &address)]);
+    let desktop = desktop.unwrap().with_dashboard("http://127.0.0.1:3000");
+    desktop.notify(&linked(Level::Action, "look")).await.unwrap();
+    let click = async |number: u32| {
+        let (path, name) = ("/org/freedesktop/Notifications", "org.freedesktop.Notifications");
+        let body = (number, "default");
+        stand_in.connection.emit_signal(None::<&str>, path, name, "ActionInvoked", &body).await.unwrap();
+    };
+    // That of another notice is nothing to this one.
+    click(NUMBER + 1).await;
+    click(NUMBER).await;
+    let came = async {
+        while !opened.exists() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    timeout(SOON, came).await.unwrap();
+    assert_eq!(fs::read_to_string(&opened).unwrap(), "http://127.0.0.1:3000/#/s/app-3\n");
 }

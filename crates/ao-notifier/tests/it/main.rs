@@ -1,9 +1,11 @@
 //! The channels against servers and a bus on this machine.
 
 mod answers;
+mod contracts;
 mod desktop;
 mod messages;
 mod one_hangs;
+mod others;
 mod server;
 mod settings;
 mod support;

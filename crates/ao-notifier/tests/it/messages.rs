@@ -67,7 +67,7 @@ async fn slack_gets_no_empty_block() {
 #[tokio::test]
 async fn discord_gets_escaped_text_that_mentions_nobody() {
     let posted = to_discord(HOSTILE).await;
-    assert_eq!(posted.target, "/api/webhooks/7/token?wait=true");
+    assert_eq!(posted.target, "/api/webhooks/7/token?wait=true&with_components=true");
     let text = r"urgent: ses\_4f
 \<!channel\> \<\@U1\> \@everyone &amp; \<https://evil.example\|your bank\> \[your bank\]\(https://evil.example\)
 \*bold\* \`code\`";
@@ -115,6 +115,10 @@ async fn a_webhook_gets_everything_with_the_key_and_a_signature() {
         "subject": { "kind": "session", "id": "ses_4f" },
         "title": "urgent: ses_4f",
         "text": "the agent asks: go on?",
+        "project": null,
+        "session": null,
+        "links": [],
+        "gathered": 0,
     });
     assert_eq!(posted.json(), expected);
 }

@@ -1,11 +1,12 @@
 //! Several channels at once, of which some do not work.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::notice::{Level, Notice};
-use ao_notifier::{Routed, Routing};
+use ao_core::ProjectId;
+use ao_core::notice::{About, Hold, Level, Notice};
+use ao_notifier::pace::QuietHours;
+use ao_notifier::{Audience, Pace, Routed};
 use ao_ports::{Notifier, NotifyError};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -18,6 +19,10 @@ const LEVELS: [Level; 4] = [Level::Info, Level::Warning, Level::Action, Level::U
 fn webhook(server: &Server) -> Arc<dyn Notifier> {
     let channel = channel("webhook", &[("url", &server.url("/hook"))]).unwrap();
     Arc::new(channel.with_timeout(Duration::from_secs(3)))
+}
+
+fn routed(server: &Server) -> Routed {
+    Routed::new(webhook(server), Audience::of(LEVELS), Pace::default())
 }
 
 /// One try, on all of them at once.
@@ -40,10 +45,8 @@ async fn the_others_are_told_at_once_and_only_once() {
         Server::start(Answer::Hang).await,
         Server::start(Answer::status(200)).await,
     ];
-    let channels: Vec<Arc<dyn Notifier>> = servers
-        .iter()
-        .map(|server| Arc::new(Routed::new(webhook(server), LEVELS)) as Arc<dyn Notifier>)
-        .collect();
+    let channels: Vec<Arc<dyn Notifier>> =
+        servers.iter().map(|server| Arc::new(routed(server)) as Arc<dyn Notifier>).collect();
     let notice = notice(Level::Urgent, "may I?");
 
     let at_once = async {
@@ -61,59 +64,51 @@ async fn the_others_are_told_at_once_and_only_once() {
 }
 
 #[tokio::test]
-async fn a_channel_takes_the_levels_that_are_meant_for_it() {
+async fn a_channel_takes_what_is_meant_for_it() {
     let server = Server::start(Answer::status(200)).await;
-    let routed = Routed::new(webhook(&server), [Level::Urgent, Level::Action]);
-    for (number, level) in LEVELS.into_iter().enumerate() {
-        let notice = Notice { key: number.to_string(), ..notice(level, "a") };
-        routed.notify(&notice).await.unwrap();
-    }
-    let levels: Vec<String> =
-        server.posted().iter().map(|posted| posted.json()["level"].as_str().unwrap().to_owned()).collect();
-    assert_eq!(levels, ["action", "urgent"]);
+    let projects = [(ProjectId::new("mine"), true), (ProjectId::new("theirs"), false)].into();
+    let audience = Audience { levels: [Level::Urgent, Level::Action].into(), projects };
+    let routed = Routed::new(webhook(&server), audience, Pace::default());
+    let takes = |level, project: Option<&str>| {
+        let about = About { project: project.map(ProjectId::new), ..About::default() };
+        routed.takes(&Notice { about, ..notice(level, "a") })
+    };
+    assert_eq!(LEVELS.map(|level| takes(level, None)), [false, false, true, true]);
+    assert_eq!(LEVELS.map(|level| takes(level, Some("other"))), [false, false, true, true]);
+    // A project that names its channels is told on those, and on no others.
+    assert_eq!(LEVELS.map(|level| takes(level, Some("mine"))), [true; 4]);
+    assert_eq!(LEVELS.map(|level| takes(level, Some("theirs"))), [false; 4]);
+}
+
+#[tokio::test]
+async fn in_quiet_hours_only_what_is_pressing_is_told() {
+    let server = Server::start(Answer::status(200)).await;
+    let now = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC);
+    let hour = |by: i64| now.checked_add(jiff::SignedDuration::from_hours(by)).unwrap().time();
+    let quiet = QuietHours {
+        from: hour(-1),
+        to: hour(2),
+        days: (0..7).collect(),
+        zone: jiff::tz::TimeZone::UTC,
+        except: [Level::Urgent].into(),
+    };
+    let pace = Pace { quiet: Some(quiet), digest: None };
+    let routed = Routed::new(webhook(&server), Audience::of(LEVELS), pace);
+    let held = routed.notify(&notice(Level::Action, "may wait")).await;
+    let Err(NotifyError::Held { until, hold: Hold::Quiet }) = held else { panic!("{held:?}") };
+    let left = until.0 - now.timestamp().as_millisecond();
+    assert!((7_000_000..=7_200_000).contains(&left), "{left}");
+    routed.notify(&Notice { key: "now".into(), ..notice(Level::Urgent, "cannot") }).await.unwrap();
+    assert_eq!(server.only().json()["text"], "cannot");
 }
 
 #[tokio::test]
 async fn another_notice_with_the_same_words_is_told() {
     let server = Server::start(Answer::status(200)).await;
-    let routed = Routed::new(webhook(&server), LEVELS);
+    let routed = routed(&server);
     let first = notice(Level::Info, "done");
     routed.notify(&first).await.unwrap();
     routed.notify(&first).await.unwrap();
     routed.notify(&Notice { key: "another".into(), ..first }).await.unwrap();
     assert_eq!(server.posted().len(), 2);
-}
-
-#[tokio::test]
-async fn a_routing_gives_each_channel_its_own_and_knows_strangers() {
-    let server = Server::start(Answer::status(200)).await;
-    let channels = || -> BTreeMap<String, Arc<dyn Notifier>> {
-        ["ops", "team", "unused"].map(|name| (name.to_owned(), webhook(&server))).into()
-    };
-    let names = |names: &[&str]| -> Vec<String> { names.iter().map(|name| (*name).to_owned()).collect() };
-    let routing = Routing {
-        urgent: names(&["ops", "team"]),
-        action: names(&["team"]),
-        warning: names(&["team"]),
-        info: vec![],
-    };
-    assert_eq!(routing.levels_of("ops"), [Level::Urgent].into());
-    assert_eq!(routing.levels_of("unused"), [].into());
-    let plugged = routing.plug_in(channels()).unwrap();
-    assert_eq!(plugged.keys().collect::<Vec<_>>(), ["ops", "team"]);
-    assert!(plugged.values().all(|channel| channel.abilities().dedupes));
-    for (number, level) in LEVELS.into_iter().enumerate() {
-        let notice = Notice { key: number.to_string(), ..notice(level, "a") };
-        for channel in plugged.values() {
-            channel.notify(&notice).await.unwrap();
-        }
-    }
-    assert_eq!(server.posted().len(), 4, "one for ops, three for team");
-
-    let wrong = Routing { info: names(&["pigeon"]), ..routing }.plug_in(channels()).err().unwrap();
-    assert_eq!(
-        wrong.to_string(),
-        "`notificationRouting.info` names `pigeon`, which is no notifier; there is `ops`, `team`, `unused`"
-    );
-    assert_eq!(Routing::to_all(["ops"]).levels_of("ops"), LEVELS.into());
 }

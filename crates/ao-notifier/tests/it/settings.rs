@@ -27,16 +27,27 @@ fn what_is_wrong_is_named_and_not_repeated() {
     assert_snapshot!(refusal("webhook", &[("url", "https://hush.example"), ("headers.a b", "hush")]), @"`notifiers.team.headers.a b` is not the name of a header");
     assert_snapshot!(refusal("webhook", &[("url", "https://hush.example"), ("headers.A", "hu\nsh")]), @"`notifiers.team.headers.A` has a value that no header can have, such as a line break");
     assert_snapshot!(refusal("webhook", &[("url", "https://hush.example"), ("headers.X-Ao-Notice", "1")]), @"`notifiers.team.headers.X-Ao-Notice` is set by `ao` itself; take it out");
-    assert_snapshot!(refusal("desktop", &[("sound", "hush")]), @"`sound` is not a setting of notifier `team`; a `desktop` takes no settings");
+    assert_snapshot!(refusal("desktop", &[("sound", "hush")]), @"`sound` is not a setting of notifier `team`; a `desktop` takes `opener`");
     let from_variable = channel_in("slack", &[], &[("SLACK_WEBHOOK_URL", "hush")]).unwrap_err();
     assert_snapshot!(from_variable, @"the variable `SLACK_WEBHOOK_URL` is not an address; it has to begin with `https://`");
 }
 
 #[test]
 fn plugins_that_are_not_there_say_what_is() {
-    assert_snapshot!(refusal("composio", &[]), @"`composio`, which notifier `team` is to be, is not supported yet; use `webhook`");
-    assert_snapshot!(refusal("openclaw", &[("url", "https://hush.example"), ("token", "hush")]), @"`openclaw`, which notifier `team` is to be, is not supported yet; use `webhook`");
     assert_snapshot!(refusal("pigeon", &[]), @"`pigeon`, which notifier `team` is to be, does not exist; there are `desktop`, `slack`, `discord`, `composio`, `webhook`, `openclaw`, `telegram`");
+}
+
+#[test]
+fn what_composio_and_openclaw_lack_is_named() {
+    let slug = [("apiKey", "hush"), ("channel", "#ops"), ("tool", "../evil")];
+    assert_snapshot!(refusal("composio", &[]), @"notifier `team` has no `apiKey`; set `notifiers.team.apiKey` or the variable `COMPOSIO_API_KEY`");
+    assert_snapshot!(refusal("composio", &[("apiKey", "hush")]), @"notifier `team` has no `channel`; set `notifiers.team.channel`");
+    assert_snapshot!(refusal("composio", &slug), @"`notifiers.team.tool` is not the name of a tool; it is one such as `SLACK_SEND_MESSAGE`");
+    assert_snapshot!(refusal("composio", &[("apiKey", "hu\nsh"), ("channel", "#ops")]), @"`notifiers.team.apiKey` has a value that no header can have, such as a line break");
+    assert_snapshot!(refusal("openclaw", &[]), @"notifier `team` has no `token`; set `notifiers.team.token` or the variable `OPENCLAW_HOOKS_TOKEN`");
+    assert_snapshot!(refusal("openclaw", &[("token", "hush"), ("url", "http://gateway.example")]), @"`notifiers.team.url` would send its secret in the open; it has to begin with `https://`");
+    assert_snapshot!(refusal("openclaw", &[("token", "hush"), ("mode", "shout")]), @"`notifiers.team.mode` is neither `agent` nor `wake`");
+    assert_snapshot!(refusal("openclaw", &[("token", "hush"), ("deliver", "perhaps")]), @"`notifiers.team.deliver` is neither `true` nor `false`");
 }
 
 #[test]

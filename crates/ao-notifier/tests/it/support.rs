@@ -3,21 +3,22 @@
 use std::collections::BTreeMap;
 
 use ao_core::incident::Subject;
-use ao_core::notice::{Level, Notice};
-use ao_core::{NoticeId, SessionId};
+use ao_core::notice::{About, Level, Notice};
+use ao_core::{NoticeId, ProjectId, SessionId};
 use ao_notifier::{Channel, ChannelError};
 
 pub(crate) fn notice(level: Level, text: &str) -> Notice {
-    Notice {
-        channel: None,
-        id: NoticeId(1),
-        level,
-        subject: Subject::Session(SessionId(0x4f)),
-        text: text.into(),
-        key: "ses_4f delivery 2".into(),
-        tries: 0,
-        again_at: None,
-    }
+    Notice::new(NoticeId(1), level, Subject::Session(SessionId(0x4f)), "ses_4f delivery 2", text)
+}
+
+/// The same, about a session with a name and a pull request.
+pub(crate) fn linked(level: Level, text: &str) -> Notice {
+    let about = About {
+        project: Some(ProjectId::new("app")),
+        session: Some("app-3".into()),
+        pull: Some("https://forge.example/app/pull/7".into()),
+    };
+    Notice { about, ..notice(level, text) }
 }
 
 /// A channel named `team`, in an environment with nothing in it.

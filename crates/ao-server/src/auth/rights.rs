@@ -84,6 +84,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/daemon/stop", Right::Owner),
     ("POST", "/api/daemon/reload", Right::Owner),
     ("GET", "/api/config", Right::Owner),
+    ("GET", "/api/notify", Right::Owner),
     ("POST", "/api/notify/test", Right::Owner),
     ("POST", "/api/tokens", Right::Owner),
     ("POST", "/api/tokens/rotate", Right::Owner),

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ao_api::{ChannelTest, ConfigShown, Daemon, Health, NotifyTest, Problem, Reloaded, Stopping};
+use ao_api::{
+    ChannelTest, ConfigShown, Daemon, Health, NotifyChannel, NotifyTest, Problem, Reloaded, Stopping,
+};
 use axum::Json;
 use axum::extract::State;
 use axum::http::HeaderValue;
@@ -106,5 +108,11 @@ pub(super) async fn notify_test(
     State(app): State<Arc<App>>,
     Perhaps(test): Perhaps<NotifyTest>,
 ) -> Result<Json<Vec<ChannelTest>>, Failure> {
-    Ok(Json(app.host.notify_test(&test.channels).await?))
+    Ok(Json(app.host.notify_test(&test).await?))
+}
+
+/// The channels by which people are told things, and how they fare.
+#[utoipa::path(get, path = "/api/notify", tag = "daemon", responses((status = 200, body = Vec<NotifyChannel>)))]
+pub(super) async fn notify_list(State(app): State<Arc<App>>) -> Result<Json<Vec<NotifyChannel>>, Failure> {
+    Ok(Json(app.host.notify_list().await?))
 }

@@ -102,6 +102,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))
         .routes(routes!(daemon::config))
+        .routes(routes!(daemon::notify_list))
         .routes(routes!(daemon::notify_test))
         .routes(routes!(tokens::make))
         .routes(routes!(tokens::rotate))

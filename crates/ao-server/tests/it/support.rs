@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ao_api::{
     ChannelTest, Check, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, ImportOrder, Imported,
-    NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
+    NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::budget::Limits as Budget;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
@@ -422,7 +422,11 @@ impl Host for TestHost {
         Ok(Cleanup { dry_run: order.dry_run, trees: vec![], freed_bytes: 0 })
     }
 
-    async fn notify_test(&self, _: &[String]) -> Result<Vec<ChannelTest>, Problem> {
+    async fn notify_test(&self, _: &NotifyTest) -> Result<Vec<ChannelTest>, Problem> {
+        Ok(vec![])
+    }
+
+    async fn notify_list(&self) -> Result<Vec<NotifyChannel>, Problem> {
         Ok(vec![])
     }
 

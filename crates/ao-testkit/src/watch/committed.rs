@@ -397,7 +397,7 @@ fn notice(inner: &mut Inner, key: &str, event: &NoticeEvent) {
     let most = inner.log.shadow.settings.notice_tries;
     let Some(known) = inner.log.ledger.notices.get_mut(key) else { return };
     match (event, *known) {
-        (NoticeEvent::Retried {}, Notice::Raised { retries }) => {
+        (NoticeEvent::Retried { .. }, Notice::Raised { retries }) => {
             *known = Notice::Raised { retries: retries + 1 };
             inner.must(retries + 1 < most, RetriesBounded, || format!("`{key}` is told too often"));
         }

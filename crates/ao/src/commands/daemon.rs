@@ -84,6 +84,12 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let clock = Arc::new(SystemClock);
     let mut options = daemon::Options::new(data_dir, program);
     options.agents = force::first_agents(&configs);
+    // From its first turn on: a notice that waited for the daemon to come back must not find nobody to be told.
+    let page = ao_notifier::Page::default();
+    if bind.addr.port() != 0 && configs.main.config.dashboard.enabled {
+        page.set(Some(&format!("http://{}", bind.addr)));
+    }
+    options.notifiers = force::first_channels(&configs, &page);
     options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
@@ -92,7 +98,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     let stop = CancellationToken::new();
     let socket = paths::socket(data_dir);
     let about = about(data_dir, &socket, &log);
-    let host = TheHost::open(daemon.clone(), data_dir, configs, about, stop.clone()).await;
+    let host = TheHost::open(daemon.clone(), data_dir, configs, about, page, stop.clone()).await;
     // From here on the engine runs, and is to be ended in an orderly way whatever happens.
     let served = match host {
         Ok(host) => {

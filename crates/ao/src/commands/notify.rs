@@ -1,15 +1,16 @@
 //! `ao notify`: whether notices reach people.
 
-use ao_api::ChannelTest;
+use ao_api::{ChannelTest, NotifyChannel, NotifyTest};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{Canvas, Cell, Column, Table};
 use crate::{calls, ui};
 
-/// Try the channels by which people are told
+/// See and try the channels by which people are told
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
+  ao notify list
   ao notify test
   ao notify test slack desktop")]
 pub(crate) struct Args {
@@ -19,27 +20,59 @@ pub(crate) struct Args {
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
+    List(List),
     Test(Test),
 }
 
+/// List the channels, what goes to each, and how it fares
+///
+/// Secrets in addresses are masked. Exits with 0 also if a channel cannot be used; `ao notify test` says whether they work.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao notify list
+  ao notify list --json | jq '.[] | select(.problem)'")]
+struct List {}
+
 /// Send a test notice on each channel, and say for each what became of it
 ///
-/// Every channel is tried on its own, so one that hangs holds up no other. Exits with 1 if one of them failed. Secrets in
-/// addresses are masked.
+/// Every channel is tried on its own, so one that hangs holds up no other. Quiet hours are not kept. Exits with 1 if one of
+/// them failed. Secrets in addresses are masked.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao notify test
   ao notify test slack desktop
+  ao notify test --level urgent pager
   ao notify test --json | jq '.[] | select(.delivered | not)'")]
 struct Test {
     /// The channels, by their names in the configuration [default: all]
     channels: Vec<String>,
+    /// How urgent the notice is
+    #[arg(long, value_parser = ["urgent", "action", "warning", "info"])]
+    level: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let Command::Test(args) = &args.command;
+    match &args.command {
+        Command::List(List {}) => list(cx),
+        Command::Test(args) => test(args, cx),
+    }
+}
+
+fn list(cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let tests = cx.wait_for(async { Ok(calls::notify_test(&client, &args.channels).await?) })?;
+    let channels = cx.wait_for(async { Ok(calls::notify_list(&client).await?) })?;
+    if cx.json() {
+        ui::json(&channels)?;
+    } else {
+        ui::text(listing(&channels).draw(Canvas::here().width))?;
+    }
+    Ok(())
+}
+
+fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let test = NotifyTest { channels: args.channels.clone(), level: args.level.clone() };
+    let tests = cx.wait_for(async { Ok(calls::notify_test(&client, &test).await?) })?;
     if cx.json() {
         ui::json(&tests)?;
     } else {
@@ -76,4 +109,51 @@ fn table(tests: &[ChannelTest]) -> Table {
         ]);
     }
     table
+}
+
+fn listing(channels: &[NotifyChannel]) -> Table {
+    let mut table = Table::new(&[
+        Column::new("CHANNEL"),
+        Column::optional("PLUGIN"),
+        Column::new("FOR"),
+        Column::new("NOW"),
+        Column::optional("WHERE"),
+        Column::optional("LAST TOLD"),
+        Column::new("PROBLEM"),
+    ]);
+    for channel in channels {
+        let (now, style) = now(channel);
+        table.row([
+            Cell::new(&channel.channel),
+            Cell::new(&channel.plugin),
+            Cell::new(&audience(channel)),
+            Cell::styled(&now, style),
+            Cell::new(channel.target.as_deref().unwrap_or_default()),
+            Cell::new(&channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default()),
+            Cell::new(channel.problem.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table
+}
+
+fn audience(channel: &NotifyChannel) -> String {
+    let projects = channel.projects.iter().map(|project| format!("all of {project}"));
+    let whom: Vec<String> = channel.levels.iter().cloned().chain(projects).collect();
+    // A reaction may name it all the same.
+    if whom.is_empty() { "what names it".to_owned() } else { whom.join(", ") }
+}
+
+fn now(channel: &NotifyChannel) -> (String, anstyle::Style) {
+    let waiting = match channel.waiting {
+        0 => String::new(),
+        waiting => format!(", {waiting} wait"),
+    };
+    match (&channel.target, &channel.quiet_until, &channel.problem) {
+        (None, _, _) => ("unusable".to_owned(), ui::ERROR),
+        (Some(_), Some(until), _) => {
+            (format!("quiet until {}{waiting}", until.strftime("%F %H:%MZ")), ui::FAINT)
+        }
+        (Some(_), None, Some(_)) => (format!("failing{waiting}"), ui::ERROR),
+        (Some(_), None, None) => (format!("open{waiting}"), ui::GOOD),
+    }
 }

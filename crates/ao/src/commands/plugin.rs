@@ -56,7 +56,7 @@ struct Plugin {
 
 /// What is built in. A slot that nothing fills yet has nothing here.
 fn built_in() -> Vec<Plugin> {
-    const FIXED: [(&str, &str, &str); 9] = [
+    const FIXED: [(&str, &str, &str); 11] = [
         ("runtime", "process", "a process of its own, held by a small program that outlives the daemon"),
         ("runtime", "tmux", "a pane of a private tmux server; needs tmux"),
         ("workspace", "worktree", "a git worktree inside the repository"),
@@ -66,6 +66,8 @@ fn built_in() -> Vec<Plugin> {
         ("notifier", "discord", "a message by a webhook of Discord"),
         ("notifier", "telegram", "a message by a bot of Telegram"),
         ("notifier", "webhook", "JSON to an address of yours"),
+        ("notifier", "composio", "a tool of a service that is connected at Composio"),
+        ("notifier", "openclaw", "a hook of an OpenClaw gateway"),
     ];
     let fixed = FIXED.map(|(slot, name, about)| Plugin { slot, name: name.into(), about: about.into() });
     let agents = ao_agent::known().into_iter().map(|agent| Plugin {

@@ -10,6 +10,8 @@ use ao_config::Loaded;
 use ao_core::Input;
 use ao_core::project::ProjectInput;
 use ao_engine::AskError;
+use ao_notifier::Page;
+use ao_ports::Notifier;
 use camino::Utf8Path;
 
 use super::configs::InForce;
@@ -25,7 +27,7 @@ impl TheHost {
     pub(super) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, CommandError> {
         let (agents, wrong) = agents(&configs, &self.agents());
         configs.not_taken = wrong;
-        let channels = channels::open(&configs);
+        let channels = channels::open(&configs, &self.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
         let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
@@ -96,6 +98,11 @@ impl TheHost {
 /// The agents that a daemon begins with, so that it knows those of the sessions that it finds again.
 pub(crate) fn first_agents(configs: &InForce) -> Vec<ao_agent::Options> {
     agents(configs, &Agents::new()).0.into_values().collect()
+}
+
+/// The channels that a daemon begins with.
+pub(crate) fn first_channels(configs: &InForce, page: &Page) -> BTreeMap<String, Arc<dyn Notifier>> {
+    channels::open(configs, page).notifiers
 }
 
 /// The agents that we know, and those that the configuration describes; and what of it cannot be.

@@ -17,7 +17,8 @@ use std::time::Duration;
 
 use ao_api::{
     ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon as About, HookLog, HookTested, Hooks,
-    ImportOrder, Imported, NewProject, NewSession, Output, Problem, Project, Reloaded, ReviewerWish,
+    ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project,
+    Reloaded, ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -55,6 +56,8 @@ pub(crate) struct TheHost {
     /// One change of the configuration at a time. Not `configs`: a change waits for the engine.
     changing: tokio::sync::Mutex<()>,
     about: Mutex<About>,
+    /// The page in the browser, for the links in notices.
+    page: ao_notifier::Page,
     changed: tokio::sync::Notify,
     stop: CancellationToken,
 }
@@ -66,6 +69,7 @@ impl TheHost {
         data_dir: &Utf8Path,
         configs: InForce,
         about: About,
+        page: ao_notifier::Page,
         stop: CancellationToken,
     ) -> Result<TheHost, CommandError> {
         let host = TheHost {
@@ -77,6 +81,7 @@ impl TheHost {
             configs: Mutex::new(configs.clone()),
             changing: tokio::sync::Mutex::new(()),
             about: Mutex::new(about),
+            page,
             changed: tokio::sync::Notify::new(),
             stop,
         };
@@ -86,6 +91,7 @@ impl TheHost {
 
     /// Where browsers find us, once that is known.
     pub(crate) fn listens_at(&self, url: Option<String>) {
+        self.page.set(url.as_deref());
         self.about.lock().unwrap_or_else(PoisonError::into_inner).url = url;
     }
 
@@ -336,8 +342,18 @@ impl Host for TheHost {
         cleanup::clean_up(&self.daemon, order).await
     }
 
-    async fn notify_test(&self, named: &[String]) -> Result<Vec<ChannelTest>, Problem> {
-        channels::test(&self.in_force(), named).await
+    async fn notify_test(&self, test: &NotifyTest) -> Result<Vec<ChannelTest>, Problem> {
+        channels::test(&self.in_force(), &self.page, test).await
+    }
+
+    async fn notify_list(&self) -> Result<Vec<NotifyChannel>, Problem> {
+        let fares = self
+            .daemon
+            .handle
+            .view(channels::Fares::of)
+            .await
+            .map_err(|err| Problem::new(503, "stopping", err.to_string()))?;
+        Ok(channels::list(&self.in_force(), &self.page, &fares))
     }
 
     /// A session's token says whose it is: `ses_…/attempt/token`. The last part is what proves it.

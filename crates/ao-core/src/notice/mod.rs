@@ -1,0 +1,436 @@
+//! What people are told: once, with a reason, and with a record of whether it got through.
+//!
+//! A notice goes its own way on each channel, so that one that hangs, sleeps or fails moves nothing but its own next try.
+//! Which channels there are, which hours are quiet and what is gathered is not known here: the channels say so, and here is
+//! kept what they said.
+
+mod gather;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::event::Event;
+use crate::incident::{IncidentKey, IncidentKind, Subject};
+use crate::session;
+use crate::state::State;
+use crate::{Moment, NoticeId, ProjectId, Timestamp};
+
+/// A channel that wants to wait gets at least this long, or it would be asked again and again.
+const SHORTEST_HOLD: Duration = Duration::from_secs(1);
+
+/// Something to tell a person, until every channel that it is for has taken it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Notice {
+    pub id: NoticeId,
+    pub level: Level,
+    pub subject: Subject,
+    pub text: String,
+    /// The one channel that it goes to, if not those for its level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub channel: Option<String>,
+    /// A second notice with the same key is the same notice.
+    pub key: String,
+    /// How often it was asked whom it is for, and when it is asked again.
+    pub tries: u32,
+    pub again_at: Option<Timestamp>,
+    /// What it is about, in the words that links and commands are made of.
+    #[serde(default, skip_serializing_if = "About::is_empty")]
+    pub about: About,
+    /// The problem that it tells of. Once that is over, nobody need hear of it any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub incident: Option<IncidentKey>,
+    /// How many notices are told by this one, if it was gathered from others.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub gathered: u32,
+    /// The channels that have yet to take it; none as long as it is not known whom it is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ways: Option<BTreeMap<String, Way>>,
+    /// The channels that were given up on, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<String>,
+}
+
+/// What a notice is about, for those who have to find it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct About {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectId>,
+    /// The name of the session.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The address of the pull request.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pull: Option<String>,
+}
+
+/// How far a notice has come on one channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Way {
+    pub tries: u32,
+    pub again_at: Option<Timestamp>,
+    /// Why it waits, if not because a try has failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Hold>,
+}
+
+/// Why a channel does not take a notice yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hold {
+    /// Nobody wants to be disturbed now.
+    Quiet,
+    /// It is to be told together with others.
+    Digest,
+}
+
+/// How soon a person should look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    Info,
+    Warning,
+    Action,
+    Urgent,
+}
+
+/// What became of a channel's notices last.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ChannelRecord {
+    pub told_at: Option<Timestamp>,
+    pub failed_at: Option<Timestamp>,
+    /// Why the last failure was one.
+    pub why: String,
+}
+
+/// What can come in for a notice.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoticeInput {
+    /// These channels are to take it.
+    Addressed {
+        tries: u32,
+        channels: Vec<String>,
+    },
+    Told {
+        channel: String,
+        tries: u32,
+    },
+    /// `wait` is how long the channel wants to be left alone, if it said so. Without a channel, it could not even be found
+    /// out whom it is for.
+    Failed {
+        channel: Option<String>,
+        tries: u32,
+        why: String,
+        wait: Option<Duration>,
+    },
+    /// The channel takes it later.
+    Held {
+        channel: String,
+        tries: u32,
+        until: Timestamp,
+        hold: Hold,
+    },
+    /// What it tells of is over.
+    Withdraw {
+        why: String,
+    },
+    Due,
+}
+
+/// What happened to a notice.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "an event is made once and moved rarely")]
+pub enum NoticeEvent {
+    Raised {
+        notice: Notice,
+    },
+    Addressed {
+        channels: Vec<String>,
+    },
+    /// One channel has it.
+    Told {
+        channel: String,
+    },
+    /// All have it.
+    Sent {},
+    Delayed {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<String>,
+        why: String,
+        again_at: Timestamp,
+    },
+    Held {
+        channel: String,
+        until: Timestamp,
+        hold: Hold,
+    },
+    /// The hold is over.
+    Released {
+        channel: String,
+    },
+    Retried {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        channel: Option<String>,
+    },
+    /// On this channel it is told as part of another.
+    Gathered {
+        channel: String,
+        into: NoticeId,
+    },
+    /// One channel is given up on.
+    Missed {
+        channel: String,
+        why: String,
+    },
+    /// It was not told where it still waited, because there is nothing to tell any more.
+    Withdrawn {
+        why: String,
+    },
+    GivenUp {
+        why: String,
+    },
+}
+
+impl Notice {
+    /// A notice that nobody has been told yet.
+    pub fn new(id: NoticeId, level: Level, subject: Subject, key: &str, text: &str) -> Notice {
+        Notice {
+            id,
+            level,
+            subject,
+            text: text.to_owned(),
+            channel: None,
+            key: key.to_owned(),
+            tries: 0,
+            again_at: None,
+            about: About::default(),
+            incident: None,
+            gathered: 0,
+            ways: None,
+            missed: vec![],
+        }
+    }
+
+    /// How often it was tried on a channel, or to find out which those are.
+    pub fn tries_on(&self, channel: Option<&str>) -> u32 {
+        match channel {
+            Some(channel) => self.way(channel).map_or(0, |way| way.tries),
+            None => self.tries,
+        }
+    }
+
+    /// When there is next something to be done about it.
+    pub(crate) fn due(&self) -> Option<Timestamp> {
+        let ways = self.ways.iter().flatten().filter_map(|(_, way)| way.again_at);
+        self.again_at.into_iter().chain(ways).min()
+    }
+
+    /// The channels that it goes to now; none of them if it is not known whom it is for.
+    pub(crate) fn ready(&self) -> Vec<Option<String>> {
+        match &self.ways {
+            None if self.again_at.is_none() => vec![None],
+            None => vec![],
+            Some(ways) => {
+                let ready = ways.iter().filter(|(_, way)| way.again_at.is_none());
+                ready.map(|(channel, _)| Some(channel.clone())).collect()
+            }
+        }
+    }
+
+    fn way(&self, channel: &str) -> Option<&Way> {
+        self.ways.as_ref()?.get(channel)
+    }
+
+    /// Whether it is over when this channel is done with it.
+    fn ends_with(&self, channel: &str) -> bool {
+        self.ways.as_ref().is_some_and(|ways| ways.keys().all(|known| known == channel))
+    }
+}
+
+impl About {
+    pub fn is_empty(&self) -> bool {
+        *self == About::default()
+    }
+
+    /// What is known of a subject.
+    pub(crate) fn of(state: &State, subject: &Subject) -> About {
+        let session = match subject {
+            Subject::Host => return About::default(),
+            Subject::Project(project) => return About { project: Some(project.clone()), ..About::default() },
+            Subject::Session(id) => state.sessions.get(id),
+            Subject::Pull(id) => {
+                state.pulls.get(id).and_then(|pull| pull.owner).and_then(|owner| state.sessions.get(&owner))
+            }
+        };
+        let (pull, project) = match subject {
+            Subject::Pull(id) => (Some(id), Some(id.project.clone())),
+            _ => (
+                session.and_then(|session| session.pulls.iter().next_back()),
+                session.map(|session| session.spec.project.clone()),
+            ),
+        };
+        let address = pull.and_then(|pull| state.pulls.get(pull)).map(|pull| pull.facts.url.clone());
+        About {
+            project,
+            session: session.map(|session| session.spec.name.clone()),
+            pull: address.filter(|address| !address.is_empty()),
+        }
+    }
+}
+
+/// The open problem that a notice with this key tells of, if it is one that can be over before anybody heard of it. That
+/// something was merged is news the morning after too.
+pub(crate) fn incident_of(state: &State, subject: &Subject, key: &str) -> Option<IncidentKey> {
+    use IncidentKind as K;
+    let told_of = state.incidents_of(subject).find(|incident| {
+        let rest = key.strip_prefix(&incident.key.to_string());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
+    })?;
+    let news =
+        matches!(told_of.key.kind, K::PrMerged | K::PrClosed | K::AllComplete | K::LabelAdded | K::Custom(_));
+    (!news).then(|| told_of.key.clone())
+}
+
+pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: NoticeInput) -> Vec<Event> {
+    let now = moment.at;
+    let this = |event| Event::Notice(notice.id, event);
+    let waits_for = |channel: &str, tries| {
+        notice.way(channel).is_some_and(|way| way.tries == tries && way.again_at.is_none())
+    };
+    match input {
+        NoticeInput::Addressed { tries, channels } if notice.ways.is_none() && tries == notice.tries => {
+            let nobody = channels.is_empty().then(|| this(NoticeEvent::Sent {}));
+            [this(NoticeEvent::Addressed { channels })].into_iter().chain(nobody).collect()
+        }
+        NoticeInput::Told { channel, tries } if waits_for(&channel, tries) => {
+            let end = notice.ends_with(&channel).then(|| end(notice, None));
+            [NoticeEvent::Told { channel }].into_iter().chain(end).map(this).collect()
+        }
+        NoticeInput::Failed { channel: None, tries, why, wait }
+            if notice.ways.is_none() && tries == notice.tries =>
+        {
+            vec![this(if tries + 1 >= state.settings.notice_tries {
+                NoticeEvent::GivenUp { why }
+            } else {
+                NoticeEvent::Delayed { channel: None, why, again_at: now + pause(tries, wait) }
+            })]
+        }
+        NoticeInput::Failed { channel: Some(channel), tries, why, wait } if waits_for(&channel, tries) => {
+            if tries + 1 >= state.settings.notice_tries {
+                let end = notice.ends_with(&channel).then(|| end(notice, Some(miss(&channel, &why))));
+                [NoticeEvent::Missed { channel, why }].into_iter().chain(end).map(this).collect()
+            } else {
+                let again_at = now + pause(tries, wait);
+                vec![this(NoticeEvent::Delayed { channel: Some(channel), why, again_at })]
+            }
+        }
+        NoticeInput::Held { channel, tries, until, hold } if waits_for(&channel, tries) => {
+            vec![this(NoticeEvent::Held { channel, until: until.max(now + SHORTEST_HOLD), hold })]
+        }
+        NoticeInput::Withdraw { why } => {
+            let waits = notice.ways.iter().flatten().any(|(_, way)| way.again_at.is_some());
+            waits.then(|| this(NoticeEvent::Withdrawn { why })).into_iter().collect()
+        }
+        NoticeInput::Due => {
+            let again = notice.again_at.is_some_and(|at| at <= now);
+            let mut events: Vec<Event> =
+                again.then(|| this(NoticeEvent::Retried { channel: None })).into_iter().collect();
+            let mut digests = 0;
+            for (channel, way) in notice.ways.iter().flatten() {
+                match way.held {
+                    _ if way.again_at.is_none_or(|at| at > now) => {}
+                    None => events.push(this(NoticeEvent::Retried { channel: Some(channel.clone()) })),
+                    Some(_) => events.extend(gather::release(state, channel, now, &mut digests)),
+                }
+            }
+            events
+        }
+        // A late word about a try that we have already counted.
+        NoticeInput::Addressed { .. }
+        | NoticeInput::Told { .. }
+        | NoticeInput::Failed { .. }
+        | NoticeInput::Held { .. } => vec![],
+    }
+}
+
+/// Folds an event into a notice. Says whether that was the end of it.
+pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) -> bool {
+    let mut without = |channel: &str| {
+        let ways = notice.ways.get_or_insert_default();
+        ways.remove(channel);
+        ways.is_empty()
+    };
+    match event {
+        NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => return true,
+        NoticeEvent::Gathered { channel, .. } => return without(channel),
+        NoticeEvent::Withdrawn { .. } => {
+            let ways = notice.ways.get_or_insert_default();
+            ways.retain(|_, way| way.again_at.is_none());
+            return ways.is_empty();
+        }
+        // Whether that was all is said by an event of its own.
+        NoticeEvent::Told { channel } => {
+            without(channel);
+        }
+        NoticeEvent::Missed { channel, why } => {
+            without(channel);
+            notice.missed.push(miss(channel, why));
+        }
+        NoticeEvent::Addressed { channels } => {
+            notice.ways = Some(channels.iter().map(|channel| (channel.clone(), Way::default())).collect());
+        }
+        NoticeEvent::Delayed { channel: None, again_at, .. } => notice.again_at = Some(*again_at),
+        NoticeEvent::Retried { channel: None } => {
+            notice.again_at = None;
+            notice.tries = notice.tries.saturating_add(1);
+        }
+        NoticeEvent::Delayed { channel: Some(channel), .. }
+        | NoticeEvent::Held { channel, .. }
+        | NoticeEvent::Released { channel }
+        | NoticeEvent::Retried { channel: Some(channel) } => {
+            if let Some(way) = notice.ways.get_or_insert_default().get_mut(channel) {
+                evolve_way(way, event);
+            }
+        }
+        NoticeEvent::Raised { .. } => {}
+    }
+    false
+}
+
+fn evolve_way(way: &mut Way, event: &NoticeEvent) {
+    match event {
+        NoticeEvent::Delayed { again_at, .. } => way.again_at = Some(*again_at),
+        NoticeEvent::Held { until, hold, .. } => {
+            *way = Way { again_at: Some(*until), held: Some(*hold), ..*way }
+        }
+        // Not counted: nothing was tried.
+        NoticeEvent::Released { .. } => *way = Way { again_at: None, held: None, ..*way },
+        NoticeEvent::Retried { .. } => {
+            *way = Way { tries: way.tries.saturating_add(1), again_at: None, held: None };
+        }
+        _ => {}
+    }
+}
+
+/// What is to be said when the last channel is done with it.
+fn end(notice: &Notice, missed: Option<String>) -> NoticeEvent {
+    let missed: Vec<String> = notice.missed.iter().cloned().chain(missed).collect();
+    if missed.is_empty() { NoticeEvent::Sent {} } else { NoticeEvent::GivenUp { why: missed.join("; ") } }
+}
+
+fn miss(channel: &str, why: &str) -> String {
+    format!("`{channel}`: {why}")
+}
+
+fn pause(tries: u32, wait: Option<Duration>) -> Duration {
+    session::backoff(tries).max(wait.unwrap_or_default())
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
