@@ -22,6 +22,7 @@ mod id;
 pub mod incident;
 pub mod input;
 pub mod notice;
+pub mod outside;
 pub mod policy;
 pub mod project;
 pub mod pull;

@@ -27,11 +27,11 @@ mod verdicts;
 
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
+pub(crate) use facts::TEXT_LIMIT;
 pub use facts::{
     Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
     ReviewVerdict, Standing, ThreadFacts,
 };
-pub(crate) use facts::{TEXT_LIMIT, cut};
 pub(crate) use owner::{owner_of, unclaimed_of};
 pub use verdicts::Green;
 

@@ -3,9 +3,10 @@
 //! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
-use super::asks::{new_comments, one_line, quote};
-use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing};
+use super::asks::new_comments;
+use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
 use crate::incident::{IncidentKind, Problem};
+use crate::outside::{Kind, fenced, one_line};
 
 /// How many conflicting files are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
@@ -107,7 +108,7 @@ fn ci_failed(check: &CheckFacts) -> Option<Problem> {
         return None;
     };
     let (name, commit) = (&check.name, &check.commit);
-    let log = log.as_ref().map(|path| format!("whole log: {path}\n")).unwrap_or_default();
+    let log = log.as_ref().map(|path| format!("whole log: {}\n", one_line(path))).unwrap_or_default();
     Some(Problem {
         kind: IncidentKind::CiFailed,
         problem: format!("{name} {signature}"),
@@ -116,7 +117,7 @@ fn ci_failed(check: &CheckFacts) -> Option<Problem> {
             "check `{}` failed on {commit}\n{}\n{log}{}",
             one_line(name),
             one_line(url),
-            quote(excerpt)
+            fenced(Kind::Log, excerpt, TEXT_LIMIT)
         ),
     })
 }
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
     use crate::Commit;
     use crate::pull::fixture::*;
-    use crate::pull::{PullFacts, ReviewVerdict, TEXT_LIMIT};
+    use crate::pull::{PullFacts, ReviewVerdict};
 
     /// acceptance: F1
     #[test]

@@ -2,6 +2,7 @@
 
 mod desk;
 mod evidence;
+mod hostile;
 mod incidents;
 mod limits;
 mod outbox;
