@@ -395,6 +395,7 @@ pub(crate) fn request(spawn: Spawn) -> SpawnRequest {
         workspace: "worktree".into(),
         priority: 0,
         limits: spawn.limits,
+        trusted: false,
     }
 }
 
