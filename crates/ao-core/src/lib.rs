@@ -29,6 +29,7 @@ pub mod pull;
 pub mod queue;
 pub mod reaction;
 mod refusal;
+mod said;
 pub mod schedule;
 pub mod session;
 mod settings;

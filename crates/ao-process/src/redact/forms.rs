@@ -10,7 +10,6 @@ const UNRESERVED: AsciiSet = NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b
 /// The value itself; in base64, of either alphabet and wherever it stands in what was encoded; and as an address has it.
 pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     let mut forms = vec![value.to_vec()];
-    // A variable has a line's end less than the file it comes from, and a terminal shows it with one more.
     for before in 0..3 {
         for engine in [STANDARD_NO_PAD, URL_SAFE_NO_PAD] {
             forms.push(within(&engine, value, before));
@@ -19,6 +18,10 @@ pub(super) fn of(value: &[u8]) -> Vec<Vec<u8>> {
     let upper = percent_encode(value, &UNRESERVED).to_string();
     forms.push(lower_hex(&upper).into_bytes());
     forms.push(upper.into_bytes());
+    let quoted =
+        String::from_utf8_lossy(value).replace('\\', r"\\").replace('"', "\\\"").replace('\n', r"\n");
+    // In a document of JSON.
+    forms.push(quoted.into_bytes());
     if value.contains(&b'\n') {
         // As a terminal puts it out.
         forms.push(String::from_utf8_lossy(value).replace('\n', "\r\n").into_bytes());

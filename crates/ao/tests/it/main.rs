@@ -33,6 +33,7 @@ mod place;
 mod power;
 mod reference;
 mod repository;
+mod secrets;
 mod service;
 mod start;
 mod states;

@@ -174,7 +174,7 @@ fn an_outsiders_issue_is_not_picked_up_unless_a_person_answers_for_it() {
     house.ao(&["issue", "import", &house.path("issues.json").display().to_string()]).succeeds();
     house
         .ao(&["spawn", "1", "--agent", "scripted"])
-        .exits(1)
+        .exits(17)
         .says("my-app#1 was written by ao[bot] (outsider)")
         .says("--trust");
     house.ao(&["batch-spawn", "1", "--agent", "scripted"]).exits(1).says("ao[bot] (outsider)");
