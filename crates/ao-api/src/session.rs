@@ -170,6 +170,9 @@ pub struct NewSession {
     /// `worker` unless said otherwise; there is one `orchestrator` for a project.
     pub role: Option<String>,
     pub priority: Option<i32>,
+    /// Answer for an issue that an outsider wrote: its text becomes the agent's task. Only the owner can; no agent's token
+    /// may say it.
+    pub trust: bool,
 }
 
 /// The session that a wish has come to.

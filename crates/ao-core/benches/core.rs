@@ -112,6 +112,7 @@ impl Fleet {
             workspace: "worktree".into(),
             priority: 0,
             limits: Limits::default(),
+            trusted: false,
         };
         self.take(Input::Spawn(Box::new(request)));
         let session = SessionId(self.seed);

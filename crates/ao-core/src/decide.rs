@@ -201,6 +201,9 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         if state.tasks.get(task).is_some_and(|task| task.closed) {
             return Err(Refusal::TaskClosed { task: task.clone() });
         }
+        if let Some(facts) = state.tasks.get(task).filter(|_| !request.trusted) {
+            task::may_pick_up(task, facts)?;
+        }
     }
     if request.role == session::Role::Orchestrator {
         let mut live = state.live_in(&request.project);
@@ -239,6 +242,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
         origin: request.origin,
         priority: request.priority,
         limits: request.limits,
+        trusted: request.trusted,
     };
     let session = Session::queued(id, spec.clone(), moment.at);
     let task = session::task_message(&session, moment.at);

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::incident::{IncidentKind, Problem};
-use crate::pull::{cut, one_line, quote};
+use crate::outside::{Kind, cut, fenced, one_line};
+use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Timestamp};
 
 /// How many failures that were chance are remembered, the newest.
@@ -133,7 +134,7 @@ impl BaseHealth {
                 "check `{}` fails on `{}` itself, at {commit}; nobody is woken for it until it passes there\n{}",
                 one_line(&known.check),
                 one_line(&known.branch),
-                quote(excerpt)
+                fenced(Kind::Log, excerpt, TEXT_LIMIT)
             ),
         })
         .collect()

@@ -131,6 +131,8 @@ pub struct SpawnRequest {
     pub workspace: String,
     pub priority: i32,
     pub limits: Limits,
+    /// A person answers for the task, whoever wrote it. No agent can.
+    pub trusted: bool,
 }
 
 /// All that a runtime knows of ours, at one moment.

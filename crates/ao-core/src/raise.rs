@@ -8,7 +8,8 @@ use crate::event::Event;
 use crate::incident::{
     self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
 };
-use crate::pull::{TEXT_LIMIT, cut};
+use crate::outside::cut;
+use crate::pull::TEXT_LIMIT;
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::text::sanitise;

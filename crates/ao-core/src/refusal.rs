@@ -18,6 +18,8 @@ pub enum Refusal {
     HasOrchestrator { project: ProjectId, session: SessionId },
     #[error("{task} is closed")]
     TaskClosed { task: TaskId },
+    #[error("{task} was written by {author}, who may not set agents to work")]
+    UntrustedTask { task: TaskId, author: String },
     #[error("{pull} has been merged")]
     AlreadyMerged { pull: PullId },
     #[error("the branch `{branch}` belongs to {session}")]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{TaskId, Timestamp};
+use crate::pull::{Author, Standing};
+use crate::{Refusal, TaskId, Timestamp};
 
 /// What a tracker says of a task, whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub struct TaskFacts {
     /// What the tracker itself would call a branch for it.
     #[serde(default)]
     pub branch: Option<String>,
+    /// Who wrote it, with the standing that the tracker vouches for. None if it does not tell, or nobody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<Author>,
 }
 
 /// A task as it was last seen.
@@ -33,6 +37,19 @@ pub type Task = TaskFacts;
 pub enum TaskEvent {
     Seen { facts: TaskFacts },
     Closed {},
+}
+
+/// Whether work on a task may begin without a person who answers for it. The words of a task become an agent's orders, so
+/// that it is up to who wrote them; whoever picks tasks, by hand or by rule, asks here.
+pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
+    let outsider = facts.author.as_ref().filter(|author| author.standing == Standing::Outsider);
+    match outsider {
+        None if facts.trusted => Ok(()),
+        _ => Err(Refusal::UntrustedTask {
+            task: task.clone(),
+            author: facts.author.as_ref().map_or_else(|| "somebody unknown".into(), crate::outside::signed),
+        }),
+    }
 }
 
 /// What a sighting adds to what is known. An older one than the last adds nothing.

@@ -8,4 +8,4 @@ mod end;
 mod redact;
 
 pub use end::{Guard, Mark};
-pub use redact::Redactor;
+pub use redact::{Redactor, Secrets};

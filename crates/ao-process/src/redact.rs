@@ -1,38 +1,183 @@
 //! Keeping secrets out of what is written down, whichever way they are cut into pieces.
 
+mod forms;
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
+
 /// Shorter values are words that stand in any log for other reasons, and to cross those out would tell what they are.
 const SHORTEST: usize = 8;
+/// So much of what may become a secret is shown to somebody who waits for it. It tells nothing that a maker's own prefix does
+/// not tell, and a prompt that ends in such a letter is not kept from its reader.
+const EASE: usize = 4;
+
+/// Secrets by their names, found in any text by one pass over it: as they are, in base64, and as addresses have them.
+#[derive(Clone, Default)]
+pub struct Secrets {
+    known: Option<Arc<Known>>,
+}
+
+struct Known {
+    finder: AhoCorasick,
+    /// What is looked for, in the order of the finder.
+    values: Vec<Vec<u8>>,
+    labels: Vec<Vec<u8>>,
+    longest: usize,
+    /// The bytes that a secret can begin with.
+    first: [bool; 256],
+}
+
+impl Secrets {
+    /// Looks out for these values, each with its name. Short ones are left as they are.
+    pub fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a [u8])>) -> Secrets {
+        let (mut values, mut labels): (Vec<Vec<u8>>, Vec<Vec<u8>>) = (vec![], vec![]);
+        for (name, value) in secrets.filter(|(_, value)| value.len() >= SHORTEST) {
+            for form in forms::of(value).into_iter().filter(|form| form.len() >= SHORTEST) {
+                if !values.contains(&form) {
+                    values.push(form);
+                    labels.push(format!("[secret {name}]").into());
+                }
+            }
+        }
+        let finder = AhoCorasick::builder()
+            // One secret may begin with another; of the longer one nothing may be left.
+            .match_kind(MatchKind::LeftmostLongest)
+            // Small, because every agent's holder has one.
+            .kind(Some(AhoCorasickKind::ContiguousNFA))
+            .build(&values);
+        let Ok(finder) = finder.inspect_err(|_| debug_assert!(false, "there are not that many secrets"))
+        else {
+            return Secrets::default();
+        };
+        if values.is_empty() {
+            return Secrets::default();
+        }
+        let mut first = [false; 256];
+        values.iter().for_each(|value| first[usize::from(value[0])] = true);
+        let longest = values.iter().map(Vec::len).max().unwrap_or_default();
+        Secrets { known: Some(Arc::new(Known { finder, values, labels, longest, first })) }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.known.is_none()
+    }
+
+    /// The most bytes that one of them has, in whichever form.
+    pub fn longest(&self) -> usize {
+        self.known.as_ref().map_or(0, |known| known.longest)
+    }
+
+    /// A text without the secrets in it.
+    pub fn mask(&self, text: &str) -> String {
+        let Some(known) = self.known.as_ref().filter(|known| known.finder.is_match(text)) else {
+            return text.to_owned();
+        };
+        let Passed { shown, .. } = known.pass(text.as_bytes(), true);
+        // Secrets may be cut out of the middle of letters only if they are no text themselves.
+        String::from_utf8(shown).unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned())
+    }
+
+    /// The same in place. Says whether there was one.
+    pub fn mask_in(&self, text: &mut String) -> bool {
+        let found = self.known.as_ref().is_some_and(|known| known.finder.is_match(text.as_str()));
+        if found {
+            *text = self.mask(text);
+        }
+        found
+    }
+
+    /// How much of a piece of something longer can be shown: not the end of it that may be the beginning of a secret.
+    pub fn whole_part(&self, piece: &[u8]) -> usize {
+        self.known.as_ref().map_or(piece.len(), |known| known.pass(piece, false).until)
+    }
+}
+
+/// A text, or the beginning of it, as it can be shown.
+struct Passed {
+    shown: Vec<u8>,
+    /// Up to where that is.
+    until: usize,
+    /// How much there is in front of the first secret.
+    plain: usize,
+}
+
+impl Known {
+    /// What can be shown of a text. If it is not the last piece, the end that may become a secret is left.
+    fn pass(&self, text: &[u8], last: bool) -> Passed {
+        let mut shown = Vec::with_capacity(text.len());
+        let (mut at, mut plain) = (0, None);
+        let open: Vec<usize> = if last { vec![] } else { self.open(text).collect() };
+        loop {
+            let found = self.finder.find(aho_corasick::Input::new(text).range(at..));
+            let held = open.iter().copied().find(|open| *open >= at);
+            match (found, held) {
+                (found, Some(held)) if found.is_none_or(|found| held <= found.start()) => {
+                    shown.extend_from_slice(&text[at..held]);
+                    return Passed { shown, until: held, plain: plain.unwrap_or(held) };
+                }
+                (Some(found), _) => {
+                    shown.extend_from_slice(&text[at..found.start()]);
+                    shown.extend_from_slice(&self.labels[found.pattern().as_usize()]);
+                    plain.get_or_insert(found.start());
+                    at = found.end();
+                }
+                (None, _) => {
+                    shown.extend_from_slice(&text[at..]);
+                    return Passed { shown, until: text.len(), plain: plain.unwrap_or(text.len()) };
+                }
+            }
+        }
+    }
+
+    /// Where something begins that goes on to the end and may be the beginning of a secret.
+    fn open<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
+        let tail: Range<usize> = text.len().saturating_sub(self.longest - 1)..text.len();
+        tail.filter(|at| self.first[usize::from(text[*at])]).filter(|at| {
+            let rest = &text[*at..];
+            self.values.iter().any(|value| value.len() > rest.len() && value.starts_with(rest))
+        })
+    }
+}
+
+// By hand, so that no value gets into a log by way of `{:?}`.
+impl fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let labels = self.known.as_ref().map(|known| {
+            let mut labels: Vec<_> =
+                known.labels.iter().map(|label| String::from_utf8_lossy(label)).collect();
+            labels.dedup();
+            labels
+        });
+        f.debug_tuple("Secrets").field(&labels.unwrap_or_default()).finish()
+    }
+}
 
 /// Replaces the values of secrets in a stream of bytes by their names.
 #[derive(Debug, Default)]
 pub struct Redactor {
-    secrets: Vec<Known>,
+    secrets: Secrets,
     /// The end of the stream so far, if it may be the beginning of a secret.
     held: Vec<u8>,
-}
-
-struct Known {
-    value: Vec<u8>,
-    label: Vec<u8>,
-}
-
-// By hand, so that no value gets into a log by way of `{:?}`.
-impl std::fmt::Debug for Known {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&String::from_utf8_lossy(&self.label))
-    }
+    /// How much of that has been shown already.
+    eased: usize,
 }
 
 impl Redactor {
     /// Looks out for these values, each with its name. Short ones are left as they are.
     pub fn new<'a>(secrets: impl Iterator<Item = (&'a str, &'a [u8])>) -> Redactor {
-        let mut secrets: Vec<Known> = secrets
-            .filter(|(_, value)| value.len() >= SHORTEST)
-            .map(|(name, value)| Known { value: value.to_owned(), label: format!("[secret {name}]").into() })
-            .collect();
-        // One secret may begin with another; the longer one is looked for first, or its rest would be shown.
-        secrets.sort_by_key(|known| std::cmp::Reverse(known.value.len()));
-        Redactor { secrets, held: vec![] }
+        Redactor::of(Secrets::new(secrets))
+    }
+
+    pub fn of(secrets: Secrets) -> Redactor {
+        Redactor { secrets, held: vec![], eased: 0 }
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.secrets.is_empty()
     }
 
     /// Takes the next piece, and returns what can be shown by now.
@@ -49,75 +194,30 @@ impl Redactor {
         self.take(true)
     }
 
+    /// Whether something is held back of which [`Redactor::ease`] would show more.
+    pub fn can_ease(&self) -> bool {
+        self.eased < self.held.len().min(EASE)
+    }
+
+    /// Returns the first few bytes of what is held back, because nothing has come for a while and somebody waits to see it. If
+    /// it becomes a secret after all, these are all that was shown of it.
+    pub fn ease(&mut self) -> Vec<u8> {
+        let until = self.held.len().min(EASE);
+        let shown = self.held[self.eased.min(until)..until].to_vec();
+        self.eased = self.eased.max(until);
+        shown
+    }
+
     fn take(&mut self, last: bool) -> Vec<u8> {
-        let mut shown = Vec::with_capacity(self.held.len());
-        let mut rest = self.held.as_slice();
-        'next: while let Some(first) = rest.first() {
-            for Known { value, label } in &self.secrets {
-                if rest.starts_with(value) {
-                    shown.extend_from_slice(label);
-                    rest = &rest[value.len()..];
-                    continue 'next;
-                }
-                if !last && value.starts_with(rest) {
-                    break 'next;
-                }
-            }
-            shown.push(*first);
-            rest = &rest[1..];
-        }
-        self.held = rest.to_vec();
+        let Some(known) = &self.secrets.known else { return std::mem::take(&mut self.held) };
+        let Passed { mut shown, until, plain } = known.pass(&self.held, last);
+        // Some of it was shown before, and nothing is shown twice.
+        shown.drain(..self.eased.min(plain));
+        self.eased = self.eased.saturating_sub(until);
+        self.held.drain(..until);
         shown
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn redactor() -> Redactor {
-        let secrets: [(&str, &[u8]); 4] = [
-            ("KEY", b"abcabcabd"),
-            ("LONG", b"abcabcabdXYZ"),
-            ("PEM", b"line one\nline two"),
-            ("SHORT", b"abc1234"),
-        ];
-        Redactor::new(secrets.into_iter())
-    }
-
-    fn shown(pieces: &[&[u8]]) -> String {
-        let mut redactor = redactor();
-        let mut shown: Vec<u8> = pieces.iter().flat_map(|piece| redactor.push(piece)).collect();
-        shown.extend(redactor.finish());
-        String::from_utf8(shown).expect("only text went in")
-    }
-
-    #[test]
-    fn a_value_is_replaced_by_its_name() {
-        assert_eq!(shown(&[b"key=abcabcabd\n"]), "key=[secret KEY]\n");
-        assert_eq!(shown(&[b"abcabcabcabd"]), "abc[secret KEY]", "a start that fails is not a secret");
-        assert_eq!(shown(&[b"abcabcabdXYZ!"]), "[secret LONG]!", "the longer of two");
-        assert_eq!(shown(&[b"<line one\nline two>"]), "<[secret PEM]>");
-        assert_eq!(shown(&[b"abc1234"]), "abc1234", "too short to be told from other words");
-    }
-
-    #[test]
-    fn it_does_not_matter_where_the_stream_is_cut() {
-        let text = b"a abcabcabdXY abcabcabdXYZ line one\nline two abcabcab";
-        let whole = shown(&[text]);
-        assert_eq!(whole, "a [secret KEY]XY [secret LONG] [secret PEM] abcabcab");
-        for first in 0..text.len() {
-            for second in first..text.len() {
-                assert_eq!(shown(&[&text[..first], &text[first..second], &text[second..]]), whole);
-            }
-        }
-    }
-
-    #[test]
-    fn only_what_may_be_a_secret_is_held_back() {
-        let mut redactor = redactor();
-        assert_eq!(redactor.push(b"done? ab"), b"done? ");
-        assert_eq!(redactor.push(b"x"), b"abx");
-        assert!(!format!("{redactor:?}").contains("abcabcabd"));
-    }
-}
+mod tests;

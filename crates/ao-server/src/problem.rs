@@ -113,6 +113,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::TaskTaken { .. } => (409, "task-taken"),
         Refusal::HasOrchestrator { .. } => (409, "has-orchestrator"),
         Refusal::TaskClosed { .. } => (409, "task-closed"),
+        Refusal::UntrustedTask { .. } => (403, "untrusted-issue"),
         Refusal::AlreadyMerged { .. } => (409, "already-merged"),
         Refusal::BranchTaken { .. } => (409, "branch-taken"),
         Refusal::Ended { .. } => (409, "session-ended"),
@@ -132,6 +133,12 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. } => {
             problem = problem.hint(format!("`ao status {session}` shows it"));
             problem.session_id = Some(session.to_string());
+        }
+        Refusal::UntrustedTask { task, .. } => {
+            problem = problem.hint(format!(
+                "read it with `ao issue show {}`; if you answer for it, `ao spawn {} --trust`, or `\"trust\": true`",
+                task.key, task.key
+            ));
         }
         Refusal::BranchTaken { session, .. } => {
             problem = problem

@@ -308,6 +308,7 @@ fn task(inner: &mut Inner) -> Input {
         closed: rng.u8(..4) == 0,
         trusted: true,
         branch: None,
+        author: None,
     };
     Input::Task { task, facts: Box::new(facts) }
 }

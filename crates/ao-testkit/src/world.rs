@@ -425,6 +425,7 @@ pub(crate) fn request(spawn: Spawn) -> SpawnRequest {
         workspace: "worktree".into(),
         priority: 0,
         limits: spawn.limits,
+        trusted: false,
     }
 }
 

@@ -239,6 +239,7 @@ impl Yard {
             workspace: "worktree".into(),
             priority: 0,
             limits: Default::default(),
+            trusted: false,
         };
         let receipt = self.daemon.handle.ask(Input::Spawn(Box::new(request))).await.unwrap();
         receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap()

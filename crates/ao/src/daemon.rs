@@ -20,7 +20,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use ao_agent::hook::Spool;
 use ao_agent::{CommandAgent, Ground};
 use ao_core::ProjectId;
-use ao_engine::{Core, Engine, EngineError, Handle, Slots};
+use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
 use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, Workspace};
 use ao_runtime::tmux::Tmux;
@@ -36,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 use crate::errands::Errander;
 use crate::error::{CommandError, Kind};
 use crate::forge::{self, Forges, Wanted};
+use crate::host::secrets::{Discreet, DiscreetRecords};
 use crate::power::Bus;
 use crate::{chores, ui};
 
@@ -164,7 +165,7 @@ impl Daemon {
         let log: Arc<dyn EventStore> = Arc::new(store.clone());
         let (engine, handle) = Engine::open(
             ao_engine::Options { judge: ao_config::condition::judge(), ..ao_engine::Options::default() },
-            Arc::new(Core),
+            Arc::new(Discreet),
             slots,
             log,
             clock.clone(),
@@ -181,7 +182,7 @@ impl Daemon {
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(CommandError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(CommandError::environment)?;
-        let records: Arc<dyn Records> = Arc::new(store.clone());
+        let records: Arc<dyn Records> = Arc::new(DiscreetRecords(Arc::new(store.clone())));
         let checks = checks::Options {
             cap: max_parallel_checks,
             ..checks::Options::new(data_dir.join("checks"), queues.clone())

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::{EnvFilter, Layer, fmt};
 
-use crate::host::secrets::Secrets;
+use crate::host::secrets;
 #[cfg(feature = "otlp")]
 use crate::otlp::{Traces, install};
 #[cfg(not(feature = "otlp"))]
@@ -58,7 +58,6 @@ mod lines_alone {
 
 struct Log {
     path: PathBuf,
-    secrets: Secrets,
     /// One line at a time.
     file: Mutex<(File, u64)>,
 }
@@ -66,12 +65,11 @@ struct Log {
 impl Log {
     fn open(path: &Path) -> io::Result<Log> {
         let (file, size) = open(path)?;
-        let secrets = Secrets::of(None, |name| std::env::var(name).ok());
-        Ok(Log { path: path.to_owned(), secrets, file: Mutex::new((file, size)) })
+        Ok(Log { path: path.to_owned(), file: Mutex::new((file, size)) })
     }
 
     fn line(&self, line: &[u8]) -> io::Result<()> {
-        let masked = self.secrets.mask(&String::from_utf8_lossy(line));
+        let masked = secrets::known().mask(&String::from_utf8_lossy(line));
         let mut open_file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         if open_file.1 > MOST {
             fs::rename(&self.path, self.path.with_extension("old.log"))?;

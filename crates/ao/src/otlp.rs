@@ -25,7 +25,7 @@ use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::{Layer, Registry};
 
-use crate::host::secrets::Secrets;
+use crate::host::secrets::{self, Secrets};
 
 /// The fields that may leave the machine.
 const SENT: [&str; 7] = ["level", "session", "effect", "method", "route", "status", "ms"];
@@ -112,9 +112,8 @@ fn open(url: Url) -> Result<SdkTracerProvider, String> {
     let name = std::env::var("OTEL_SERVICE_NAME").unwrap_or_else(|_| "ao".into());
     let version = KeyValue::new("service.version", env!("CARGO_PKG_VERSION"));
     let resource = Resource::builder().with_service_name(name).with_attribute(version).build();
-    let secrets = Secrets::of(None, |name| std::env::var(name).ok());
     // The batches are bounded, and wait on a thread of their own. What does not fit is dropped.
-    let careful = Careful { exporter, secrets, target, told: AtomicBool::new(false) };
+    let careful = Careful { exporter, secrets: secrets::known, target, told: AtomicBool::new(false) };
     Ok(SdkTracerProvider::builder().with_resource(resource).with_batch_exporter(careful).build())
 }
 
@@ -153,7 +152,8 @@ fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
 /// An exporter that is given nothing but what may leave the machine, and whose trouble is told of once.
 struct Careful<E> {
     exporter: E,
-    secrets: Secrets,
+    /// What is known to be secret when something is sent.
+    secrets: fn() -> Secrets,
     /// Where it goes, without anything secret.
     target: String,
     told: AtomicBool,
@@ -189,11 +189,12 @@ impl<E: SpanExporter> SpanExporter for Careful<E> {
 
 impl<E> Careful<E> {
     fn clean(&self, mut span: SpanData) -> SpanData {
-        span.name = self.secrets.mask(&span.name).into();
+        let secrets = (self.secrets)();
+        span.name = secrets.mask(&span.name).into();
         span.attributes.retain(|field| SENT.contains(&field.key.as_str()));
         for field in &mut span.attributes {
             if let Value::String(text) = &field.value {
-                field.value = self.secrets.mask(text.as_str()).into();
+                field.value = secrets.mask(text.as_str()).into();
             }
         }
         // What was logged, and what an error said, is in the log of this machine.
@@ -234,7 +235,8 @@ mod tests {
     #[test]
     fn a_span_is_sent_without_what_may_be_secret() {
         let kept = Kept::default();
-        let secrets = Secrets::of(None, |name| (name == "GITHUB_TOKEN").then(|| "ghp_abcdefgh".into()));
+        let secrets: fn() -> Secrets =
+            || Secrets::new([("GITHUB_TOKEN", b"ghp_abcdefgh".as_slice())].into_iter());
         let careful =
             Careful { exporter: kept.clone(), secrets, target: String::new(), told: AtomicBool::new(false) };
         let provider = SdkTracerProvider::builder().with_simple_exporter(careful).build();
@@ -246,7 +248,7 @@ mod tests {
         });
         let spans = kept.0.lock().unwrap();
         let said = format!("{spans:?}");
-        assert!(said.contains("push to [secret]"), "{said}");
+        assert!(said.contains("push to [secret GITHUB_TOKEN]"), "{said}");
         assert!(!said.contains("private") && !said.contains("ghp_"), "{said}");
     }
 

@@ -8,8 +8,8 @@ use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
 use crate::health::BaseVerdict;
 use crate::incident::{IncidentInput, IncidentKey};
 use crate::input::Input;
+use crate::outside::cut;
 use crate::project::ProjectInput;
-use crate::pull::cut;
 use crate::state::State;
 
 /// How much of what an errand says is kept with the problem that it was done for.

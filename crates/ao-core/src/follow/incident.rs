@@ -178,7 +178,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     let short: String = commit.as_str().chars().take(10).collect();
     let text = match &pull.facts.head_title {
         _ if spoke => String::new(),
-        Some(title) => format!("Addressed in {short}: {}", crate::pull::one_line(title)),
+        Some(title) => format!("Addressed in {short}: {}", crate::outside::one_line(title)),
         None => format!("Addressed in {short}."),
     };
     let mark = format!("{} {} {told}", pull.id, key.problem);

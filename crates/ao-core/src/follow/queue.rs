@@ -7,6 +7,8 @@ use crate::decide::agent_of;
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
+use crate::outside::{Kind, fenced, one_line};
+use crate::pull::TEXT_LIMIT;
 use crate::queue::{QueueEvent, Rejection};
 use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
@@ -14,10 +16,15 @@ use crate::state::State;
 pub(super) fn follow(state: &State, event: &QueueEvent, then: &mut VecDeque<Input>) {
     let QueueEvent::Rejected { pull: id, head, reason } = event else { return };
     let what = match reason {
-        Rejection::Red { output } => format!("The checks failed on what would have landed:\n{output}"),
-        Rejection::Conflict { files } => format!("It no longer merges cleanly:\n{}", files.join("\n")),
-        Rejection::Broken { why } => format!("It could not be tested: {why}"),
-        Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {why}"),
+        Rejection::Red { output } => {
+            format!("The checks failed on what would have landed:\n{}", fenced(Kind::Log, output, TEXT_LIMIT))
+        }
+        Rejection::Conflict { files } => {
+            let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
+            format!("It no longer merges cleanly:\n{}", files.join("\n"))
+        }
+        Rejection::Broken { why } => format!("It could not be tested: {}", one_line(why)),
+        Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
     let subject = Subject::Pull(id.clone());

@@ -5,7 +5,7 @@ use crate::decide::agent_of;
 use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
-use crate::pull::{cut, one_line, quote};
+use crate::outside::{Kind, cut, fenced, one_line};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
@@ -89,7 +89,9 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
 /// What a command or a forge says may be anything: only its first line stands among our own words.
 fn marked(text: &str) -> String {
     match text.split_once('\n') {
-        Some((first, rest)) => format!("{}\n{}", one_line(first), quote(rest).trim_end()),
+        Some((first, rest)) => {
+            format!("{}\n{}", one_line(first), fenced(Kind::Log, rest, EVIDENCE).trim_end())
+        }
         None => one_line(text),
     }
 }

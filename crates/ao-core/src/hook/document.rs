@@ -6,7 +6,8 @@
 use serde::Serialize;
 
 use super::HookPoint;
-use crate::pull::{CheckState, Pull, PullState, ReviewFacts, ReviewVerdict, Standing, cut};
+use crate::outside::cut;
+use crate::pull::{CheckState, Pull, PullState, ReviewFacts, ReviewVerdict, Standing};
 use crate::session::{Role, Session, StatusWord};
 use crate::state::State;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};

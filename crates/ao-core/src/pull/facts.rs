@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::outside::{Kind, bounded};
 use crate::{Commit, Timestamp};
 
 /// How much of one text from outside is kept. The log of a failed check is a file; this is what a message can carry.
@@ -224,7 +225,8 @@ impl PullFacts {
         for review in &mut facts.reviews {
             // An approval or a stranger's review is only counted, never quoted.
             let quoted = review.verdict != ReviewVerdict::Approved && may_ask(&review.author);
-            review.body = if quoted { cut(&review.body, TEXT_LIMIT) } else { String::new() };
+            review.body =
+                if quoted { bounded(Kind::Review, &review.body, TEXT_LIMIT) } else { String::new() };
         }
         facts.threads = once_per_id(facts.threads, |thread| &thread.id);
         facts.threads.sort_by(|one, other| one.id.cmp(&other.id));
@@ -242,23 +244,12 @@ pub(super) fn may_ask(author: &Author) -> bool {
     author.standing.is_trusted_person() || author.standing == Standing::Bot
 }
 
-/// Returns `text` in at most about `limit` bytes: its beginning, which says what was tried, and its end, which says
-/// how that went.
-pub(crate) fn cut(text: &str, limit: usize) -> String {
-    if text.len() <= limit {
-        return text.to_owned();
-    }
-    let start = (0..=limit / 2).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-    let end =
-        (text.len() - limit / 2..text.len()).find(|&at| text.is_char_boundary(at)).unwrap_or(text.len());
-    format!("{}\n[… {} bytes left out …]\n{}", &text[..start], end - start, &text[end..])
-}
-
 /// Keeps what is asked of us and that we answered. An outsider's text is not even stored; our own needs no body.
 fn tidy_comments(comments: &mut Vec<CommentFacts>) -> bool {
     comments.retain(|comment| comment.author.standing != Standing::Outsider);
     for comment in comments.iter_mut() {
-        comment.body = if may_ask(&comment.author) { cut(&comment.body, TEXT_LIMIT) } else { String::new() };
+        let quoted = may_ask(&comment.author);
+        comment.body = if quoted { bounded(Kind::Comment, &comment.body, TEXT_LIMIT) } else { String::new() };
     }
     *comments = once_per_id(std::mem::take(comments), |comment| &comment.id);
     !comments.is_empty()
@@ -289,7 +280,7 @@ fn worst_per_name(checks: impl Iterator<Item = CheckFacts>) -> Vec<CheckFacts> {
     for mut check in checks {
         if let CheckState::Failed { excerpt: text, .. } | CheckState::Broken { why: text } = &mut check.state
         {
-            *text = cut(text, TEXT_LIMIT);
+            *text = bounded(Kind::Log, text, TEXT_LIMIT);
         }
         let required = check.required || worst.get(&check.name).is_some_and(|known| known.required);
         if worst.get(&check.name).is_none_or(|known| badness(&check) > badness(known)) {
@@ -345,14 +336,5 @@ mod tests {
         let kept = seen.tidied();
         assert_eq!(kept.threads, []);
         assert_eq!(kept.reviews[0].body, "");
-    }
-
-    #[test]
-    fn a_long_text_keeps_its_beginning_and_its_end() {
-        let long = format!("first{}last", "é".repeat(TEXT_LIMIT));
-        let kept = cut(&long, TEXT_LIMIT);
-        assert!(kept.starts_with("firsté") && kept.ends_with("élast"), "{kept}");
-        assert!(kept.len() < TEXT_LIMIT + 64);
-        assert_eq!(cut("short", TEXT_LIMIT), "short");
     }
 }

@@ -26,15 +26,13 @@ mod problems;
 mod runs;
 mod verdicts;
 
-pub(crate) use asks::one_line;
-pub use asks::quote;
 pub(crate) use decide::decide;
 pub(crate) use evolve::evolve;
+pub(crate) use facts::TEXT_LIMIT;
 pub use facts::{
     Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
     ReviewVerdict, Standing, ThreadFacts,
 };
-pub(crate) use facts::{TEXT_LIMIT, cut};
 pub(crate) use owner::{owner_of, unclaimed_of};
 pub use runs::Runs;
 pub use verdicts::Green;

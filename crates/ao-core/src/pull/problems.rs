@@ -3,9 +3,10 @@
 //! Level-triggered: each call returns all problems that exist, so nothing is lost when nobody listened at the right
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
-use super::asks::{new_comments, one_line, quote};
-use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing};
+use super::asks::new_comments;
+use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
 use crate::incident::{IncidentKind, Problem};
+use crate::outside::{Kind, fenced, one_line};
 
 /// How many conflicting files are named; the agent sees the others as soon as it rebases.
 const FILES_NAMED: usize = 50;
@@ -107,7 +108,7 @@ impl Pull {
                 "check `{}` failed on {commit}\n{}\n{log}{elsewhere}{}",
                 one_line(name),
                 one_line(url),
-                quote(excerpt)
+                fenced(Kind::Log, excerpt, TEXT_LIMIT)
             ),
         })
     }
@@ -150,7 +151,7 @@ mod tests {
     use super::*;
     use crate::Commit;
     use crate::pull::fixture::*;
-    use crate::pull::{PullFacts, ReviewVerdict, TEXT_LIMIT};
+    use crate::pull::{PullFacts, ReviewVerdict};
 
     /// acceptance: F1
     #[test]

@@ -2,7 +2,8 @@
 
 use super::steps::Steps;
 use super::{Entry, EntryState, MergeQueue, QueueEvent, QueueInput, QueueRefusal, Rejection};
-use crate::pull::{TEXT_LIMIT, cut};
+use crate::outside::cut;
+use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Moment, PullId};
 
 /// Decides what an input means. `allowed` says whether policy holds right now for a pull request at a head, and `asks`

@@ -1,7 +1,8 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
 use super::{Entry, EntryState, MAX_TRIES, MergeQueue, QueueEvent, Rejection, TestResult, evolve};
-use crate::pull::{TEXT_LIMIT, cut};
+use crate::outside::{Kind, bounded};
+use crate::pull::TEXT_LIMIT;
 use crate::{Commit, PullId, Timestamp};
 
 /// Events decided so far, and the queue as it is after them.
@@ -49,14 +50,14 @@ impl Steps {
                     tree: tree.clone(),
                 });
             }
-            TestResult::Red { output } => Rejection::Red { output: cut(output, TEXT_LIMIT) },
+            TestResult::Red { output } => Rejection::Red { output: bounded(Kind::Log, output, TEXT_LIMIT) },
             TestResult::Conflict { files } => Rejection::Conflict { files: files.clone() },
         };
         self.tell(QueueEvent::Rejected { pull, head, reason });
     }
 
     pub(super) fn broke(&mut self, entry: &Entry, why: &str) {
-        let (pull, tries, why) = (entry.pull.clone(), entry.tries + 1, cut(why, TEXT_LIMIT));
+        let (pull, tries, why) = (entry.pull.clone(), entry.tries + 1, bounded(Kind::Log, why, TEXT_LIMIT));
         if tries < MAX_TRIES {
             self.tell(QueueEvent::TryFailed { pull, tries, why });
         } else {

@@ -7,7 +7,8 @@
 use serde_json::{Map, Value, json};
 
 use crate::incident::{Incident, IncidentKind, Subject};
-use crate::pull::{CheckState, Pull, one_line};
+use crate::outside::one_line;
+use crate::pull::{CheckState, Pull};
 use crate::session::Session;
 use crate::state::State;
 use crate::{ProjectId, TaskId};

@@ -66,6 +66,9 @@ pub struct SessionSpec {
     pub priority: i32,
     #[serde(default)]
     pub limits: Limits,
+    /// A person answered for the task, whoever wrote it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trusted: bool,
 }
 
 /// What a session is for.

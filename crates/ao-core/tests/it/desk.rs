@@ -212,6 +212,7 @@ impl Desk {
             closed: false,
             trusted: true,
             branch: None,
+            author: None,
         };
         change(&mut facts);
         self.take(Input::Task { task: task(key), facts: Box::new(facts) });
@@ -291,6 +292,7 @@ pub(crate) fn request(key: &str, abilities: AgentAbilities) -> SpawnRequest {
         workspace: "worktree".into(),
         priority: 0,
         limits: Limits::default(),
+        trusted: false,
     }
 }
 

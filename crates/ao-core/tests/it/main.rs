@@ -6,6 +6,7 @@ mod desk;
 mod doubt;
 mod evidence;
 mod hooks;
+mod hostile;
 mod idle;
 mod incidents;
 mod limits;

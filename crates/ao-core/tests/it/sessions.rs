@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ao_core::effect::Effect;
 use ao_core::evidence::{Reading, Source};
-use ao_core::input::{Census, Counted, Life};
+use ao_core::input::{Census, Counted, Life, SpawnRequest};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{AgentAbilities, Phase, SessionInput};
 use ao_core::workspace::KeepReason;
@@ -446,4 +446,32 @@ fn what_a_failed_set_up_may_have_left_is_cleared_up_before_its_branch_is_free() 
     assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), Some(session));
     desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
     assert_eq!(desk.state.owner_of_branch(&crate::desk::app(), &branch), None);
+}
+
+/// acceptance: X3
+#[test]
+fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
+    use ao_core::pull::{Author, Standing};
+    let mut desk = Desk::new();
+    let by = |standing| Some(Author { login: "mallory".into(), standing });
+    desk.task_with("1", |facts| facts.author = by(Standing::Outsider));
+    let refused = desk.try_take(Input::Spawn(Box::new(request("1", TYPED)))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "app#1 was written by mallory (outsider), who may not set agents to work"
+    );
+    desk.task_with("2", |facts| facts.trusted = false);
+    let refused = desk.try_take(Input::Spawn(Box::new(request("2", TYPED)))).unwrap_err();
+    assert!(refused.to_string().contains("somebody unknown"), "{refused}");
+    assert!(desk.state.sessions.is_empty());
+
+    let answered = SpawnRequest { trusted: true, ..request("1", TYPED) };
+    desk.take(Input::Spawn(Box::new(answered)));
+    let session = desk.state.sessions.values().next().unwrap();
+    assert!(session.spec.trusted, "it is written down that somebody answered for it");
+    for (key, standing) in [("3", Standing::Member), ("4", Standing::Bot), ("5", Standing::Agent)] {
+        desk.task_with(key, |facts| facts.author = by(standing));
+        desk.take(Input::Spawn(Box::new(request(key, TYPED))));
+    }
+    assert_eq!(desk.state.sessions.len(), 4);
 }

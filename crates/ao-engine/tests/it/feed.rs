@@ -18,6 +18,7 @@ fn task(n: usize) -> Input {
         closed: false,
         trusted: true,
         branch: None,
+        author: None,
     };
     Input::Task { task: TaskId { project: app(), key: n.to_string() }, facts: Box::new(facts) }
 }

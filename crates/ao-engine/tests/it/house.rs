@@ -209,6 +209,7 @@ pub(crate) fn request(key: &str) -> SpawnRequest {
         workspace: "folder".into(),
         priority: 0,
         limits: Limits::default(),
+        trusted: false,
     }
 }
 

@@ -41,6 +41,18 @@ pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>,
     environment::compose(wanted, std::env::vars_os())
 }
 
+/// The secrets that must not be kept of what it puts out: those in its environment, and our own, which it may have found
+/// elsewhere.
+pub(crate) fn secrets(spec: &StartSpec, environment: &[(OsString, OsString)]) -> Vec<(String, OsString)> {
+    let mut secrets = environment::secrets_in(environment.iter().cloned(), &spec.command.secrets);
+    for ours in environment::secrets_in(std::env::vars_os(), &[]) {
+        if !secrets.contains(&ours) {
+            secrets.push(ours);
+        }
+    }
+    secrets
+}
+
 /// Tries each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs rights we do
 /// not have, says nothing about others. Nor does a session's own server, which its set-up has started.
 pub(crate) async fn ports_are_free(spec: &StartSpec) -> Result<(), RuntimeError> {

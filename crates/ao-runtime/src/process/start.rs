@@ -56,6 +56,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
 
 fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, RuntimeError> {
     let dir = std::path::absolute(place.dir()).map_err(|err| failed("find", place.dir(), &err))?;
+    let env = host::start::environment(spec)?;
     Ok(Spec {
         session: spec.session,
         attempt: spec.attempt,
@@ -64,7 +65,8 @@ fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, Runt
         program: spec.command.program.clone(),
         args: spec.command.args.clone(),
         path: spec.path.clone(),
-        env: host::start::environment(spec)?,
+        secrets: host::start::secrets(spec, &env),
+        env,
         terminal: (spec.command.io == Io::Terminal).then_some(shared.options.size),
         keep: shared.options.keep,
     })

@@ -18,6 +18,7 @@ use crate::host::{self, Exit, Place, files};
 const RECORD: &str = "record";
 const LAUNCHED: &str = "launched";
 const CLOSED: &str = "closed";
+const SECRETS: &str = "secrets";
 /// Where the daemon tells what to launch.
 pub(super) const SOCKET: &str = "launch";
 
@@ -62,6 +63,19 @@ impl Place {
     pub(super) fn is_closed(&self) -> bool {
         self.dir().join(CLOSED).exists()
     }
+}
+
+/// Which variables are secrets. Their values are nowhere on disk.
+pub(super) fn name_secrets(dir: &Path, names: &[&str]) -> io::Result<()> {
+    files::write(&dir.join(SECRETS), &names)
+}
+
+pub(super) fn named_secrets(dir: &Path) -> Vec<String> {
+    files::read(&dir.join(SECRETS)).ok().flatten().unwrap_or_default()
+}
+
+pub(super) fn pane(dir: &Path) -> Option<Pane> {
+    files::read(&dir.join(RECORD)).ok().flatten()
 }
 
 pub(super) fn mark_launched(dir: &Path) -> io::Result<()> {

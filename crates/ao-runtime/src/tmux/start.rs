@@ -16,7 +16,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, Refused};
 use super::names::{self, quoted};
-use super::place::{Pane, SOCKET};
+use super::place::{self, Pane, SOCKET};
 use super::runtime::{Shared, Tmux};
 use super::server::Standing;
 use super::{end, watch};
@@ -91,6 +91,7 @@ async fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
     Ok(Launch {
         program: spec.command.program.clone().into(),
         args: spec.command.args.clone(),
+        secrets: host::start::secrets(spec, &environment),
         environment,
         folder: spec.path.clone(),
     })
@@ -106,6 +107,8 @@ async fn start_pane(
         files::socket(place.dir(), SOCKET).map_err(|err| failed("open", place.dir(), &err))?;
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", place.dir(), &err))?;
+    let named: Vec<&str> = spec.command.secrets.iter().map(|secret| secret.name.as_str()).collect();
+    place::name_secrets(place.dir(), &named).map_err(|err| failed("write in", place.dir(), &err))?;
     let pane = make_pane(shared, place, spec).await?;
     let kept = pane.clone();
     place.aside(move |place| place.keep_pane(&kept)).await?;
@@ -219,7 +222,11 @@ async fn hand_over(
         let mut greeting = [0];
         caller.read_exact(&mut greeting).await.map_err(io)?;
         match &greeting[..] {
-            GREETING_LOG => kept = true,
+            GREETING_LOG => {
+                let secrets = serde_json::to_vec(&launch.secrets).map_err(|err| io(err.into()))?;
+                caller.write_all(&secrets).await.map_err(io)?;
+                kept = true;
+            }
             GREETING_LAUNCH => waiting = Some(caller),
             _ => {}
         }

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ao_api::{EventTaken, NewEvent, Problem, ReactionTest, ReactionTested, Reactions};
 use ao_core::incident::{IncidentKind, Problem as Incident, Subject};
-use ao_core::pull::quote;
+use ao_core::outside::{Kind, fenced};
 use ao_core::reaction::{problem_of, rehearse};
 use ao_core::session::AgentChoice;
-use ao_core::text::sanitise;
 use ao_core::{Input, State as Known};
 use axum::Json;
 use axum::extract::State;
@@ -228,13 +227,17 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
     Err(problem.hint(hint).into())
 }
 
+/// How much of each text that an event brings is told.
+const MOST: usize = 4 * 1024;
+
 /// An event of the user's own as a problem. What it was told with is what makes it news.
 fn own(kind: &IncidentKind, key: Option<String>, data: Map<String, Value>, detail: &str) -> Incident {
     let revision = json!({ "data": data, "detail": detail }).to_string();
-    let mut lines = quote(&sanitise(detail));
+    let mut lines = fenced(Kind::Comment, detail, MOST);
     for (name, value) in &data {
         let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        lines.push_str(&quote(&format!("{name}: {}", value.replace(['\n', '\r'], " "))));
+        let line = format!("{name}: {}", value.replace(['\n', '\r'], " "));
+        lines.push_str(&fenced(Kind::Comment, &line, MOST));
     }
     let key = key.filter(|key| !key.is_empty()).unwrap_or_else(|| kind.to_string());
     Incident { kind: kind.clone(), problem: key, revision, detail: lines }

@@ -74,6 +74,12 @@ pub(super) async fn spawn(
     Given(mut wish): Given<NewSession>,
 ) -> Result<(StatusCode, Json<Spawned>), Failure> {
     if let Caller::Session(agent) = &caller {
+        // What was written by outsiders is answered for by people; an agent may have been talked into it.
+        if wish.trust {
+            return Err(Problem::new(403, "forbidden", "an agent cannot answer for what an outsider wrote")
+                .hint("a person can: `ao spawn ISSUE --trust`")
+                .into());
+        }
         wish.project_id.get_or_insert_with(|| agent.project.to_string());
     }
     let order = app.host.order(&wish).await?;

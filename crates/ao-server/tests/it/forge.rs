@@ -455,6 +455,7 @@ impl Tracker for Forge {
             closed: new.closed,
             trusted: true,
             branch: None,
+            author: None,
         };
         let seen = TaskSeen {
             task: id.clone(),

@@ -229,3 +229,20 @@ async fn who_has_ended_reads_and_does_nothing_else() {
     }
     house.end().await;
 }
+
+/// An agent may have been talked into it. acceptance: X3
+#[tokio::test]
+async fn no_agent_answers_for_what_an_outsider_wrote() {
+    let house = world().await;
+    let app = house.app().await;
+    for who in ["worker", "reviewer", "chief"] {
+        let wish = json!({"title": "x", "trust": true});
+        assert!(post("/api/sessions", wish).token(who).to(&app).await.told().starts_with("403"), "{who}");
+    }
+    assert_eq!(post("/api/sessions", json!({"title": "x"})).token("chief").to(&app).await.told(), "201");
+    assert_eq!(
+        post("/api/sessions", json!({"title": "y", "trust": true})).owner().to(&app).await.told(),
+        "201"
+    );
+    house.end().await;
+}

@@ -327,6 +327,7 @@ pub(crate) fn order(wish: &NewSession) -> SpawnRequest {
         workspace: "worktree".into(),
         priority: 0,
         limits: Budget::default(),
+        trusted: wish.trust,
     }
 }
 

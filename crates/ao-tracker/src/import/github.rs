@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ao_core::pull::{Author, Standing};
 use serde_json::{Map, Value};
 
 use super::{Draft, ImportError, bounded, few_enough};
@@ -74,6 +75,7 @@ fn draft(entry: &Map<String, Value>) -> Result<Draft, String> {
         labels: labels(entry, number)?,
         assignee: assignee(entry),
         closed,
+        author: author(entry),
         blocked_by: vec![],
     })
 }
@@ -109,6 +111,32 @@ fn labels(entry: &Map<String, Value>, number: u64) -> Result<BTreeSet<String>, S
         return Err(format!("issue #{number} has more than {MAX_LABELS} labels, or one that is not a word"));
     }
     Ok(labels)
+}
+
+/// Who wrote it, if it says so. The standing is GitHub's own word and never read off a login, which anybody can choose: a
+/// name that ends in `[bot]` is no bot. Where GitHub does not tell (`gh issue list` does not), nobody vouches for the author.
+fn author(entry: &Map<String, Value>) -> Option<Author> {
+    let who = entry.get("user").or_else(|| entry.get("author")).and_then(Value::as_object);
+    let association = text(entry, "author_association").or_else(|| text(entry, "authorAssociation"));
+    if who.is_none() && association.is_none() {
+        return None;
+    }
+    let login = who.and_then(|who| text(who, "login")).map(str::trim);
+    let plain = |login: &&str| {
+        !login.is_empty() && login.chars().count() <= MAX_WORD && !login.contains(char::is_control)
+    };
+    let is_bot = who.is_some_and(|who| {
+        text(who, "type") == Some("Bot")
+            || who.get("is_bot").or_else(|| who.get("isBot")) == Some(&Value::Bool(true))
+    });
+    let standing = match association {
+        _ if is_bot => Standing::Bot,
+        Some("OWNER") => Standing::Owner,
+        Some("MEMBER") => Standing::Member,
+        Some("COLLABORATOR") => Standing::Collaborator,
+        _ => Standing::Outsider,
+    };
+    Some(Author { login: login.filter(plain).unwrap_or("somebody unknown").to_owned(), standing })
 }
 
 /// The first of them: here an issue has one.

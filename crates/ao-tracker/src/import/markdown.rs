@@ -146,6 +146,7 @@ impl Reader {
                 labels: BTreeSet::new(),
                 assignee: None,
                 closed: item.closed,
+                author: None,
                 blocked_by: item.children,
             });
         }

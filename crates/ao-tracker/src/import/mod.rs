@@ -31,6 +31,8 @@ pub struct Draft {
     pub labels: BTreeSet<String>,
     pub assignee: Option<String>,
     pub closed: bool,
+    /// Who wrote it where it comes from. If that is not said, whoever brings it in answers for it.
+    pub author: Option<Author>,
     /// Drafts in front of this one that have to be done first, by their places in the list.
     pub blocked_by: Vec<usize>,
 }
@@ -46,7 +48,7 @@ impl Draft {
             priority: 0,
             blocked_by,
             assignee: self.assignee.clone(),
-            by: by.clone(),
+            by: self.author.as_ref().unwrap_or(by).clone(),
             key: Some(self.key.clone()),
             closed: self.closed,
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::pull::Author;
+use ao_core::pull::{Author, Standing};
 use ao_core::task::TaskFacts;
 use ao_core::{ProjectId, TaskId, Timestamp};
 use ao_ports::{
@@ -121,9 +121,11 @@ impl LocalTracker {
                 priority: issue.priority,
                 blocked_by,
                 closed: issue.closed,
-                // Only who may use this daemon, or write to this repository, can make one.
-                trusted: true,
+                // Only who may use this daemon, or write to this repository, can make one. What was brought in from
+                // elsewhere keeps the standing that its author has there.
+                trusted: issue.author.as_ref().is_none_or(|author| author.standing != Standing::Outsider),
                 branch: None,
+                author: issue.author.clone(),
             },
             body: issue.body,
             branch: None,

@@ -1,5 +1,6 @@
 //! Lists of others become issues, once.
 
+use ao_core::pull::Standing;
 use ao_ports::{TaskFilter, Tracker};
 use ao_testkit::contract::tracker::TrackerBench;
 use ao_tracker::import::{self, Draft, ImportError, Outcome, bring_in};
@@ -124,7 +125,9 @@ const REST: &str = r##"[
 #[test]
 fn githubs_json_is_read_in_both_of_its_forms() {
     let (gh, rest) = (import::github(GH).unwrap(), import::github(REST).unwrap());
-    assert_eq!(gh[0], rest[0], "the same issue, whichever way it came");
+    // Who wrote it is told by one of them only.
+    let same = Draft { author: None, ..rest[0].clone() };
+    assert_eq!(gh[0], same, "the same issue, whichever way it came");
     assert_snapshot!(shown(&gh), @r#"
     0 [ ] Login fails https://github.com/o/r/issues/7
       {"bug"} Some("ann") after []
@@ -169,6 +172,40 @@ fn a_body_that_is_too_long_is_cut_and_says_where_the_rest_is() {
     let entry = serde_json::json!([{"number": 1, "title": "x", "body": "ä".repeat(65_536), "url": "https://e.org/1"}]);
     let body = import::github(&entry.to_string()).unwrap().remove(0).body;
     assert!(body.len() <= 64 * 1024 && body.ends_with("(cut here; the whole text is at https://e.org/1)"));
+}
+
+/// The standing is GitHub's own word; what a login looks like says nothing. acceptance: X3
+#[tokio::test]
+async fn an_author_keeps_the_standing_that_github_gives_them() {
+    let rest = |user: &str, kind: &str, association: &str| {
+        format!(r#""user": {{"login": "{user}", "type": "{kind}"}}, "author_association": "{association}""#)
+    };
+    for (said, standing) in [
+        (rest("ann", "User", "OWNER"), Some(Standing::Owner)),
+        (rest("bob", "User", "MEMBER"), Some(Standing::Member)),
+        (rest("eve", "User", "COLLABORATOR"), Some(Standing::Collaborator)),
+        (rest("renovate[bot]", "Bot", "NONE"), Some(Standing::Bot)),
+        (rest("owner[bot]", "User", "NONE"), Some(Standing::Outsider)),
+        (rest("mallory (owner)", "User", "CONTRIBUTOR"), Some(Standing::Outsider)),
+        (rest("m", "User", "FIRST_TIME_CONTRIBUTOR"), Some(Standing::Outsider)),
+        (rest("m", "User", "owner"), Some(Standing::Outsider)),
+        (r#""author": {"login": "ann", "is_bot": false}"#.into(), Some(Standing::Outsider)),
+        (r#""author": {"login": "app/x", "is_bot": true}"#.into(), Some(Standing::Bot)),
+        (r#""author_association": "NONE""#.into(), Some(Standing::Outsider)),
+        (r#""state": "open""#.into(), None),
+    ] {
+        let drafts = import::github(&format!(r#"[{{"number": 1, "title": "x", {said}}}]"#)).unwrap();
+        assert_eq!(drafts[0].author.as_ref().map(|author| author.standing), standing, "{said}");
+        for bench in [Bench::store(), Bench::files()] {
+            let tracker = bench.local();
+            bring_in(&tracker, &bench.project(), &ann(), &drafts, false).await.unwrap();
+            let seen = tracker.task(&bench.id(1)).await.unwrap();
+            let kept = seen.facts.author.clone().unwrap();
+            assert_eq!(kept.standing, standing.unwrap_or(ann().standing), "{said}");
+            let picked_up = ao_core::task::may_pick_up(&seen.task, &seen.facts);
+            assert_eq!(picked_up.is_err(), standing == Some(Standing::Outsider), "{said}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -223,7 +260,7 @@ fn a_list_without_end_is_refused() {
 
 fn shown(drafts: &[Draft]) -> String {
     let shown = |(n, draft): (usize, &Draft)| {
-        let Draft { title, body, labels, assignee, closed, blocked_by, key } = draft;
+        let Draft { title, body, labels, assignee, closed, blocked_by, key, author: _ } = draft;
         let key = if key.starts_with("markdown:") { "" } else { key };
         let state = if *closed { 'x' } else { ' ' };
         let key = if key.is_empty() { String::new() } else { format!(" {key}") };

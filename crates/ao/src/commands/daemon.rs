@@ -18,7 +18,7 @@ use crate::context::Context;
 use crate::daemon::{self, Daemon};
 use crate::error::{CommandError, Kind};
 use crate::host::configs::InForce;
-use crate::host::{TheHost, force};
+use crate::host::{TheHost, force, secrets};
 use crate::power::Bus;
 use crate::{logs, paths, ui};
 
@@ -147,6 +147,7 @@ async fn serve_until_stopped(
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
     let auth = Auth::open(data_dir.as_std_path()).map_err(CommandError::environment)?;
+    secrets::learn([("api.token".to_owned(), auth.token())]);
     let page = host.in_force().main.config.dashboard.enabled;
     let parts = Parts {
         page,

@@ -54,6 +54,9 @@ pub(crate) struct How {
     /// Sessions with a higher number get a free slot first
     #[arg(long, allow_negative_numbers = true)]
     pub(super) priority: Option<i32>,
+    /// Answer for an issue that an outsider wrote: read it before, its text becomes the agent's task
+    #[arg(long)]
+    pub(super) trust: bool,
 }
 
 impl How {
@@ -66,6 +69,7 @@ impl How {
             runtime: self.runtime.clone(),
             workspace: self.workspace.clone(),
             priority: self.priority,
+            trust: self.trust,
             ..NewSession::default()
         }
     }

@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use ao_process::{Mark, Redactor};
+use ao_process::{Mark, Redactor, Secrets};
 use camino::Utf8Path;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -31,7 +31,7 @@ pub(super) struct Order<'a> {
     pub(super) folder: &'a Utf8Path,
     pub(super) environment: Vec<(OsString, OsString)>,
     /// What is known to be secret in it, by name.
-    pub(super) secrets: &'a [(String, Vec<u8>)],
+    pub(super) secrets: &'a Secrets,
     pub(super) mark: Mark,
     pub(super) timeout: Duration,
     pub(super) document: &'a str,
@@ -48,7 +48,7 @@ pub(crate) struct Ended {
 /// Runs a command. An error means that it could not be run, and says nothing about its answer.
 pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     let begun = Instant::now();
-    let redactor = || Redactor::new(order.secrets.iter().map(|(name, value)| (name.as_str(), &**value)));
+    let redactor = || Redactor::of(order.secrets.clone());
     let plain = |text: &str| {
         let mut redactor = redactor();
         let mut shown = redactor.push(text.as_bytes());

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use ao_core::errand::{Behalf, Errand, ErrandOutcome, Order};
 use ao_core::hook::{Hook, HookPoint};
-use ao_core::setup::Environment;
 use ao_core::{ProjectId, SessionId};
+use ao_ports::environment::secrets_in;
 use ao_ports::environment::{self, WantedByHook};
 use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
@@ -160,7 +160,10 @@ impl Errander {
         };
         let environment = environment::compose_hook(wanted, std::env::vars_os())
             .map_err(|err| ErrandError::Later(err.to_string()))?;
-        let secrets = known_secrets(&own, &environment);
+        // What is secret in its environment is so for everybody.
+        let its = secrets_in(environment.iter().cloned(), &own.secrets);
+        secrets::learn(its.into_iter().filter_map(|(name, value)| Some((name, value.into_string().ok()?))));
+        let secrets = secrets::known();
         let what = run.point.map_or("run", HookPoint::word);
         let mut log = self
             .logs
@@ -180,23 +183,6 @@ impl Errander {
         tracing::info!(project = %run.project, event = run.event, code = ended.code, log = %log.path(), "a command has ended");
         Ok((ended, log.path().to_owned()))
     }
-}
-
-/// What is secret in the environment of a command: what its project says is, and what is so wherever it is set.
-fn known_secrets(
-    own: &Environment,
-    environment: &[(std::ffi::OsString, std::ffi::OsString)],
-) -> Vec<(String, Vec<u8>)> {
-    let is_secret =
-        |name: &str| own.secrets.iter().any(|secret| secret.name == name) || secrets::USUAL.contains(&name);
-    let ours = secrets::USUAL
-        .iter()
-        .filter_map(|name| Some(((*name).to_owned(), std::env::var_os(name)?.into_encoded_bytes())));
-    let given = environment
-        .iter()
-        .filter_map(|(name, value)| Some((name.to_str()?.to_owned(), value.as_encoded_bytes().to_owned())))
-        .filter(|(name, _)| is_secret(name));
-    given.chain(ours).collect()
 }
 
 fn failed(what: &'static str) -> impl FnOnce(std::io::Error) -> ErrandError {

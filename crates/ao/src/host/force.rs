@@ -15,7 +15,7 @@ use ao_ports::Notifier;
 use camino::Utf8Path;
 
 use super::configs::InForce;
-use super::{TheHost, channels};
+use super::{TheHost, channels, secrets};
 use crate::error::CommandError;
 use crate::forge::Wanted;
 
@@ -30,6 +30,11 @@ impl TheHost {
         let channels = channels::open(&configs, &self.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
+        // Before anything is started or told by them.
+        let variable = |name: &str| std::env::var(name).ok();
+        let environments = projects.values().map(|known| known.effective().project.core(&env).environment);
+        secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
+        secrets::learn(secrets::of_channels(&configs.main.config.notifiers, &env));
         let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
         self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;
         *self.agents() = agents;

@@ -152,7 +152,7 @@ impl TheHost {
             project_id: Some(id.project.to_string()),
             role: Some("reviewer".into()),
             agent: wish.agent.clone(),
-            title: Some(format!("Review {id}: {}", facts.title)),
+            title: Some(format!("Review {id}: {}", ao_core::outside::one_line(&facts.title))),
             prompt: Some(review_prompt(pull, wish.prompt.as_deref())),
             name: Some(name.clone()),
             branch: Some(format!("review/{name}")),

@@ -148,7 +148,13 @@ impl TheHost {
             .view(move |state| state.projects.get(&project).map(|project| project.environment.clone()))
             .await;
         let environment = environment.ok().flatten();
-        on_disk(move || Secrets::of(environment.as_ref(), |name| std::env::var(name).ok())).await
+        // Looked up again: a file may have got another one since.
+        on_disk(move || {
+            let variable = |name: &str| std::env::var(name).ok();
+            secrets::learn(environment.iter().flat_map(|of| secrets::of_project(of, variable)));
+            secrets::known()
+        })
+        .await
     }
 }
 

@@ -5,6 +5,7 @@ use ao_config::Effective;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
 use ao_core::budget::Limits;
 use ao_core::input::SpawnRequest;
+use ao_core::outside::{self, Kind, Source, one_line};
 use ao_core::session::{AgentAbilities, AgentChoice, Role};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
@@ -52,8 +53,8 @@ pub(super) fn whole(
     let issue = wish.issue.as_deref().map(|issue| issue_key(issue, &effective.tracker.plugin)).transpose()?;
     let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
-    let of_issue = outside.issue.as_ref().map(|seen| seen.facts.title.as_str());
-    let title = match (role, title.or(of_issue), &issue, prompt) {
+    let of_issue = outside.issue.as_ref().map(|seen| one_line(&seen.facts.title));
+    let title = match (role, title.or(of_issue.as_deref()), &issue, prompt) {
         (_, Some(title), _, _) => title.to_owned(),
         (Role::Orchestrator, ..) => format!("Orchestrator of {}", effective.name),
         (_, None, Some(issue), _) => format!("Issue {issue}"),
@@ -100,6 +101,7 @@ pub(super) fn whole(
             .or(outside.issue.as_ref().map(|seen| seen.facts.priority))
             .unwrap_or_default(),
         limits: limits(&effective),
+        trusted: wish.trust,
     })
 }
 
@@ -297,7 +299,7 @@ fn instructions(
             None => title.to_owned(),
         }),
     }
-    if let Some(text) = outside.issue.as_ref().and_then(|seen| issue_text(&seen.body)) {
+    if let Some(text) = outside.issue.as_ref().and_then(issue_text) {
         parts.push(text);
     }
     if role == Role::Worker && prompt.is_none() {
@@ -329,17 +331,23 @@ fn instructions(
 /// How much of an issue's text an agent is given; the rest it can read with `ao issue show`.
 const ISSUE_TEXT: usize = 16 * 1024;
 
-/// What an issue says, marked line by line as what somebody wrote, because it is data and not an order of ours.
-fn issue_text(body: &str) -> Option<String> {
-    let clean = ao_core::text::sanitise(body);
-    let clean = clean.trim();
-    if clean.is_empty() {
+/// What an issue says, marked as what somebody wrote, because it is data and not an order of ours. What others have said below
+/// it is left out: the agent can read that with `ao issue show`, with who said it.
+fn issue_text(seen: &TaskSeen) -> Option<String> {
+    let body = outside::stripped(Kind::Issue, &seen.body);
+    let body = body.trim();
+    if body.is_empty() {
         return None;
     }
-    let end = (0..=ISSUE_TEXT.min(clean.len())).rev().find(|&at| clean.is_char_boundary(at)).unwrap_or(0);
-    let quoted: Vec<String> = clean[..end].lines().map(|line| format!("> {line}")).collect();
-    let more = if end < clean.len() { "\n(The issue says more; `ao issue show` has all of it.)" } else { "" };
-    Some(format!("What the issue says:\n{}{more}", quoted.join("\n")))
+    let source = Source {
+        kind: Kind::Issue,
+        author: seen.author.as_ref(),
+        place: "What the issue says",
+        url: seen.url.as_deref().unwrap_or_default(),
+    };
+    let more =
+        if body.len() > ISSUE_TEXT { "(The issue says more; `ao issue show` has all of it.)\n" } else { "" };
+    Some(format!("{}{more}", outside::quoted(source, body, ISSUE_TEXT)).trim_end().to_owned())
 }
 
 fn limits(effective: &Effective<'_>) -> Limits {

@@ -1,95 +1,137 @@
-//! Secrets that must not be shown to anybody, wherever they turn up.
+//! Secrets that must not be written down, whoever says them.
+//!
+//! What this process knows of them only grows, and is the same for everything in it: the log, the events, the documents of
+//! the local forge, and what the API tells.
 
-use std::collections::BTreeSet;
-use std::fmt;
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 
+use ao_config::Env;
+use ao_config::shape::Channel;
 use ao_core::setup::{Environment, SecretSource};
+use ao_core::{Effect, Input, Moment, Refusal, Scope, Stamped, State};
+use ao_engine::{Core, Rules};
+use ao_ports::environment::secrets_in;
+use ao_ports::{Change, Records, StoreError};
+pub(crate) use ao_process::Secrets;
+use async_trait::async_trait;
 
-/// Shorter ones would mask half of every text, and are no secrets.
-const LEAST: usize = 8;
-const MASK: &str = "[secret]";
+/// By value, so that a secret that is told twice is kept once.
+type Values = BTreeMap<Vec<u8>, String>;
 
-/// Variables that hold secrets wherever they are set.
-pub(crate) const USUAL: [&str; 12] = [
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "CLAUDE_CODE_OAUTH_TOKEN",
-    "OPENAI_API_KEY",
-    "GEMINI_API_KEY",
-    "GITHUB_TOKEN",
-    "GH_TOKEN",
-    "GITLAB_TOKEN",
-    "LINEAR_API_KEY",
-    "SLACK_WEBHOOK_URL",
-    "DISCORD_WEBHOOK_URL",
-    "TELEGRAM_BOT_TOKEN",
-];
+static KNOWN: LazyLock<RwLock<(Values, Secrets)>> = LazyLock::new(|| {
+    let ours = secrets_in(std::env::vars_os(), &[]);
+    let values = ours.into_iter().map(|(name, value)| (value.into_encoded_bytes(), name)).collect();
+    let secrets = of(&values);
+    RwLock::new((values, secrets))
+});
 
-/// The values that are masked. It shows none of them.
-#[derive(Default)]
-pub(crate) struct Secrets {
-    /// The longest first, so that none is left in half because another is a part of it.
-    values: Vec<String>,
+/// The secrets that are known by now.
+pub(crate) fn known() -> Secrets {
+    KNOWN.read().unwrap_or_else(PoisonError::into_inner).1.clone()
 }
 
-impl Secrets {
-    /// The secrets of this daemon's own environment, and those that a project's sessions are given. What `env.set` has in the
-    /// open stands in a file that everybody reads, and is none.
-    pub(crate) fn of(
-        environment: Option<&Environment>,
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Secrets {
-        let mut values: BTreeSet<String> = USUAL.iter().filter_map(|name| variable(name)).collect();
-        for secret in environment.into_iter().flat_map(|environment| &environment.secrets) {
-            values.extend(match &secret.from {
-                SecretSource::Env(name) => variable(name),
-                SecretSource::File(path) => {
-                    std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned())
-                }
+/// Learns further ones. What `env.set` has in the open stands in a file that everybody reads, and is none.
+pub(crate) fn learn(secrets: impl IntoIterator<Item = (String, String)>) {
+    let new: Vec<(String, String)> = {
+        let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
+        secrets.into_iter().filter(|(_, value)| !known.0.contains_key(value.as_bytes())).collect()
+    };
+    if new.is_empty() {
+        return;
+    }
+    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
+    known.0.extend(new.into_iter().map(|(name, value)| (value.into_bytes(), name)));
+    known.1 = of(&known.0);
+}
+
+fn of(values: &Values) -> Secrets {
+    Secrets::new(values.iter().map(|(value, name)| (name.as_str(), value.as_slice())))
+}
+
+/// The secrets that a project's sessions are given, as far as they can be read.
+pub(crate) fn of_project(
+    environment: &Environment,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Vec<(String, String)> {
+    let value = |from: &SecretSource| match from {
+        SecretSource::Env(name) => variable(name),
+        SecretSource::File(path) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
+    };
+    let named = |secret: &ao_core::setup::Secret| Some((secret.name.clone(), value(&secret.from)?));
+    environment.secrets.iter().filter_map(named).collect()
+}
+
+/// What the channels' options have of secrets: what they refer to, and what is named like one.
+pub(crate) fn of_channels<'a>(
+    channels: impl IntoIterator<Item = (&'a String, &'a Channel)>,
+    env: &Env,
+) -> Vec<(String, String)> {
+    let is_one = |key: &str, written: &str| {
+        let key = key.to_ascii_lowercase();
+        written.contains("${")
+            || ["token", "secret", "webhook", "apikey", "password"].iter().any(|word| key.contains(word))
+    };
+    let mut found = vec![];
+    for (name, channel) in channels {
+        for (key, value) in &channel.options {
+            if let Some(written) = value.as_str().filter(|written| is_one(key, written))
+                && let Ok(value) = env.expand(written)
+            {
+                found.push((format!("{name}.{key}"), value));
+            }
+        }
+    }
+    found
+}
+
+/// The rules of the core, told nothing secret: what comes in is cleaned before it means anything, and so before it is stored,
+/// delivered or told.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Discreet;
+
+impl Rules for Discreet {
+    fn step(&self, state: &mut State, moment: &Moment, mut input: Input) -> Result<Vec<Stamped>, Refusal> {
+        let secrets = known();
+        if !secrets.is_empty() {
+            input.each_text(&mut |text| {
+                secrets.mask_in(text);
             });
         }
-        let mut values: Vec<String> = values.into_iter().filter(|value| value.len() >= LEAST).collect();
-        values.sort_by_key(|value| std::cmp::Reverse(value.len()));
-        Secrets { values }
+        Core.step(state, moment, input)
     }
 
-    pub(crate) fn mask(&self, text: &str) -> String {
-        self.values.iter().fold(text.to_owned(), |text, secret| text.replace(secret, MASK))
+    fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
+        Core.wants(state, scope)
     }
 }
 
-/// Pieces of something longer: a secret that is cut in two is in neither of them.
-impl Secrets {
-    pub(crate) fn longest(&self) -> usize {
-        self.values.first().map_or(0, String::len)
+/// Documents that are kept without secrets in them.
+pub(crate) struct DiscreetRecords(pub(crate) Arc<dyn Records>);
+
+#[async_trait]
+impl Records for DiscreetRecords {
+    async fn get(&self, shelf: &str, key: &str) -> Result<Option<String>, StoreError> {
+        self.0.get(shelf, key).await
     }
 
-    /// How much of a piece can be shown: not the end of it that may be the beginning of a secret.
-    pub(crate) fn whole_part(&self, piece: &[u8]) -> usize {
-        let tail = piece.len().saturating_sub(self.longest() * 2);
-        let begins = |from: usize| {
-            let rest = &piece[from..];
-            self.values.iter().any(|secret| secret.len() > rest.len() && secret.as_bytes().starts_with(rest))
-        };
-        let Some(mut end) = (tail..piece.len()).find(|from| begins(*from)) else { return piece.len() };
-        // A secret that is whole must not be cut by that.
-        let holds = |at: usize| {
-            let cut_by = |secret: &String| {
-                let from = at.saturating_sub(secret.len() - 1).max(tail);
-                (from..at).find(|from| piece[*from..].starts_with(secret.as_bytes()))
-            };
-            self.values.iter().filter_map(cut_by).min()
-        };
-        while let Some(before) = holds(end) {
-            end = before;
-        }
-        end
+    async fn list(
+        &self,
+        shelf: &str,
+        prefix: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<(String, String)>, StoreError> {
+        self.0.list(shelf, prefix, after, limit).await
     }
-}
 
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.values.len())
+    async fn change(&self, mut changes: Vec<Change>) -> Result<(), StoreError> {
+        let secrets = known();
+        // A name of ours has nothing in it that JSON would have to escape.
+        changes.iter_mut().filter_map(|change| change.body.as_mut()).for_each(|body| {
+            secrets.mask_in(body);
+        });
+        self.0.change(changes).await
     }
 }
 
@@ -99,50 +141,21 @@ mod tests {
 
     use super::*;
 
-    /// acceptance: X5 (over the API)
+    /// acceptance: X5
     #[test]
-    fn a_known_secret_is_shown_nowhere() {
+    fn what_a_project_gives_its_sessions_is_known_once_it_was_learnt() {
         let environment = Environment {
-            secrets: vec![Secret { name: "DB".into(), from: SecretSource::Env("DB_PASSWORD".into()) }],
+            secrets: vec![
+                Secret { name: "DB".into(), from: SecretSource::Env("DB_PASSWORD".into()) },
+                Secret { name: "NOT_THERE".into(), from: SecretSource::File("/nowhere".into()) },
+            ],
             ..Environment::default()
         };
-        let set = |name: &str| match name {
-            "GITHUB_TOKEN" => Some("ghp_abcdefgh".to_owned()),
-            "DB_PASSWORD" => Some("ghp_abcdefgh-and-more".to_owned()),
-            "OPENAI_API_KEY" => Some("short".to_owned()),
-            _ => None,
-        };
-        let secrets = Secrets::of(Some(&environment), set);
-        assert_eq!(
-            secrets.mask("a ghp_abcdefgh-and-more b ghp_abcdefgh short"),
-            "a [secret] b [secret] short"
-        );
-        assert!(!format!("{secrets:?}").contains("ghp"));
-    }
-
-    #[test]
-    fn a_secret_is_shown_in_no_half_wherever_it_is_cut() {
-        let set = |name: &str| match name {
-            "GITHUB_TOKEN" => Some("ghp_abcghp_".to_owned()),
-            "OPENAI_API_KEY" => Some("ghp_abcghp_-longer".to_owned()),
-            _ => None,
-        };
-        let secrets = Secrets::of(None, set);
-        let text = "one ghp_abcghp_ two ghp_abcghp_-longer three g\n";
-        let whole = secrets.mask(text);
-        for piece in 1..text.len() {
-            let (mut from, mut shown) = (0, String::new());
-            let mut size = piece;
-            while from < text.len() {
-                let end = (from + size).min(text.len());
-                let bytes = &text.as_bytes()[from..end];
-                let part = if end == text.len() { bytes.len() } else { secrets.whole_part(bytes) };
-                shown.push_str(&secrets.mask(&text[from..from + part]));
-                // Nothing can be shown of it, so more has to come.
-                size = if part == 0 { size + 1 } else { piece };
-                from += part;
-            }
-            assert_eq!(shown, whole, "in pieces of {piece}");
-        }
+        let set = |name: &str| (name == "DB_PASSWORD").then(|| "hunter2-and-more".to_owned());
+        assert_eq!(known().mask("hunter2-and-more"), "hunter2-and-more");
+        learn(of_project(&environment, set));
+        learn(of_project(&environment, set));
+        assert_eq!(known().mask("a hunter2-and-more b"), "a [secret DB] b");
+        assert!(!format!("{:?}", known()).contains("hunter2"));
     }
 }

@@ -165,6 +165,7 @@ impl<'a> Spawn<'a> {
             workspace: self.workspace,
             priority: 0,
             limits: self.limits,
+            trusted: false,
         };
         let receipt = daemon.handle.ask(Input::Spawn(Box::new(request))).await?;
         let id = receipt.events.iter().find_map(|stamped| stamped.event.session());

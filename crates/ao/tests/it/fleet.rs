@@ -186,6 +186,7 @@ impl Fleet {
             workspace: self.plan.workspace.into(),
             priority: 0,
             limits: Default::default(),
+            trusted: false,
         };
         change(&mut request);
         let receipt = match self.daemon().handle.ask(Input::Spawn(Box::new(request))).await {

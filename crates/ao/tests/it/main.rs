@@ -36,6 +36,7 @@ mod power;
 mod reactions;
 mod reference;
 mod repository;
+mod secrets;
 mod service;
 mod start;
 mod states;

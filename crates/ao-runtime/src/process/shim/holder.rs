@@ -6,6 +6,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::time::{Duration, Instant};
 
 use ao_core::Timestamp;
+use ao_process::{Redactor, Secrets};
 use rustix::io::Errno;
 use rustix::process::{WaitOptions, wait};
 use signal_hook::consts::SIGCHLD;
@@ -34,6 +35,11 @@ pub(super) struct Holder {
     pub(super) program: Program,
     pub(super) terminal: Option<Terminal>,
     pub(super) kept: Writer,
+    /// Keeps secrets out of what is kept, and so out of all that is shown.
+    pub(super) redactor: Redactor,
+    pub(super) errors_redactor: Redactor,
+    /// When what is held back, because it may become a secret, is shown in part.
+    pub(super) easing: Option<Instant>,
     /// How far the terminal has taken the output. It catches up when somebody wants to see it, and when there is time.
     pub(super) fed: u64,
     pub(super) input: Input,
@@ -69,12 +75,17 @@ impl Holder {
         signal_hook::low_level::pipe::register(SIGCHLD, wake)?;
         let kept = Writer::new(place.output(), spec.keep)?;
         let terminal = spec.terminal.map(|size| Terminal::new(Size(size.0, size.1).sane()));
+        let secrets =
+            Secrets::new(spec.secrets.iter().map(|(name, value)| (name.as_str(), value.as_encoded_bytes())));
         let mut holder = Holder {
             place,
             record,
             program,
             terminal,
             kept,
+            redactor: Redactor::of(secrets.clone()),
+            errors_redactor: Redactor::of(secrets),
+            easing: None,
             fed: 0,
             input: Input::default(),
             peers: Vec::new(),
@@ -101,6 +112,7 @@ impl Holder {
         self.reap();
         while !self.has_left() {
             let ready = self.wait()?;
+            self.ease();
             if ready.nothing {
                 self.catch_up();
             }
@@ -164,6 +176,7 @@ impl Holder {
         // All of it was written before the end; more than this is somebody else's flood.
         self.read_output(16 << 20);
         self.read_errors();
+        self.finish_output();
         let _ = self.place.keep_exit(exit);
         self.exit = Some(exit);
         for asker in self.input.give_up() {

@@ -46,6 +46,8 @@ pub(super) struct Spec {
     pub(super) args: Vec<String>,
     pub(super) path: String,
     pub(super) env: Vec<(OsString, OsString)>,
+    /// What is not to be kept of what it puts out, by name.
+    pub(super) secrets: Vec<(String, OsString)>,
     /// The size of the terminal, if it is to have one.
     pub(super) terminal: Option<(u16, u16)>,
     pub(super) keep: Keep,

@@ -1,10 +1,15 @@
 //! What comes out of the program: it is kept, and the terminal takes it when there is time.
 
+use std::time::{Duration, Instant};
+
 use rustix::io::Errno;
 
 use super::holder::Holder;
 use super::terminal::Size;
 use crate::kept::Keyframe;
+
+/// How long what may become a secret is held back from those who look. What is cut in two by a buffer comes at once.
+const EASE: Duration = Duration::from_millis(20);
 
 impl Holder {
     /// Reads what the program has put out, at most so much.
@@ -28,9 +33,38 @@ impl Holder {
                 break;
             }
             left = left.saturating_sub(count);
-            self.keep(&space[..count]);
+            self.keep_redacted(&space[..count]);
         }
         self.space = space;
+        self.easing = self.redactor.can_ease().then(|| Instant::now() + EASE);
+    }
+
+    fn keep_redacted(&mut self, bytes: &[u8]) {
+        if self.redactor.is_empty() {
+            self.keep(bytes);
+        } else {
+            let shown = self.redactor.push(bytes);
+            self.keep(&shown);
+        }
+    }
+
+    /// Lets those who look see a little of what is held back, once nothing has come for a moment: it is most likely the end
+    /// of a prompt.
+    pub(super) fn ease(&mut self) {
+        if self.easing.is_some_and(|at| at <= Instant::now()) {
+            self.easing = None;
+            let shown = self.redactor.ease();
+            self.keep(&shown);
+        }
+    }
+
+    /// What is held back becomes no secret any more.
+    pub(super) fn finish_output(&mut self) {
+        self.easing = None;
+        let shown = self.redactor.finish();
+        self.keep(&shown);
+        let shown = self.errors_redactor.finish();
+        self.program.keep_errors(&shown);
     }
 
     fn keep(&mut self, bytes: &[u8]) {
@@ -100,7 +134,10 @@ impl Holder {
             let Some(errors) = self.program.errors() else { break };
             match rustix::io::read(errors, &mut space[..]) {
                 Ok(0) => self.errors_are_open = false,
-                Ok(count) => self.program.keep_errors(&space[..count]),
+                Ok(count) => {
+                    let shown = self.errors_redactor.push(&space[..count]);
+                    self.program.keep_errors(&shown);
+                }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
                 Err(_) => self.errors_are_open = false,

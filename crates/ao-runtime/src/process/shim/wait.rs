@@ -51,8 +51,10 @@ pub(super) fn listen(dir: &Path) -> io::Result<UnixListener> {
 
 impl Holder {
     pub(super) fn wait(&mut self) -> io::Result<Ready> {
-        let until =
-            [self.leaving, self.ending.as_ref().map(|ending| ending.next)].into_iter().flatten().min();
+        let until = [self.leaving, self.easing, self.ending.as_ref().map(|ending| ending.next)]
+            .into_iter()
+            .flatten()
+            .min();
         let timeout = until.map(|until| {
             let left = until.saturating_duration_since(Instant::now()) + Duration::from_millis(1);
             Timespec { tv_sec: left.as_secs() as i64, tv_nsec: left.subsec_nanos().into() }

@@ -22,6 +22,9 @@ pub(in super::super) struct Launch {
     pub(in super::super) args: Vec<String>,
     pub(in super::super) environment: Vec<(OsString, OsString)>,
     pub(in super::super) folder: String,
+    /// For who keeps the output, who is told apart.
+    #[serde(skip)]
+    pub(in super::super) secrets: Vec<(String, OsString)>,
 }
 
 /// Why it could not be run.

@@ -70,6 +70,7 @@ async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, Command
         closed: false,
         trusted: true,
         branch: None,
+        author: None,
     };
     daemon.handle.ask(Input::Task { task: task(), facts: Box::new(facts) }).await?;
     timeline.until("the task", |it| it.count("task.seen") == 1).await?;
@@ -99,6 +100,7 @@ async fn take_the_task(
         workspace: "worktree".into(),
         priority: 0,
         limits: Limits::default(),
+        trusted: false,
     };
     daemon.handle.ask(Input::Spawn(Box::new(request))).await?;
     timeline.until("the proof that the task was read", |it| it.count("session.accepted") == 1).await?;

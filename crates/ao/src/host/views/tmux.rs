@@ -13,6 +13,7 @@ use ao_api::Problem;
 use ao_core::input::Life;
 use ao_core::session::ProcessRef;
 use ao_ports::{Runtime, RuntimeError};
+use ao_process::Redactor;
 use ao_runtime::tmux::Tmux;
 use ao_server::{Frame, Look, View};
 use async_trait::async_trait;
@@ -22,6 +23,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 
 use super::pty::Pty;
 use super::{Shared, Size, failed, no_control, past};
+use crate::host::secrets;
 
 /// How often it is asked how large the terminal is now, and whether the program lives. tmux tells neither.
 const ASK: Duration = Duration::from_secs(1);
@@ -38,6 +40,8 @@ struct TmuxView {
     tmux: Arc<Tmux>,
     process: ProcessRef,
     client: Option<Pty>,
+    /// tmux knows of no secrets, so they are kept from its viewers here.
+    redactor: Redactor,
     /// The size of the client's terminal.
     size: Size,
     window: Option<Size>,
@@ -70,6 +74,7 @@ pub(super) async fn open(
         tmux,
         process,
         client: None,
+        redactor: Redactor::default(),
         size,
         window: look.size,
         has_control: false,
@@ -98,6 +103,7 @@ impl TmuxView {
             _ => Problem::new(502, "terminal-failed", format!("`{}` could not be started: {err}", words[0])),
         })?;
         self.client = Some(client);
+        self.redactor = Redactor::of(secrets::known());
         self.draw(size);
         Ok(())
     }
@@ -210,13 +216,17 @@ impl View for TmuxView {
                     });
                 }
                 Happened::Read(count) => {
-                    space.truncate(count);
+                    let mut bytes = self.redactor.push(&space[..count]);
+                    // A viewer waits for every letter.
+                    bytes.extend(self.redactor.ease());
                     let from = self.at;
-                    self.at += count as u64;
+                    self.at += bytes.len() as u64;
                     if let Some((at, _)) = &mut self.ending {
                         *at = Instant::now() + SETTLE;
                     }
-                    return Ok(Some(Frame::Output { from, bytes: space }));
+                    if !bytes.is_empty() {
+                        return Ok(Some(Frame::Output { from, bytes }));
+                    }
                 }
                 Happened::HolderChanged => {
                     if self.has_control && *self.holder.borrow_and_update() != self.number {

@@ -1,5 +1,6 @@
 //! What is said on a pull request: who hears it, and how often.
 
+use ao_core::outside::NOTE;
 use serde_json::Value;
 
 use super::times;
@@ -19,7 +20,7 @@ fn said(pull: &Value) -> Vec<String> {
             let (login, standing) = (text(&comment["author"]["login"]), text(&comment["author"]["standing"]));
             let (url, body) = (text(&comment["url"]), text(&comment["body"]));
             assert!(url.starts_with("ao://my-app/pulls/1#"), "{url}");
-            said.push(format!("{place}, {login} ({standing}), {url}\n> {body}"));
+            said.push(format!("{place}, {login} ({standing}), {url} {NOTE}\n> {body}"));
         }
     }
     said
@@ -63,7 +64,7 @@ fn each_comment_reaches_the_agent_once_with_its_place_its_author_and_its_address
     // A review without a line has the address of the pull request, and says what it was about.
     let owner = pull["reviews"].as_array().unwrap().last().unwrap()["author"]["login"].as_str().unwrap();
     let (head, url) = (pull["head"].as_str().unwrap(), pull["url"].as_str().unwrap());
-    let review = format!("review of {head} by {owner} (owner), {url}\n> person says 6, in a review");
+    let review = format!("review of {head}, {owner} (owner), {url} {NOTE}\n> person says 6, in a review");
     assert_eq!(times(&turns, &review), 1, "{review}\n{turns:#?}");
 }
 

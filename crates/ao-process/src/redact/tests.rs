@@ -1,0 +1,103 @@
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+
+use super::*;
+
+fn redactor() -> Redactor {
+    let secrets: [(&str, &[u8]); 4] = [
+        ("KEY", b"abcabcabd"),
+        ("LONG", b"abcabcabdXYZ"),
+        ("PEM", b"line one\nline two"),
+        ("SHORT", b"abc1234"),
+    ];
+    Redactor::new(secrets.into_iter())
+}
+
+fn shown(pieces: &[&[u8]]) -> String {
+    let mut redactor = redactor();
+    let mut shown: Vec<u8> = pieces.iter().flat_map(|piece| redactor.push(piece)).collect();
+    shown.extend(redactor.finish());
+    String::from_utf8(shown).expect("only text went in")
+}
+
+#[test]
+fn a_value_is_replaced_by_its_name() {
+    assert_eq!(shown(&[b"key=abcabcabd\n"]), "key=[secret KEY]\n");
+    assert_eq!(shown(&[b"abcabcabcabd"]), "abc[secret KEY]", "a start that fails is not a secret");
+    assert_eq!(shown(&[b"abcabcabdXYZ!"]), "[secret LONG]!", "the longer of two");
+    assert_eq!(shown(&[b"<line one\nline two>"]), "<[secret PEM]>");
+    assert_eq!(shown(&[b"<line one\r\nline two>"]), "<[secret PEM]>", "as a terminal has it");
+    assert_eq!(shown(&[b"abc1234"]), "abc1234", "too short to be told from other words");
+}
+
+#[test]
+fn it_does_not_matter_where_the_stream_is_cut() {
+    let text = b"a abcabcabdXY abcabcabdXYZ line one\nline two abcabcab";
+    let whole = shown(&[text]);
+    assert_eq!(whole, "a [secret KEY]XY [secret LONG] [secret PEM] abcabcab");
+    for first in 0..text.len() {
+        for second in first..text.len() {
+            assert_eq!(shown(&[&text[..first], &text[first..second], &text[second..]]), whole);
+        }
+    }
+}
+
+#[test]
+fn only_what_may_be_a_secret_is_held_back() {
+    let mut redactor = redactor();
+    assert_eq!(redactor.push(b"done? ab"), b"done? ");
+    assert_eq!(redactor.push(b"!"), b"ab!");
+    assert!(!format!("{redactor:?}").contains("abcabcabd"));
+}
+
+/// Whoever waits sees the last letter of a prompt, and of a secret never more than its first few.
+#[test]
+fn what_is_held_back_is_shown_in_part_to_who_waits() {
+    let mut redactor = redactor();
+    assert_eq!(redactor.push(b"a> ab"), b"a> ");
+    assert!(redactor.can_ease());
+    assert_eq!((redactor.ease(), redactor.can_ease(), redactor.ease()), (b"ab".to_vec(), false, vec![]));
+    assert_eq!(redactor.push(b"cabcab"), b"");
+    assert_eq!(redactor.ease(), b"ca");
+    assert_eq!(redactor.push(b"d"), b"", "it may be the longer one");
+    assert_eq!(redactor.push(b"."), b"[secret KEY].");
+    assert_eq!(redactor.push(b"abc"), b"");
+    assert_eq!(redactor.ease(), b"abc");
+    assert_eq!(redactor.push(b"d."), b"d.", "nothing is shown twice");
+    assert_eq!(redactor.push(b"abca"), b"");
+    assert_eq!(redactor.ease(), b"abca");
+    assert_eq!(redactor.push(b"bcabcabd."), b"[secret KEY].", "it began later");
+    redactor.push(b"abc");
+    redactor.ease();
+    assert_eq!(redactor.finish(), b"");
+}
+
+#[test]
+fn it_is_found_in_base64_and_in_addresses() {
+    let value = b"p?ss w/rd+\xc3\xbc~~{}";
+    let secrets = Secrets::new([("DB", value.as_slice())].into_iter());
+    for before in 0..5 {
+        for behind in 0..4 {
+            let mut text = vec![b'u'; before];
+            text.extend_from_slice(value);
+            text.extend(vec![b':'; behind]);
+            for encoded in [STANDARD.encode(&text), URL_SAFE.encode(&text)] {
+                let masked = secrets.mask(&format!("Basic {encoded}."));
+                assert!(masked.contains("[secret DB]") && masked.len() < 40, "{masked}");
+            }
+        }
+    }
+    let masked =
+        secrets.mask("https://x/?p=p%3Fss%20w%2Frd%2B%C3%BC~~%7B%7D&q=p%3fss%20w%2frd%2b%c3%bc~~%7b%7d");
+    assert_eq!(masked, "https://x/?p=[secret DB]&q=[secret DB]");
+    assert_eq!(secrets.mask("nothing here"), "nothing here");
+    let mut text = String::from_utf8(value.to_vec()).unwrap();
+    assert!(secrets.mask_in(&mut text) && text == "[secret DB]" && !secrets.mask_in(&mut text));
+}
+
+#[test]
+fn without_secrets_nothing_changes() {
+    let mut redactor = Redactor::new([("NO", b"short".as_slice())].into_iter());
+    assert!(redactor.is_empty() && redactor.push(b"short") == b"short" && redactor.finish() == b"");
+    assert_eq!(Secrets::default().whole_part(b"short"), 5);
+}

@@ -1,0 +1,113 @@
+//! A secret that an agent shows, a person sends or a comment has is nowhere afterwards.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use crate::house::{House, Ran, until};
+
+const SECRET: &str = "hunter2/very+secret?indeed";
+/// The same in base64.
+const ENCODED: &str = "aHVudGVyMi92ZXJ5K3NlY3JldD9pbmRlZWQ=";
+
+/// A daemon whose project gives its agents a secret, by a name that does not say so.
+fn house() -> House {
+    let house = House::new();
+    house.configure_project("    env: { secrets: { DB: APP_DB } }", "");
+    let mut command = house.command(&house.repository(), &["start", "--port", "0"]);
+    command.env("APP_DB", SECRET);
+    Ran::of(command.output().unwrap()).succeeds();
+    house
+}
+
+/// Neither it, nor most of it, nor what it is in base64.
+fn is_in(bytes: &[u8]) -> bool {
+    let has = |word: &str| bytes.windows(word.len()).any(|window| window == word.as_bytes());
+    // Four letters may be shown to somebody who waits; a value that is cut off is no value.
+    has(&SECRET[4..]) || has(&ENCODED[..ENCODED.len() - 4])
+}
+
+#[track_caller]
+fn is_in_no_file(folder: &Path) {
+    let mut folders = vec![folder.to_owned()];
+    let mut looked_at = 0;
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
+            let kind = entry.file_type().unwrap();
+            if kind.is_dir() {
+                folders.push(entry.path());
+            } else if kind.is_file() {
+                // One may go meanwhile, such as what a hook has left.
+                let bytes = fs::read(entry.path()).unwrap_or_default();
+                assert!(!is_in(&bytes), "{}: {}", entry.path().display(), String::from_utf8_lossy(&bytes));
+                looked_at += 1;
+            }
+        }
+    }
+    assert!(looked_at > 3, "{looked_at} files in {}", folder.display());
+}
+
+fn an_agent_prints_it(runtime: &str) {
+    let house = house();
+    // Whole, cut in two with time enough between them to be seen in part, and in base64. It shows it as its own words too.
+    // First its screen has come to rest, or what it draws would fall between the two halves.
+    let over = house.path("tmp/over");
+    let script = format!(
+        "sleep 1; printf 'whole %s over' \"$DB\" > /dev/tty; printf 'half %s' hunter2/very > /dev/tty; sleep 0.3; \
+         printf '%s over' '+secret?indeed' > /dev/tty; printf '%s' \"$DB\" | base64 > /dev/tty; touch {}",
+        over.display()
+    );
+    let prompt = format!("[[silent {script}]] [[say the key is {SECRET}]]");
+    let made = house.ao(&["new", "Show it", "--runtime", runtime, "--prompt", &prompt, "--json"]);
+    let session = made.succeeds().json()["session"]["name"].as_str().unwrap().to_owned();
+    let logs = || house.ao(&["logs", &session]).succeeds().out;
+    until("what it prints", || over.exists());
+    house.wait_for(&session, "idle");
+    let shown = logs();
+    assert!(shown.contains("whole [secret DB] over"), "{shown}");
+    assert!(shown.contains("half hunt[secret DB] over"), "{shown}");
+    assert!(shown.matches("[secret DB]").count() >= 3, "{shown}");
+
+    // A person sends it, and says it on an issue.
+    house.ao(&["send", &session, &format!("use {SECRET} and {ENCODED}")]).succeeds();
+    until("the message", || house.turns(&session).len() == 2);
+    assert!(
+        house.turns(&session)[1].starts_with("use [secret DB] and [secret DB]"),
+        "{:?}",
+        house.turns(&session)
+    );
+    house.ao(&["issue", "add", "Rotate", "-b", &format!("it is {SECRET}")]).succeeds();
+    house.ao(&["issue", "comment", "1", &format!("still {SECRET}")]).succeeds();
+    let issue = house.ao(&["issue", "show", "1"]).succeeds().out;
+    assert!(issue.contains("it is [secret DB]") && issue.contains("still [secret DB]"), "{issue}");
+    house.wait_for(&session, "idle");
+
+    for said in [
+        house.ao(&["logs", &session]).succeeds().out,
+        house.ao(&["status", &session, "--json"]).succeeds().out,
+        house.ao(&["explain", &session]).succeeds().out,
+        house.ao(&["api", "GET", &format!("/sessions/{session}/output")]).succeeds().out,
+        house.ao(&["api", "GET", &format!("/sessions/{session}/messages")]).succeeds().out,
+        house.ao(&["events", "export"]).succeeds().out,
+    ] {
+        assert!(!is_in(said.as_bytes()), "{said}");
+        assert!(!said.is_empty());
+    }
+    is_in_no_file(&house.path("data"));
+    house.ao(&["stop", "--all"]).succeeds();
+    is_in_no_file(&house.path("data"));
+}
+
+/// acceptance: X5
+#[test]
+fn an_agent_prints_a_secret_and_it_is_nowhere() {
+    an_agent_prints_it("process");
+}
+
+/// acceptance: X5
+#[test]
+fn an_agent_in_tmux_prints_a_secret_and_it_is_nowhere() {
+    if Command::new("tmux").arg("-V").output().is_ok() {
+        an_agent_prints_it("tmux");
+    }
+}
