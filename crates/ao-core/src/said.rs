@@ -25,6 +25,7 @@ impl Input {
             Input::Pull { input: PullInput::Seen(facts), .. } => of_pull(facts, pass),
             Input::Queue { input, .. } => match input {
                 QueueInput::Tested { result: TestResult::Red { output }, .. } => pass(output),
+                QueueInput::Verdict { objection, .. } => objection.iter_mut().for_each(pass),
                 QueueInput::Remove { why, .. }
                 | QueueInput::Pause { why }
                 | QueueInput::LandRefused { why, .. }
@@ -49,6 +50,11 @@ impl Input {
                 _ => {}
             },
             Input::Tell { text, .. } => pass(text),
+            Input::Raise { problem, revision, detail, .. } => {
+                pass(problem);
+                pass(revision);
+                pass(detail);
+            }
             _ => {}
         }
     }
@@ -84,9 +90,13 @@ fn of_pull(facts: &mut PullFacts, pass: &mut dyn FnMut(&mut String)) {
     pass(&mut facts.title);
     facts.head_title.iter_mut().for_each(&mut *pass);
     for check in &mut facts.checks {
-        if let CheckState::Failed { signature, excerpt, .. } = &mut check.state {
-            pass(signature);
-            pass(excerpt);
+        match &mut check.state {
+            CheckState::Failed { signature, excerpt, .. } => {
+                pass(signature);
+                pass(excerpt);
+            }
+            CheckState::Broken { why } => pass(why),
+            CheckState::Pending | CheckState::Passed | CheckState::Skipped => {}
         }
     }
     facts.reviews.iter_mut().for_each(|review| pass(&mut review.body));

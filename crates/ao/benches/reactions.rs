@@ -25,7 +25,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     println!("{:<58} | {:>8} | {:>8} |", "what", "limit", "measured");
-    let rows: [(&str, fn(&Fleet) -> bool); 2] = [("comment", comment), ("check", check)];
+    type Measure = fn(&Fleet) -> bool;
+    let rows: [(&str, Measure); 2] = [("comment", comment), ("check", check)];
     let chosen = |name: &str| args.iter().any(|arg| arg == name);
     let all = !rows.iter().any(|(name, _)| chosen(name));
     let fleet = Fleet::new();

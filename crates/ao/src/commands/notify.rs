@@ -126,10 +126,10 @@ fn listing(channels: &[NotifyChannel]) -> Table {
         table.row([
             Cell::new(&channel.channel),
             Cell::new(&channel.plugin),
-            Cell::new(&audience(channel)),
+            Cell::new(audience(channel)),
             Cell::styled(&now, style),
             Cell::new(channel.target.as_deref().unwrap_or_default()),
-            Cell::new(&channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default()),
+            Cell::new(channel.last_told.map(|at| at.strftime("%F %H:%MZ").to_string()).unwrap_or_default()),
             Cell::new(channel.problem.as_deref().unwrap_or_default()),
         ]);
     }
