@@ -13,8 +13,8 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, SessionId, Timestamp, fleet, hook, notice, policy, project, pull, queue,
-    task,
+    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, hook, notice, policy, project, pull,
+    queue, task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -303,7 +303,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
             state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
         }
         Subject::Project(id) => {
-            let base = state.projects.get(id).map(|project| project.base.problems()).unwrap_or_default();
+            let base =
+                state.projects.get(id).map(|project| base_problems(state, id, project)).unwrap_or_default();
             Some([base, fleet::problems_of_project(state, id)].concat())
         }
         Subject::Host => Some(fleet::problems_of_host(state)),
@@ -336,6 +337,19 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         events.extend(incident_events(state, now, key, IncidentInput::Seen(problem)));
     }
     events
+}
+
+/// What the base of somebody's pull request fails like the pull request itself.
+fn base_problems(state: &State, id: &ProjectId, project: &project::Project) -> Vec<Problem> {
+    let first = PullId { project: id.clone(), number: 0 };
+    let pulls = || state.pulls.range(first.clone()..).take_while(|(pull, _)| pull.project == *id);
+    project.base.problems(|red, signature| {
+        pulls().any(|(_, pull)| {
+            pull.is_open()
+                && pull.facts.base_branch == red.branch
+                && pull.failure(&format!("{} {signature}", red.check)).is_some()
+        })
+    })
 }
 
 pub(crate) fn incident_events(

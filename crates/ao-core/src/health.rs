@@ -77,6 +77,8 @@ pub(crate) enum BaseView {
     Asked,
     Green,
     Red,
+    /// It fails too, but not like this.
+    Otherwise,
     Unknown,
 }
 
@@ -85,11 +87,13 @@ impl BaseHealth {
         self.checks.get(&key(branch, check))
     }
 
-    /// A base that was red is red until a newer tip is shown not to be.
-    pub(crate) fn view(&self, branch: &str, check: &str, tip: &Commit) -> BaseView {
+    /// What the base has to do with a failure. A base that failed the same way is red until a newer tip is shown not to be;
+    /// one that fails in another way explains nothing.
+    pub(crate) fn view(&self, branch: &str, check: &str, signature: &str, tip: &Commit) -> BaseView {
         let Some(known) = self.get(branch, check) else { return BaseView::Unasked };
         match &known.found {
-            Some((_, BaseVerdict::Red { .. })) => BaseView::Red,
+            Some((_, BaseVerdict::Red { signature: its, .. })) if its == signature => BaseView::Red,
+            Some((of, BaseVerdict::Red { .. })) if of == tip => BaseView::Otherwise,
             Some((of, BaseVerdict::Green {})) if of == tip => BaseView::Green,
             Some((of, BaseVerdict::Unknown { .. })) if of == tip => BaseView::Unknown,
             _ if known.asked.as_ref() == Some(tip) => BaseView::Asked,
@@ -120,10 +124,12 @@ impl BaseHealth {
         self.checks.values().filter(move |known| known.branch == branch && known.is_red())
     }
 
-    /// One problem for each check that a base fails.
-    pub(crate) fn problems(&self) -> Vec<Problem> {
+    /// One problem for each check that a base fails, if that is why somebody's pull request fails it.
+    pub(crate) fn problems(&self, explains: impl Fn(&BaseCheck, &str) -> bool) -> Vec<Problem> {
         let red = self.checks.iter().filter_map(|(key, known)| match &known.found {
-            Some((commit, BaseVerdict::Red { excerpt, .. })) => Some((key, known, commit, excerpt)),
+            Some((commit, BaseVerdict::Red { signature, excerpt })) if explains(known, signature) => {
+                Some((key, known, commit, excerpt))
+            }
             _ => None,
         });
         red.map(|(key, known, commit, excerpt)| Problem {
@@ -226,24 +232,28 @@ mod tests {
     fn a_base_is_red_until_another_tip_is_shown_not_to_be() {
         let (b1, b2) = (Commit::new("b1"), Commit::new("b2"));
         let mut base = BaseHealth::default();
-        assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Unasked);
         base.asked("main", "test", &b1, Timestamp(1));
-        assert_eq!(base.view("main", "test", &b1), BaseView::Asked);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Asked);
         assert!(!base.needs("main", "test", &b1) && !base.needs("main", "test", &b2), "one at a time");
         let red = BaseVerdict::Red { signature: "E1".into(), excerpt: "boom".into() };
         base.found("main", "test", &b1, &red, Timestamp(2));
-        assert_eq!(base.view("main", "test", &b2), BaseView::Red, "nobody has looked at the new tip yet");
-        assert_eq!(base.problems()[0].problem, "main test");
+        assert_eq!(
+            base.view("main", "test", "E1", &b2),
+            BaseView::Red,
+            "nobody has looked at the new tip yet"
+        );
+        assert_eq!(base.problems(|_, _| true)[0].problem, "main test");
         assert!(!base.needs("main", "test", &b1) && base.needs("main", "test", &b2));
         assert_eq!(base.not_red_at("main", "test"), None);
         base.asked("main", "test", &b2, Timestamp(3));
-        assert_eq!(base.view("main", "test", &b2), BaseView::Red);
+        assert_eq!(base.view("main", "test", "E1", &b2), BaseView::Red);
         assert_eq!(base.waiting("test", &b2), ["main"]);
         base.found("main", "test", &b2, &BaseVerdict::Green {}, Timestamp(4));
-        assert_eq!(base.view("main", "test", &b2), BaseView::Green);
-        assert_eq!(base.view("main", "test", &b1), BaseView::Unasked);
+        assert_eq!(base.view("main", "test", "E1", &b2), BaseView::Green);
+        assert_eq!(base.view("main", "test", "E1", &b1), BaseView::Unasked);
         assert_eq!(base.not_red_at("main", "test"), Some(Timestamp(4)));
-        assert_eq!((base.problems(), base.waiting("test", &b2)), (vec![], vec![]));
+        assert_eq!((base.problems(|_, _| true), base.waiting("test", &b2)), (vec![], vec![]));
     }
 
     #[test]

@@ -74,7 +74,10 @@ pub(crate) fn clear(
     problem: &str,
 ) -> Result<Vec<Event>, Refusal> {
     let key = IncidentKey { subject, kind: custom(kind)?, problem: named(problem) };
-    Ok(incident_events(state, now, key, IncidentInput::Absent))
+    // Nobody has to wait whether it comes back: who says so knows.
+    let mut events = incident_events(state, now, key.clone(), IncidentInput::Absent);
+    events.extend(incident_events(state, now, key, IncidentInput::Gone));
+    Ok(events)
 }
 
 fn named(text: &str) -> String {

@@ -141,6 +141,10 @@ pub(super) fn is_news_of(kind: &MessageKind, key: &IncidentKey) -> bool {
 fn find_out(state: &State, incident: &Incident, doubt: &Doubt, then: &mut VecDeque<Input>) {
     let Some(pull) = pull_of(state, &incident.key) else { return };
     let Some(check) = pull.failure(&incident.key.problem) else { return };
+    // A person hears of a base that is red once somebody is held up by it.
+    if let Doubt::BaseRed {} = doubt {
+        then.push_back(Input::Review(Subject::Project(pull.id.project.clone())));
+    }
     if let Doubt::Chance { run } | Doubt::BaseMended { run } = doubt {
         then.push_back(rerun(incident, pull, &check.name, &check.commit, *run));
     }

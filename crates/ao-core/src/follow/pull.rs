@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
+use crate::evidence::Activity;
 use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::Input;
 use crate::notice::Level;
@@ -34,7 +35,12 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         PullEvent::HeadMoved { head, .. } => {
             then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
-            then.extend(addressed(state, pull));
+            // It may be in the middle of its answer.
+            if agent_of(state, &Subject::Pull(id.clone()))
+                .is_none_or(|agent| agent.judgement.activity != Activity::Working)
+            {
+                then.extend(addressed(state, pull));
+            }
             then.extend(claimed_by_its_owner(state, pull));
         }
         // Whoever was set to review it has done so.
@@ -118,7 +124,7 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
 }
 
 /// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
-fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
+pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
     let Some(agent) = agent_of(state, &subject) else { return vec![] };
     let outbox = &agent.outbox;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::limits;
-use super::pull::claim;
+use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
 use crate::incident::{IncidentInput, Subject};
@@ -53,6 +53,10 @@ pub(super) fn follow(
             if let Reading::Limited { until: Some(until) } = &signal.reading {
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
+            }
+            if session.activity_since == at && session.judgement.activity == Activity::Idle {
+                let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
+                then.extend(pulls.flat_map(|pull| addressed(state, pull)));
             }
             let watched = matches!(session.judgement.activity, Activity::Unknown | Activity::NeedsInput);
             if session.activity_since == at || watched {

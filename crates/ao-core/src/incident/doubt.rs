@@ -64,7 +64,11 @@ impl Suspicion {
             rerun => 1 + rerun,
         };
         let failed = pull.runs.get(&check.name).map_or(1, |runs| runs.failed.max(1));
-        let base = project.base.view(&pull.facts.base_branch, &check.name, &pull.facts.base);
+        let signature = match &check.state {
+            CheckState::Failed { signature, .. } => signature.as_str(),
+            _ => "",
+        };
+        let base = project.base.view(&pull.facts.base_branch, &check.name, signature, &pull.facts.base);
         let not_red_at = project.base.not_red_at(&pull.facts.base_branch, &check.name);
         Some(Suspicion { failed, needed, base, not_red_at })
     }

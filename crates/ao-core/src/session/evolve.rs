@@ -1,5 +1,7 @@
 //! Folds what happened into a session. Cannot fail, and acts on nothing.
 
+use std::time::Duration;
+
 use super::{AfterStop, Hold, HoldKind, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
@@ -108,6 +110,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             rejudge(session, at);
             if another && session.judgement.activity == Activity::NeedsInput {
                 session.activity_since = at;
+                session.dialog = Some(at);
             }
         }
         E::Rejudged {} => rejudge(session, at),
@@ -126,7 +129,12 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.answers = answer.number;
             session.answer = Some(answer.clone());
         }
-        E::Answered { .. } | E::NotAnswered { .. } => session.answer = None,
+        E::Answered { .. } => {
+            session.answer = None;
+            session.dialog = None;
+            session.answered = Some(at);
+        }
+        E::NotAnswered { .. } => session.answer = None,
 
         // ── the end of a process ──
         E::StopWanted { outcome } => match &mut session.phase {
@@ -300,10 +308,20 @@ fn asks_something_else(session: &Session, signal: &Signal) -> bool {
     }
 }
 
+/// For so long after an answer the same dialog is not taken for a new one.
+const JUST_ANSWERED: Duration = Duration::from_secs(3);
+
 fn rejudge(session: &mut Session, at: Timestamp) {
     let judgement = judge(&session.evidence, at);
     if judgement.activity != session.judgement.activity {
         session.activity_since = at;
+    }
+    match judgement.activity {
+        // The screen may show for a moment longer what was just answered.
+        Activity::NeedsInput if session.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED) => {}
+        Activity::NeedsInput => session.dialog = session.dialog.or(Some(at)),
+        Activity::Unknown | Activity::Starting => {}
+        _ => session.dialog = None,
     }
     session.judgement = judgement;
     session.judged = at;

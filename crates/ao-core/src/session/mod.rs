@@ -306,6 +306,13 @@ pub struct Session {
     /// The answer that is being given to the open dialog.
     #[serde(default)]
     pub answer: Option<Answer>,
+    /// Since when a dialog is open. It is the same one until the agent is seen to do something else, whatever is not known of
+    /// it in between.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dialog: Option<Timestamp>,
+    /// When the last answer was given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<Timestamp>,
     /// The number of the last answer.
     #[serde(default)]
     pub answers: u32,
@@ -408,6 +415,8 @@ impl Session {
             looked: at,
             outbox: Outbox::default(),
             answer: None,
+            dialog: None,
+            answered: None,
             answers: 0,
             placed: at,
             astray: None,

@@ -158,10 +158,11 @@ impl Session {
                 add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
             }
             Phase::Running { .. } => match self.judgement.activity {
+                // Not by its words: several sources tell of one dialog, each in its own.
                 Activity::NeedsInput => {
-                    // Not by its words: several sources tell of one dialog, each in its own.
-                    let dialog = format!("{since} {}", self.answers);
-                    add(IncidentKind::AgentNeedsInput, dialog, &self.judgement.detail);
+                    if let Some(since) = self.dialog {
+                        add(IncidentKind::AgentNeedsInput, since.to_string(), &self.judgement.detail);
+                    }
                 }
                 Activity::Blocked => {
                     add(IncidentKind::AgentStuck, format!("blocked {since}"), &self.judgement.detail);

@@ -244,6 +244,7 @@ fn each_channel_has_a_digest_of_its_own() {
 #[test]
 fn a_question_that_was_answered_in_the_night_is_not_told_in_the_morning() {
     let mut desk = Desk::new();
+    desk.take(crate::budgets::no_word_about_idleness());
     let session = desk.idle("1");
     desk.sees(session, Source::Hook, asking());
     let [notice] = desk.state.notices.values().cloned().collect::<Vec<_>>().try_into().unwrap();

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::ErrandOutcome;
-use ao_core::pull::PullState;
+use ao_core::pull::{PullState, Standing};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{CheckOrder, CheckRun, CheckWhat, ErrandError, RunState, Scm, ThreadReply, TrackerError};
 
@@ -82,14 +82,23 @@ impl Errander {
         resolve: bool,
         key: &str,
     ) -> Result<ErrandOutcome, ErrandError> {
+        let scm = self.scm(&pull.project).await?;
+        // The agent may have answered while this was on its way, and needs no second voice.
+        let seen = scm.pulls(std::slice::from_ref(pull)).await.map_err(fault)?;
+        let threads = seen.first().map(|(_, facts)| facts.threads.as_slice()).unwrap_or_default();
+        let last = threads.iter().find(|known| known.id == thread).and_then(|known| known.comments.last());
+        let spoke = last.is_some_and(|last| last.author.standing == Standing::Agent);
+        if spoke && !resolve {
+            return Ok(done("it has an answer already"));
+        }
         let reply = ThreadReply {
             pull: pull.clone(),
             thread: thread.to_owned(),
-            text: text.to_owned(),
+            text: if spoke { String::new() } else { text.to_owned() },
             resolve,
             key: key.to_owned(),
         };
-        self.scm(&pull.project).await?.reply(&reply).await.map_err(fault)?;
+        scm.reply(&reply).await.map_err(fault)?;
         Ok(done(if resolve { "answered, and resolved" } else { "answered" }))
     }
 }

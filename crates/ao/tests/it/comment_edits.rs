@@ -40,7 +40,7 @@ fn a_comment_reaches_the_agent_once_and_its_edit_once_more() {
     let comment = shown()["threads"][0]["comments"][0].clone();
     assert_eq!((&comment["id"], &comment["editedAt"]), (&"c1".into(), &Value::Null));
     let author = format!("{} (owner)", comment["author"]["login"].as_str().unwrap());
-    let place = format!("words.txt:2, {author}, ao://my-app/pulls/1#c1\n");
+    let place = format!("words.txt:2, {author}, ao://my-app/pulls/1#c1 [quoted: ");
     assert!(turns_with("Say please")[0].contains(&place), "{:?}", turns_with("Say please"));
 
     house.ao(&["pr", "comment", "1", "--edit", "c1", "Say please, and thank you."]).succeeds();
