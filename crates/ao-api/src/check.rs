@@ -73,6 +73,27 @@ pub struct FailureItem {
     pub line: Option<u32>,
 }
 
+/// The failures of a project's checks that were chance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct Flakes {
+    /// The latest first.
+    pub flakes: Vec<Flake>,
+}
+
+/// A failure that went away when the same commit was checked again.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Flake {
+    pub check: String,
+    /// What tells it from other failures of the same check.
+    pub signature: String,
+    /// The first line of what failed, when it last did.
+    pub excerpt: String,
+    pub times: u32,
+    pub first_at: Timestamp,
+    pub last_at: Timestamp,
+}
+
 /// A wish for checks to be run.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]

@@ -22,7 +22,9 @@ pub mod terminal;
 mod workspace;
 
 pub use budget::{Budget, Budgets, LimitedAccount, Limits};
-pub use check::{Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem};
+pub use check::{
+    Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem, Flake, Flakes,
+};
 pub use daemon::{
     ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyChannel, NotifyTest, Reloaded, SignIn,
     Stopping, Token,

@@ -2,7 +2,7 @@
 
 use super::query::{Meant, Query};
 use super::{Client, ClientError};
-use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, segment};
+use crate::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flakes, segment};
 
 const CHECKS: &str = "/api/checks";
 
@@ -54,6 +54,11 @@ impl Client {
     ) -> Result<CheckLog, ClientError> {
         let query = run.into().at(CHECKS, "/log").with("from", Some(from)).with("limit", limit);
         self.get(query.with("wait", wait.then_some(true)).path()).await
+    }
+
+    /// The failures of a project's checks that were chance.
+    pub async fn flakes(&self, project: &str) -> Result<Flakes, ClientError> {
+        self.get(&format!("/api/projects/{}/flakes", segment(project))).await
     }
 
     /// The checks of a project, configured or proposed.

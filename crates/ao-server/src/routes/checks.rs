@@ -1,9 +1,10 @@
 //! Checks: what is checked, which runs there were, new ones, and what they put out.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_api::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Problem};
+use ao_api::{CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Flake, Flakes, Problem};
 use ao_ports::{CheckOrder, CheckWhat, RunFilter, RunState, Scm, TrackerError};
 use axum::Json;
 use axum::extract::State;
@@ -195,6 +196,36 @@ pub(super) async fn of_project(
 ) -> Result<Json<Checks>, Failure> {
     let project = project(&app, &caller, Some(&id))?;
     Ok(Json(app.host.checks(&project).await?))
+}
+
+/// The failures of a project's checks that went away when the same commit was checked again, the latest first.
+#[utoipa::path(
+    get, path = "/api/projects/{id}/flakes", tag = "checks",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = Flakes)),
+)]
+pub(super) async fn flakes(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+) -> Result<Json<Flakes>, Failure> {
+    let project = project(&app, &caller, Some(&id))?;
+    let known =
+        app.handle.view(move |state| state.projects.get(&project).map(|known| known.flakes.clone())).await?;
+    let mut flakes: Vec<Flake> = known
+        .into_iter()
+        .flat_map(BTreeMap::into_values)
+        .map(|flake| Flake {
+            check: flake.check,
+            signature: flake.signature,
+            excerpt: flake.excerpt,
+            times: flake.times,
+            first_at: tell::time(flake.first),
+            last_at: tell::time(flake.last),
+        })
+        .collect();
+    flakes.sort_by_key(|flake| std::cmp::Reverse(flake.last_at));
+    Ok(Json(Flakes { flakes }))
 }
 
 /// A run with the forge that has it.

@@ -74,6 +74,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::remove))
         .routes(routes!(checks::of_project))
+        .routes(routes!(checks::flakes))
         .routes(routes!(issues::list, issues::add))
         .routes(routes!(issues::import))
         .routes(routes!(issues::show, issues::edit))

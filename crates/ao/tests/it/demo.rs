@@ -42,7 +42,7 @@ fn the_demo_tells_the_life_of_a_session_and_leaves_nothing_behind() {
         rest = &rest[at..];
     }
     assert!(end.contains("messages  2 queued, 2 accepted with proof"), "{told}");
-    assert!(end.contains("notices   1 raised, 1 sent"), "{told}");
+    assert!(end.contains("notices   2 raised, 2 sent"), "{told}");
     assert_eq!(entries(&home.path().join("tmp")), [""; 0]);
     assert_eq!(entries(home.path()), ["tmp"], "nothing in the user's home");
 }

@@ -61,10 +61,15 @@ fn help_says_what_it_is_and_gives_examples() {
       config-help     Tell what can be said in the configuration
       plugin          Show the slots and what can fill them
 
+    Reactions:
+      reactions       Show what is done when something happens, and try it without doing it
+      emit            Tell of an event of your own, and have done what is configured for it
+      hooks           See which hooks there are, read what they said, and try them
+      notify          See and try the channels by which people are told
+
     Care:
       doctor          Look for what is missing or wrong on this machine
       verify          Compare what ao believes with what is there
-      notify          Try the channels by which people are told
 
     For programs:
       api             Call the daemon's HTTP interface, signed in as you

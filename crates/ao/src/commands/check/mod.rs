@@ -1,5 +1,6 @@
 //! `ao check`: commands that say whether a change works.
 
+mod flakes;
 mod follow;
 mod list;
 mod logs;
@@ -25,7 +26,8 @@ use crate::{complete, show};
   ao check run 7
   ao check run --revision HEAD --only test
   ao check logs test --pull 7
-  ao check rerun test --pull 7")]
+  ao check rerun test --pull 7
+  ao check flakes")]
 pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
@@ -38,6 +40,7 @@ enum Command {
     List(list::Args),
     Logs(logs::Args),
     Rerun(rerun::Args),
+    Flakes(flakes::Args),
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -46,6 +49,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Command::List(args) => list::run(args, cx),
         Command::Logs(args) => logs::run(args, cx),
         Command::Rerun(args) => rerun::run(args, cx),
+        Command::Flakes(args) => flakes::run(args, cx),
     }
 }
 

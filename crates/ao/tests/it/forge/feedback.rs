@@ -35,8 +35,10 @@ impl House {
 
     /// Runs the checks of a pull request once more, and waits for their end.
     fn rerun(&self, number: &str) {
-        self.ao(&["check", "rerun", number]);
-        until("the run to be heard of", || self.pull(number)["checks"] != "pending");
+        let run = self.pull(number)["checkRuns"][0]["id"].as_str().unwrap().to_owned();
+        // It waits for the end, and says by its exit code how that was.
+        let ran = self.ao(&["check", "rerun", &run]);
+        assert!([0, 18].contains(&ran.code), "{ran:?}");
     }
 }
 
@@ -163,6 +165,8 @@ fn a_thread_is_answered_with_the_commit_that_answers_it() {
     assert_eq!(turns.len(), 3, "the task, the comment, the marker; our answer wakes nobody: {turns:#?}");
 }
 
+const WAY_BACK: &str = "to go back to where the branch was before";
+
 /// Conflict, resolved, conflict again: two messages, each with the base, the command and the way back. acceptance: F7
 #[test]
 fn each_conflict_is_told_with_the_way_out_and_the_way_back() {
@@ -175,9 +179,9 @@ fn each_conflict_is_told_with_the_way_out_and_the_way_back() {
         let rescue = house.pull(&number)["head"].as_str().unwrap().to_owned();
         let base =
             commit(&house.repository(), "In between", &[("a.txt", format!("theirs {round}\n").as_bytes())]);
-        until("the conflict to be told", || times(&house.turns(&session), "conflicts with") == round);
+        until("the conflict to be told", || times(&house.turns(&session), WAY_BACK) == round);
         let turns = house.turns(&session);
-        let message = turns.iter().rfind(|turn| turn.contains("conflicts with")).unwrap().clone();
+        let message = turns.iter().rfind(|turn| turn.contains(WAY_BACK)).unwrap().clone();
         for part in ["main", &base, &rescue, "a.txt", "git rebase main"] {
             assert!(message.contains(part), "`{part}` is not told in round {round}:\n{message}");
         }
@@ -185,5 +189,5 @@ fn each_conflict_is_told_with_the_way_out_and_the_way_back() {
         house.agent_runs(&session, "git rebase -q -X theirs main || git rebase --skip");
         until("the conflict to be over", || house.pull(&number)["mergeable"] == "clean");
     }
-    assert_eq!(times(&house.turns_until_now(&session), "conflicts with"), 2, "{told:#?}");
+    assert_eq!(times(&house.turns_until_now(&session), WAY_BACK), 2, "{told:#?}");
 }

@@ -1,0 +1,63 @@
+//! `ao check flakes`: failures that were chance.
+
+use ao_api::{Flake, Flakes};
+
+use super::list::here_or_only;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::{Canvas, Cell, Column, Table};
+use crate::{calls, complete, ui};
+
+/// List failures that went away when the same commit was checked again
+///
+/// Nobody is woken for one of these. The next time it fails, it is run again more often before it is believed.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao check flakes
+  ao check flakes --json | jq -r '.flakes[] | select(.times > 3) | .check'")]
+pub(crate) struct Args {
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let listed = cx.wait_for(async {
+        let project = match &args.project {
+            Some(named) => Some(named.clone()),
+            None => here_or_only(&client).await?,
+        };
+        let Some(project) = project else {
+            return Err(CommandError::new(Kind::User, "which project is meant is not known")
+                .hint("name it with `--project`"));
+        };
+        Ok(calls::forge::flakes(&client, &project).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::json(&listed)?);
+    }
+    if listed.flakes.is_empty() {
+        ui::note("no failure of a check has gone away by itself yet");
+        return Ok(());
+    }
+    Ok(ui::text(table(&listed).draw(Canvas::here().width))?)
+}
+
+fn table(listed: &Flakes) -> Table {
+    let mut table = Table::new(&[
+        Column::new("CHECK"),
+        Column::new("TIMES"),
+        Column::optional("LAST"),
+        Column::new("WHAT FAILED"),
+    ]);
+    for Flake { check, times, last_at, excerpt, .. } in &listed.flakes {
+        table.row([
+            Cell::new(check),
+            Cell::new(times.to_string()),
+            Cell::new(last_at.strftime("%F %H:%MZ").to_string()),
+            Cell::new(excerpt),
+        ]);
+    }
+    table
+}
