@@ -109,15 +109,16 @@ impl Reactions {
 impl ReactionConfig {
     /// As a layer over what is done by default. A number of attempts after which somebody else is asked bounds the retries.
     pub fn core(&self) -> ReactionPatch {
-        let (attempts, escalate_after) = match self.escalate_after {
-            None => (self.retries, None),
-            Some(EscalateAfter::Time(time)) => (self.retries, Some(time.0)),
-            Some(EscalateAfter::Attempts(most)) => (Some(self.retries.unwrap_or(most).min(most)), None),
+        let (attempts, most, escalate_after) = match self.escalate_after {
+            None => (self.retries, None, None),
+            Some(EscalateAfter::Time(time)) => (self.retries, None, Some(time.0)),
+            Some(EscalateAfter::Attempts(most)) => (self.retries.or(Some(most)), Some(most), None),
         };
         ReactionPatch {
             auto: self.auto,
             action: self.action.map(ActionName::core),
             attempts,
+            most,
             escalate_after,
             message: self.message.clone(),
             condition: self.condition.clone(),

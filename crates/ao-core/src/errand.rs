@@ -132,6 +132,17 @@ pub enum ErrandEvent {
     Failed { behalf: Behalf, why: String },
 }
 
+impl Order {
+    /// How long the commands that it runs may take by their own limits.
+    pub fn own_time(&self) -> Duration {
+        match self {
+            Order::Run { timeout, .. } => *timeout,
+            Order::Hook { hooks, .. } => hooks.iter().map(|hook| hook.timeout).sum(),
+            _ => Duration::ZERO,
+        }
+    }
+}
+
 pub(crate) fn decide(errand: &Errand, moment: &Moment, input: ErrandInput) -> Vec<ErrandEvent> {
     match input {
         ErrandInput::Done { tries, outcome } if tries == errand.tries => {

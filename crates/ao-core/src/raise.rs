@@ -8,7 +8,7 @@ use crate::event::Event;
 use crate::incident::{
     self, Incident, IncidentEvent, IncidentInput, IncidentKey, IncidentKind, Problem, Rung, Scene, Subject,
 };
-use crate::outside::cut;
+use crate::outside::{cut, shortened};
 use crate::pull::TEXT_LIMIT;
 use crate::refusal::Refusal;
 use crate::state::State;
@@ -16,6 +16,8 @@ use crate::text::sanitise;
 
 /// How many events of the user's own may be open for one subject.
 const MOST_RAISED: usize = 100;
+/// How long what an event carries may be. Callers bound it below that: half of it would be no data at all.
+const DATA_LIMIT: usize = 64 * 1024;
 /// How long the name of such an event's problem may be.
 const NAME_LIMIT: usize = 512;
 
@@ -43,8 +45,8 @@ pub(crate) fn raise(
     }
     let problem = named(&raised.problem);
     // It may carry the event's data, so that other data are news.
-    let revision = cut(&sanitise(&raised.revision), TEXT_LIMIT);
-    let detail = cut(&sanitise(&raised.detail), TEXT_LIMIT);
+    let revision = cut(&sanitise(&raised.revision), DATA_LIMIT);
+    let detail = shortened(&sanitise(&raised.detail), TEXT_LIMIT);
     let key = IncidentKey { subject, kind: kind.clone(), problem: problem.clone() };
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
     if open >= MOST_RAISED && !state.incidents.contains_key(&key) {

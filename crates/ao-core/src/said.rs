@@ -36,9 +36,11 @@ impl Input {
             Input::Notice { input: NoticeInput::Failed { why, .. }, .. } => pass(why),
             Input::Errand { input: ErrandInput::Failed { why, .. }, .. } => pass(why),
             Input::Errand { input: ErrandInput::Done { outcome, .. }, .. } => match outcome {
-                ErrandOutcome::Done { said: text }
-                | ErrandOutcome::Refused { why: text }
-                | ErrandOutcome::BaseRed { excerpt: text, .. } => pass(text),
+                ErrandOutcome::Done { said: text } | ErrandOutcome::Refused { why: text } => pass(text),
+                ErrandOutcome::BaseRed { signature, excerpt } => {
+                    pass(signature);
+                    pass(excerpt);
+                }
                 ErrandOutcome::BaseGreen {} => {}
             },
             Input::Order { order, .. } => match &mut **order {
@@ -50,6 +52,7 @@ impl Input {
                 _ => {}
             },
             Input::Tell { text, .. } => pass(text),
+            Input::Clear { problem, .. } => pass(problem),
             Input::Raise { problem, revision, detail, .. } => {
                 pass(problem);
                 pass(revision);

@@ -93,7 +93,7 @@ impl Settings {
     pub fn reaction(&self, kind: &IncidentKind) -> Reaction {
         let default = Reaction::default_for(kind);
         match self.reactions.get(kind) {
-            Some(patch) => default.patched(patch),
+            Some(patch) => default.patched(patch).bounded(),
             None => default,
         }
     }

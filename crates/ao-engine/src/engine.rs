@@ -67,9 +67,8 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } | Effect::RunErrand { .. } => {
-                self.script_timeout
-            }
+            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::RunErrand { errand } => self.script_timeout + errand.order.own_time(),
             // The adapter keeps the project's own limit, and says what came of it; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,
             Effect::RemoveWorkspace { timeout, .. } => self.script_timeout + *timeout,

@@ -29,9 +29,8 @@ pub(super) fn follow(state: &State, key: &IncidentKey, event: &IncidentEvent, th
             }));
             // A person is told of what has gone only for a moment all the same: it is told once, whatever comes of it.
             if let IncidentEvent::Closed {} = event {
-                let told = state.notices.values().filter(|notice| notice.incident.as_ref() == Some(key));
-                then.extend(told.map(|notice| Input::Notice {
-                    notice: notice.id,
+                then.extend(state.notices_about(key).map(|notice| Input::Notice {
+                    notice,
                     input: NoticeInput::Withdraw { why: "it is over".into() },
                 }));
             }
@@ -114,7 +113,12 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
                 timeout: reaction.timeout,
                 document: context(state, incident).to_string(),
             };
-            then.push_back(ordered(incident, order));
+            // One at a time: a second one beside the first is what no command reckons with.
+            then.push_back(Input::Order {
+                key: format!("run {} {}", incident.key, incident.opened),
+                order: Box::new(order),
+                behalf: Behalf::Incident(incident.key.clone()),
+            });
         }
         _ => {}
     }

@@ -16,6 +16,7 @@ use crate::event::{Event, HostEvent, Stamped};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
+use crate::outside::shortened;
 use crate::project::ProjectEvent;
 use crate::session::{Phase, SessionInput};
 use crate::state::State;
@@ -73,12 +74,8 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
     hooks::follow(state, stamped, then);
 }
 
-/// Keeps the end, where a failing run says what failed.
+/// No longer than a message may be, with what it is about and how that went.
 fn bounded(text: String) -> String {
     const MOST: usize = 16 * 1024;
-    if text.len() <= MOST {
-        return text;
-    }
-    let cut = (text.len() - MOST..).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-    format!("[…]{}", &text[cut..])
+    shortened(&text, MOST)
 }

@@ -1,6 +1,7 @@
 //! What follows from what happened to a pull request.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use super::base;
 use super::incident::is_news_of;
@@ -123,11 +124,24 @@ fn flake(state: &State, pull: &Pull, check: &str) -> Option<Input> {
     })
 }
 
+/// For so long after an order to rebase a new head may be what came of it.
+const JUST_REBASED: Duration = Duration::from_secs(300);
+
 /// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
     let Some(agent) = agent_of(state, &subject) else { return vec![] };
     let outbox = &agent.outbox;
+    // A head that we have rebased ourselves addresses nothing.
+    let ours = state.incidents_of(&subject).any(|incident| {
+        incident.key.kind == IncidentKind::MergeConflicts
+            && incident.acted > 0
+            && state.at.since(incident.since) < JUST_REBASED
+            && state.reaction(&incident.key.kind, &subject).action == Action::Rebase
+    });
+    if ours {
+        return vec![];
+    }
     let asked = state.incidents_of(&subject).filter(|incident| {
         let key = &incident.key;
         let on_its_way = [&outbox.current, &outbox.parked];

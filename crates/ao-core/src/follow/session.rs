@@ -153,7 +153,12 @@ pub(super) fn follow(
         E::Lingered {} | E::PullLinked { .. } if session.lingers == Some(session.activity_since) => {
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        E::Held { .. } | E::StopFailed { .. } | E::Stopping { .. } => {
+        E::Stopping { .. } => {
+            // The last stretch counts too.
+            tell(SessionInput::Count);
+            then.push_back(Input::Review(Subject::Session(id)));
+        }
+        E::Held { .. } | E::StopFailed { .. } => {
             then.push_back(Input::Review(Subject::Session(id)));
         }
         E::Released { .. } => {

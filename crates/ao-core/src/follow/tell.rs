@@ -5,7 +5,7 @@ use crate::decide::agent_of;
 use crate::health::BaseVerdict;
 use crate::incident::{Incident, IncidentKind, ONLY_A_PERSON, Rung, Subject};
 use crate::input::Input;
-use crate::outside::{Kind, cut, fenced, one_line};
+use crate::outside::{Kind, fenced, one_line, shortened};
 use crate::reaction::{Action, words};
 use crate::session::{MessageKind, NewMessage, Sender, Session, SessionInput};
 use crate::state::State;
@@ -20,7 +20,12 @@ pub(super) fn agent(state: &State, to: &Session, incident: &Incident, detail: &s
 
 /// What the one who steers the project hears: of whom, why now, and the evidence.
 pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why: &str) -> Input {
-    let detail = format!("{} ({why})\n{}", incident.key.subject, cut(&incident.detail, EVIDENCE));
+    // What a session shows is its agent's word, and no more ours than a comment is.
+    let evidence = match incident.key.subject {
+        Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
+        _ => shortened(&incident.detail, EVIDENCE),
+    };
+    let detail = format!("{} ({})\n{evidence}", incident.key.subject, one_line(why));
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
@@ -35,7 +40,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         },
         other => other.to_string(),
     };
-    let evidence = cut(&incident.detail, EVIDENCE);
+    let evidence = shortened(&incident.detail, EVIDENCE);
     // Words that were meant for an agent are not for whoever is asked after it.
     let for_agent = matches!(reaction.action, Action::SendToAgent | Action::SpawnAgent);
     let what = match reaction.message.as_deref().filter(|_| !for_agent) {

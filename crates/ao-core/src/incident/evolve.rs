@@ -45,6 +45,7 @@ pub(crate) fn evolve(incident: &mut Incident, event: &IncidentEvent, at: Timesta
             incident.due = *due;
             incident.doubt = None;
         }
+        E::Reopened {} => incident.rung = Rung::Agent,
         E::Recorded { due } => {
             incident.rung = Rung::Nobody;
             incident.due = *due;

@@ -34,6 +34,14 @@ pub(crate) fn decide(
             if problem.revision != incident.revision {
                 events.push(E::Revised { revision: problem.revision, detail: problem.detail });
             }
+            // A condition that did not hold may hold by now, and the configuration may have changed its mind.
+            if incident.rung == Rung::Nobody
+                && !incident.key.kind.is_moment()
+                && scene.reaction.action != Action::Record
+                && (scene.holds)(&after(incident, &events, now)) == Ok(true)
+            {
+                events.push(E::Reopened {});
+            }
             let now_known = after(incident, &events, now);
             // Also when nothing is new: the agent may be within reach again, and doubts may be over or begin.
             let red = scene.suspicion.is_some_and(|it| it.doubt(&now_known) == Some(Doubt::BaseRed {}));
@@ -80,7 +88,9 @@ fn due_on_return(incident: &Incident, scene: &Scene<'_>) -> Option<Timestamp> {
         return Some(due);
     }
     let waits = incident.doubt == Some(Doubt::BaseRed {})
-        || (incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision));
+        || (incident.rung == Rung::Agent
+            && incident.answered.is_some()
+            && incident.answered.as_ref() == Some(&incident.revision));
     let asked = matches!(incident.rung, Rung::Agent | Rung::Orchestrator);
     (asked && !waits).then(|| scene.now.max(incident.since + scene.reaction.escalate_after))
 }
@@ -110,6 +120,10 @@ fn act(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
     match (scene.holds)(incident) {
         Ok(true) => events,
+        // Something was tried, and the story needs an end.
+        Ok(false) if incident.acted > 0 => {
+            vec![up(incident, scene, tried(action_for(incident, scene), incident.acted))]
+        }
         Ok(false) => recorded(),
         Err(why) => {
             let condition = scene.reaction.condition.as_deref().unwrap_or_default();
@@ -179,10 +193,14 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
             vec![up(incident, scene, "it is not for the agent to mend".into())]
         }
         // The agent cannot be told now: it is gone, or may not take a turn. Wait for it, but not for ever.
-        Rung::Agent if !reachable && !patience_ended => match incident.due {
-            Some(due) if due > now => vec![],
-            _ => vec![E::Waiting { due }],
-        },
+        Rung::Agent if !reachable && (!patience_ended || helpers.back.is_some_and(|at| at > now)) => {
+            // Patience begins when a provider's limit ends: it is nobody's to mend before.
+            let due = helpers.back.map_or(due, |at| at.max(now) + reaction.escalate_after);
+            match incident.due {
+                Some(due) if due > now => vec![],
+                _ => vec![E::Waiting { due }],
+            }
+        }
         Rung::Agent if left && reachable && (fresh || patience_ended) => {
             if incident.acted > 0 && now < cool {
                 // Whatever is new, it is told when the last time is long enough ago.
@@ -237,7 +255,7 @@ fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>
             }]
         }
         Err(why) if acted && action == Action::Rebase => {
-            let why = format!("The rebase does not go cleanly: {why}");
+            let why = format!("It was not rebased: {why}");
             let mut events = vec![E::Failed { why, due: None, instead: true }];
             let told = after(incident, &events, scene.now);
             events.extend(act(&told, scene));
@@ -315,10 +333,10 @@ mod tests {
     use crate::settings::Settings;
     use crate::{ProjectId, PullId};
 
-    const ALL: Helpers = Helpers { agent: true, live: true, orchestrator: true };
+    const ALL: Helpers = Helpers { agent: true, live: true, orchestrator: true, back: None };
     const AGENT: Helpers = Helpers { orchestrator: false, ..ALL };
     const PAUSED: Helpers = Helpers { agent: false, ..AGENT };
-    const NOBODY: Helpers = Helpers { agent: false, live: false, orchestrator: false };
+    const NOBODY: Helpers = Helpers { agent: false, live: false, orchestrator: false, back: None };
 
     fn key() -> IncidentKey {
         let subject = Subject::Pull(PullId { project: ProjectId::new("app"), number: 7 });

@@ -178,6 +178,8 @@ pub enum IncidentEvent {
         due: Option<Timestamp>,
         why: String,
     },
+    /// What was only recorded is to be dealt with after all.
+    Reopened {},
     Recorded {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         due: Option<Timestamp>,

@@ -7,6 +7,7 @@ use super::{Incident, IncidentKey, IncidentKind, Subject, Tried};
 use crate::Timestamp;
 use crate::decide::{agent_of, orchestrator_of};
 use crate::reaction::{Action, IDLE_AFTER, Reaction};
+use crate::session::HoldKind;
 use crate::state::State;
 
 /// What the next step depends on beside the problem itself.
@@ -33,6 +34,8 @@ pub(crate) struct Helpers {
     /// There is an agent to tell, even if it may not take a turn now.
     pub(crate) live: bool,
     pub(crate) orchestrator: bool,
+    /// When the agent may take a turn again, if it waits for a provider's limit to end.
+    pub(crate) back: Option<Timestamp>,
 }
 
 /// Why an action makes no sense for a subject.
@@ -83,7 +86,9 @@ fn stable_clear(state: &State, key: &IncidentKey, reaction: &Reaction) -> Durati
 
 fn helpers(state: &State, subject: &Subject) -> Helpers {
     let agent = agent_of(state, subject);
+    let limited = agent.filter(|agent| agent.is_live() && agent.holds.contains_key(&HoldKind::Account));
     Helpers {
+        back: limited.and_then(|agent| agent.resume_at.or(state.accounts.get(agent.account()).copied())),
         agent: agent.is_some_and(|agent| agent.is_live() && agent.holds.is_empty()),
         live: agent.is_some_and(|agent| agent.is_live()),
         orchestrator: orchestrator_of(state, subject)

@@ -17,6 +17,8 @@ use crate::session;
 use crate::state::State;
 use crate::{Moment, NoticeId, ProjectId, Timestamp};
 
+/// How many times as often a channel is tried that says when it wants to be.
+const PATIENT: u32 = 20;
 /// A channel that wants to wait gets at least this long, or it would be asked again and again.
 const SHORTEST_HOLD: Duration = Duration::from_secs(1);
 
@@ -320,7 +322,9 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
             })]
         }
         NoticeInput::Failed { channel: Some(channel), tries, why, wait } if waits_for(&channel, tries) => {
-            if tries + 1 >= state.settings.notice_tries {
+            // A channel that says when to come again is not broken; it is asked for far longer.
+            let most = state.settings.notice_tries * if wait.is_some() { PATIENT } else { 1 };
+            if tries + 1 >= most {
                 let end = notice.ends_with(&channel).then(|| end(notice, Some(miss(&channel, &why))));
                 [NoticeEvent::Missed { channel, why }].into_iter().chain(end).map(this).collect()
             } else {

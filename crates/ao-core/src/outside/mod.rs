@@ -110,5 +110,35 @@ pub(crate) fn cut(text: &str, limit: usize) -> String {
     format!("{}\n[… {} bytes left out …]\n{}", &text[..start], end - start, &text[end..])
 }
 
+/// Returns a message with quotations in it in at most about `limit` bytes: whole lines are left out of its middle, so that no
+/// part of a quotation stands without its fence. Its beginning says what it is about, its end how that went.
+pub(crate) fn shortened(text: &str, limit: usize) -> String {
+    if text.len() <= limit {
+        return text.to_owned();
+    }
+    let part = |line: &str, room: usize| line[..line.floor_char_boundary(room)].to_owned();
+    let (mut head, mut tail) = (Vec::new(), Vec::new());
+    let (mut of_head, mut of_tail) = (0, 0);
+    let mut lines: std::collections::VecDeque<&str> = text.lines().collect();
+    while let Some(line) = lines.front().filter(|line| of_head + line.len() < limit / 2) {
+        of_head += line.len() + 1;
+        head.push((*line).to_owned());
+        lines.pop_front();
+    }
+    while let Some(line) = lines.back().filter(|line| of_tail + line.len() < limit / 2) {
+        of_tail += line.len() + 1;
+        tail.push((*line).to_owned());
+        lines.pop_back();
+    }
+    // A line that alone is too long is begun, because its beginning has the fence.
+    let begun = lines.front().map(|line| part(line, (limit / 2).saturating_sub(of_head)));
+    let left: usize = lines.iter().map(|line| line.len() + 1).sum();
+    let left = left.saturating_sub(begun.as_ref().map_or(0, String::len));
+    head.extend(begun.filter(|begun| !begun.is_empty()));
+    head.push(format!("{FENCE}[… {left} bytes left out …]"));
+    head.extend(tail.into_iter().rev());
+    head.join("\n")
+}
+
 #[cfg(test)]
 mod tests;

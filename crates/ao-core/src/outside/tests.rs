@@ -142,3 +142,21 @@ proptest! {
         prop_assert!(!one_line(&text).contains('\n'));
     }
 }
+
+#[test]
+fn what_is_left_out_of_a_message_leaves_no_line_without_its_fence() {
+    let log: String = (0..500).map(|n| format!("> line {n} {}\n", "x".repeat(n % 90))).collect();
+    let long = format!("Our words.\n{log}> {}\nThe end of it.", "y".repeat(9000));
+    for (text, limit) in
+        [(long.as_str(), 4096), (&long, 16 * 1024), (&format!("> {}", "z".repeat(9000)), 100)]
+    {
+        let short = shortened(text, limit);
+        assert!(short.len() <= limit + 100, "{} of {limit}", short.len());
+        assert!(short.contains("bytes left out"), "{short}");
+        for line in short.lines() {
+            let whole = line.starts_with(FENCE) || ["Our words.", "The end of it."].contains(&line);
+            assert!(whole, "{line}");
+        }
+    }
+    assert_eq!(shortened("as it is", 100), "as it is");
+}

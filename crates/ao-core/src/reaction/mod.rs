@@ -39,6 +39,8 @@ pub struct Reaction {
     pub action: Action,
     /// How often the action is taken for one problem.
     pub attempts: u32,
+    /// No more than so often, whatever else is said; counted in already where it is asked for.
+    pub most: Option<u32>,
     /// How long each rung of the ladder has to help.
     pub escalate_after: Duration,
     /// What the agent or the person is told: a template. Without it, the kind's own words.
@@ -75,6 +77,9 @@ pub struct ReactionPatch {
     pub action: Option<Action>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub attempts: Option<u32>,
+    /// After so many attempts somebody else is asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub escalate_after: Option<Duration>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -158,6 +163,7 @@ impl Reaction {
             auto,
             action,
             attempts,
+            most: None,
             escalate_after: Duration::from_secs(minutes * 60),
             message: None,
             condition: None,
@@ -191,6 +197,10 @@ impl Reaction {
             self.attempts = self.attempts.max(1);
         }
         lay(&mut self.attempts, &patch.attempts);
+        // A time and a number of attempts are two ways to say the same: the nearer one counts.
+        if patch.escalate_after.is_some() || patch.most.is_some() {
+            self.most = patch.most;
+        }
         lay(&mut self.escalate_after, &patch.escalate_after);
         lay_opt(&mut self.message, &patch.message);
         lay_opt(&mut self.condition, &patch.condition);
@@ -215,14 +225,22 @@ pub(crate) fn threshold(
     kind: &IncidentKind,
     settings: &Settings,
     project: Option<&Project>,
-    agent: &str,
+    agent: &AgentChoice,
 ) -> Option<Duration> {
     let layers = [
-        settings.agent_reactions.get(agent),
+        agent.specialist.as_ref().and_then(|id| settings.agent_reactions.get(id)),
+        settings.agent_reactions.get(&agent.name),
         project.map(|project| &project.reactions),
         Some(&settings.reactions),
     ];
     layers.into_iter().flatten().find_map(|layer| layer.get(kind)?.threshold)
+}
+
+impl Reaction {
+    /// With the bound of its attempts counted in, after all layers are laid.
+    pub(crate) fn bounded(self) -> Reaction {
+        Reaction { attempts: self.attempts.min(self.most.unwrap_or(u32::MAX)), ..self }
+    }
 }
 
 impl Action {
@@ -252,7 +270,10 @@ impl State {
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
         let (project, agent) = self.whose(subject);
         let layers = self.reaction_layers(kind, project, agent);
-        layers.into_iter().fold(Reaction::default_for(kind), |reaction, (_, patch)| reaction.patched(patch))
+        let whole = layers
+            .into_iter()
+            .fold(Reaction::default_for(kind), |reaction, (_, patch)| reaction.patched(patch));
+        whole.bounded()
     }
 
     /// Whether a condition holds for a problem, or why nobody can say. None always holds.

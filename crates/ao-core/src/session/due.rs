@@ -16,6 +16,9 @@ use crate::{Moment, Timestamp};
 /// A dialog that nobody answers is looked at this seldom in the end.
 const LOOK_SELDOM: Duration = Duration::from_secs(600);
 
+/// After so many seconds at the latest the time of a session is counted into what it shares with others.
+const COUNTED_EVERY: u64 = 60;
+
 /// What has become due. [`Session::due`] says when to ask.
 pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<SessionEvent> {
     use SessionEvent as E;
@@ -40,7 +43,9 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             if judge(&session.evidence, now).activity != session.judgement.activity {
                 events.push(E::Rejudged {});
             }
-            if session.time_is_up().is_some_and(|at| at <= now) {
+            let time_is_up = session.time_is_up().is_some_and(|at| at <= now);
+            let counts = state.counts_time(session);
+            if time_is_up || session.count_at(counts).is_some_and(|at| at <= now) {
                 events.extend(spent(session, session.counted(now)));
             }
             if let Some(why) = session.halts_at().filter(|(at, _)| *at <= now).map(|(_, why)| why) {
@@ -86,7 +91,12 @@ fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> 
 
 impl Session {
     /// When time alone will change something, if nothing else does before.
-    pub(crate) fn due(&self, settings: &Settings, idle_after: Duration) -> Option<Timestamp> {
+    pub(crate) fn due(
+        &self,
+        settings: &Settings,
+        idle_after: Duration,
+        counts_time: bool,
+    ) -> Option<Timestamp> {
         let otherwise = match &self.phase {
             Phase::Retrying { at, .. } => self.holds.is_empty().then_some(*at),
             Phase::Running { .. } => {
@@ -98,7 +108,10 @@ impl Session {
                 let changes = next_change(&self.evidence, self.judged, &self.judgement);
                 let halts = self.halts_at().map(|(at, _)| at);
                 let own = [outbox, self.look_at(settings), changes, self.time_is_up(), halts];
-                own.into_iter().chain([self.lingers_at(idle_after)]).flatten().min()
+                own.into_iter()
+                    .chain([self.lingers_at(idle_after), self.count_at(counts_time)])
+                    .flatten()
+                    .min()
             }
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
@@ -127,6 +140,13 @@ impl Session {
         let Phase::Running { since, .. } = self.phase else { return None };
         let limit = self.limits.seconds.filter(|_| !self.holds.contains_key(&HoldKind::Budget))?;
         Some(since + Duration::from_secs(limit.saturating_sub(self.ran)))
+    }
+
+    /// When its time is counted into a budget that it shares with others and that is one of time.
+    fn count_at(&self, counts_time: bool) -> Option<Timestamp> {
+        let Phase::Running { since, .. } = self.phase else { return None };
+        let next = (self.spend.seconds + COUNTED_EVERY).saturating_sub(self.ran);
+        counts_time.then(|| since + Duration::from_secs(next))
     }
 
     /// When also the turn that runs is ended, because its budget is spent and more than that, and for what reason.

@@ -203,8 +203,7 @@ impl Session {
     fn stuck_after(&self, state: &State) -> Duration {
         let project = state.projects.get(&self.spec.project);
         let kind = IncidentKind::AgentStuck;
-        threshold(&kind, &state.settings, project, &self.spec.agent.name)
-            .unwrap_or(state.settings.stuck_after)
+        threshold(&kind, &state.settings, project, &self.spec.agent).unwrap_or(state.settings.stuck_after)
     }
 
     /// Whether it is a worker that nothing keeps from working and that has nothing to show yet. One with a pull request

@@ -21,6 +21,8 @@ pub(super) struct Index {
     pub(super) orchestrators: BTreeMap<ProjectId, SessionId>,
     /// The keys of past notices.
     pub(super) told: BTreeSet<String>,
+    /// What people are being told of each incident.
+    pub(super) notices: BTreeMap<IncidentKey, BTreeSet<NoticeId>>,
     /// Open errands by their keys.
     pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.

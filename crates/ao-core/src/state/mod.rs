@@ -295,6 +295,16 @@ impl State {
         ErrandId(self.next_errand.saturating_add(1))
     }
 
+    /// Whether a budget that the session shares with others is one of time.
+    pub(crate) fn counts_time(&self, session: &Session) -> bool {
+        counts_time(&self.settings, &self.projects, session)
+    }
+
+    /// The notices that are on their way about an incident.
+    pub(crate) fn notices_about(&self, key: &IncidentKey) -> impl Iterator<Item = NoticeId> {
+        self.index.notices.get(key).into_iter().flatten().copied()
+    }
+
     /// Whether an errand with this key is open.
     pub(crate) fn is_ordered(&self, key: &str) -> bool {
         self.index.errands.contains_key(key)
@@ -452,8 +462,9 @@ impl State {
             let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
         } else {
-            let idle_after = idle_after(settings, projects, session);
-            index.set_timer(Timer::Session(id), session.due(settings, idle_after));
+            let (idle_after, counts) =
+                (idle_after(settings, projects, session), counts_time(settings, projects, session));
+            index.set_timer(Timer::Session(id), session.due(settings, idle_after, counts));
         }
     }
 
@@ -516,14 +527,23 @@ impl State {
                 {
                     self.index.told.remove(&oldest);
                 }
+                if let Some(key) = &notice.incident {
+                    self.index.notices.entry(key.clone()).or_default().insert(id);
+                }
                 self.notices.insert(id, notice.clone());
             }
             _ => {
                 let Some(notice) = self.notices.get_mut(&id) else { return };
                 let over = notice::evolve(notice, event);
                 let due = notice.due().filter(|_| !over);
-                if over {
-                    self.notices.remove(&id);
+                if over
+                    && let Some(key) = self.notices.remove(&id).and_then(|notice| notice.incident)
+                    && let Some(told) = self.index.notices.get_mut(&key)
+                {
+                    told.remove(&id);
+                    if told.is_empty() {
+                        self.index.notices.remove(&key);
+                    }
                 }
                 self.index.set_timer(Timer::Notice(id), due);
             }
@@ -578,10 +598,16 @@ impl State {
             self.index.names.insert(session.spec.name.clone(), *id);
             self.index.enter(session, Footprint::of(session));
             let idle_after = idle_after(&self.settings, &self.projects, session);
-            self.index.set_timer(Timer::Session(*id), session.due(&self.settings, idle_after));
+            let counts = counts_time(&self.settings, &self.projects, session);
+            self.index.set_timer(Timer::Session(*id), session.due(&self.settings, idle_after, counts));
         }
         self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
         self.index.told = self.notice_keys.iter().cloned().collect();
+        for (id, notice) in &self.notices {
+            if let Some(key) = &notice.incident {
+                self.index.notices.entry(key.clone()).or_default().insert(*id);
+            }
+        }
         let timers = self
             .incidents
             .values()
@@ -601,9 +627,16 @@ impl State {
     }
 }
 
+/// Whether a budget that the session shares with others is one of time.
+fn counts_time(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> bool {
+    let project = projects.get(&session.spec.project);
+    let of_project = project.into_iter().flat_map(|project| [project.daily, project.total, project.per_task]);
+    of_project.chain([settings.daily]).any(|limits| limits.seconds.is_some())
+}
+
 fn idle_after(settings: &Settings, projects: &BTreeMap<ProjectId, Project>, session: &Session) -> Duration {
     let project = projects.get(&session.spec.project);
-    threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent.name).unwrap_or(IDLE_AFTER)
+    threshold(&IncidentKind::AgentIdle, settings, project, &session.spec.agent).unwrap_or(IDLE_AFTER)
 }
 
 /// Incidents as a list, because JSON has no room for a structured key.

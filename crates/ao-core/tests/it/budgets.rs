@@ -204,3 +204,20 @@ fn what_was_spent_on_a_task_is_forgotten_with_the_task() {
     desk.task("1", &[], true);
     assert!(!desk.state.purses.contains_key(&Budget::Task(task("1"))));
 }
+
+/// Time is counted while it passes, whether or not the agent says anything. acceptance: B3
+#[test]
+fn time_that_is_shared_is_counted_though_nothing_is_said() {
+    let mut desk = Desk::new();
+    configure(&mut desk, |config| config.daily = Limits { seconds: Some(3600), ..Limits::default() });
+    let session = desk.idle("1");
+    desk.sees(session, Source::Hook, working());
+    desk.wait(3000);
+    assert!(!desk.status(session).starts_with("capped"), "{}", desk.status(session));
+    desk.wait(700);
+    assert!(
+        desk.status(session).starts_with("capped: today's budget of `app` is spent: time 36"),
+        "{}",
+        desk.status(session)
+    );
+}

@@ -48,13 +48,18 @@ fn on_its_way(desk: &Desk, session: SessionId) -> String {
     desk.session(session).outbox.current.as_ref().expect("something is").text.clone()
 }
 
-fn failing(desk: &mut Desk) {
-    // Nobody doubts it: it is surely no chance, and the base passes.
+/// A failure that is surely no chance.
+fn broken() -> CheckState {
     let mut check = red("E1");
     if let CheckState::Failed { certain, .. } = &mut check {
         *certain = true;
     }
-    let seen = facts(desk, "h1", check);
+    check
+}
+
+/// Nobody doubts it: it is surely no chance, and the base passes.
+fn failing(desk: &mut Desk) {
+    let seen = facts(desk, "h1", broken());
     let (check, commit) = (seen.checks[0].name.clone(), seen.base.clone());
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
     let green = ProjectInput::BaseFound { check, commit, verdict: BaseVerdict::Green {} };
@@ -138,6 +143,25 @@ fn if_the_condition_does_not_hold_it_is_recorded_and_if_nobody_can_say_a_person_
         let found: Vec<Rung> = desk.state.incidents.values().map(|incident| incident.rung).collect();
         assert_eq!(found, [rung], "{condition}");
     }
+}
+
+/// What was only recorded because a condition did not hold is dealt with as soon as it does.
+#[test]
+fn a_condition_that_comes_to_hold_counts_for_what_is_open() {
+    fn ready(_: &str, context: &Value) -> Result<bool, String> {
+        Ok(context["pr"]["labels"].as_array().is_some_and(|labels| !labels.is_empty()))
+    }
+    let patch = ReactionPatch { condition: Some("ready".into()), ..ReactionPatch::default() };
+    let mut desk = Desk::with(Settings { reactions: said("ci-failed", patch), ..Settings::default() });
+    desk.state = desk.state.clone().judged_by(Judge(ready));
+    let session = with_pull(&mut desk);
+    failing(&mut desk);
+    assert!(desk.session(session).outbox.current.is_none());
+    desk.wait(1);
+    let mut seen = facts(&desk, "h1", broken());
+    seen.labels.insert("ready".into());
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
+    assert!(on_its_way(&desk, session).contains("check `test` failed"));
 }
 
 #[test]

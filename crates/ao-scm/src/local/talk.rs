@@ -39,13 +39,17 @@ impl LocalScm {
 
     /// The daemon's own answer.
     pub(super) async fn answer(&self, reply: &ThreadReply) -> Result<(), LocalError> {
-        let body = said(&reply.text)?;
+        // With nothing to say, it only resolves.
+        let body = match reply.resolve && reply.text.is_empty() {
+            true => None,
+            false => Some(said(&reply.text)?),
+        };
         let mut writing = self.book.writing().await;
         let mut entry = Entry::clone(&*self.entry(&reply.pull).await?);
         let thread = find(&entry, &reply.pull, &reply.thread)?;
         let by = Author { login: "ao".to_owned(), standing: Standing::Agent };
         let before = entry.clone();
-        if said_before(&entry, Some(&reply.key)).is_none() {
+        if let (Some(body), None) = (body, said_before(&entry, Some(&reply.key))) {
             self.add(&mut entry, thread, by.clone(), body, Some(reply.key.clone()))?;
         }
         if reply.resolve {

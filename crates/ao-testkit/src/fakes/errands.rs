@@ -54,6 +54,10 @@ fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError>
                 _ if chance && inner.rng.u8(..8) == 0 => {
                     Err(ErrandError::Never("no base can be checked here".into()))
                 }
+                // Now and then for a reason of its own.
+                true if chance && inner.rng.u8(..8) == 0 => {
+                    Ok(ErrandOutcome::BaseRed { signature: "E9".into(), excerpt: "error: E9".into() })
+                }
                 true => Ok(ErrandOutcome::BaseRed { signature: "E0".into(), excerpt: "error: E0".into() }),
                 false => Ok(ErrandOutcome::BaseGreen {}),
             }

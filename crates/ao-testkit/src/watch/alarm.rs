@@ -16,8 +16,8 @@ use crate::universe::Inner;
 #[derive(Debug, Default)]
 pub(crate) struct Alarms {
     checks: BTreeMap<(PullId, String), Reports>,
-    /// Checks that a project's base fails.
-    red: BTreeSet<(ProjectId, String)>,
+    /// How a project's base fails a check, by project and check. A base that fails otherwise explains nothing.
+    red: BTreeMap<(ProjectId, String), String>,
     /// The problems that were run again before they were believed.
     doubted: BTreeSet<IncidentKey>,
 }
@@ -61,7 +61,9 @@ pub(super) fn project(inner: &mut Inner, id: &ProjectId, event: &ProjectEvent) {
     let red = &mut inner.log.ledger.alarms.red;
     if let ProjectEvent::BaseFound { check, verdict, .. } = event {
         match verdict {
-            BaseVerdict::Red { .. } => red.insert((id.clone(), check.clone())),
+            BaseVerdict::Red { signature, .. } => {
+                red.insert((id.clone(), check.clone()), format!("{check} {signature}"))
+            }
             BaseVerdict::Green {} | BaseVerdict::Unknown { .. } => red.remove(&(id.clone(), check.clone())),
         };
     }
@@ -85,7 +87,7 @@ pub(super) fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEve
             alarms.doubted.remove(key);
         }
         IncidentEvent::Acted { .. } | IncidentEvent::Escalated { .. } => {
-            let red = alarms.red.contains(&(pull.project.clone(), check.clone()));
+            let red = alarms.red.get(&(pull.project.clone(), check.clone())) == Some(&key.problem);
             let reports = alarms.checks.get(&(pull.clone(), check));
             let passed = reports.is_some_and(|reports| reports.passed);
             let sure = reports.is_some_and(|reports| reports.failed > 1) || alarms.doubted.contains(key);
@@ -113,5 +115,6 @@ pub(super) fn goes_on(incident: &Incident) -> bool {
 
 /// Whether it waits for the base, or for whoever was answered.
 pub(super) fn waits(incident: &Incident) -> bool {
-    incident.doubt == Some(Doubt::BaseRed {}) || incident.answered.as_ref() == Some(&incident.revision)
+    incident.doubt == Some(Doubt::BaseRed {})
+        || (incident.rung == Rung::Agent && incident.answered.as_ref() == Some(&incident.revision))
 }

@@ -113,8 +113,16 @@ async fn rebase(repository: &Repository, tree: &OwnTree, order: &RebaseOrder) ->
         };
     }
     let head = git.commit("HEAD").await?.unwrap_or_default();
-    let pushed = push(repository, order, &head).await?;
-    Ok(Rebased::Done { head: Commit::new(&head), pushed })
+    match push(repository, order, &head).await {
+        Ok(pushed) => Ok(Rebased::Done { head: Commit::new(&head), pushed }),
+        // Half of it would leave a branch that the agent's next push cannot follow.
+        Err(err) => {
+            let back = ["-c", "core.hooksPath=/dev/null", "reset", "--keep", order.head.as_str()];
+            let undone = tree.writer()?.write(&back).await;
+            undone.map_err(TreeError::tried(format!("put `{}` back after its push failed", order.branch)))?;
+            Err(err)
+        }
+    }
 }
 
 /// Puts everything back where it was.

@@ -188,7 +188,11 @@ fn names(configs: &InForce) -> BTreeSet<String> {
     names.extend(of_projects(configs).into_values().flatten());
     let projects = configs.projects();
     let own = projects.values().flat_map(|known| known.effective().project.reactions.0.values());
-    names.extend(config.reactions.0.values().chain(own).filter_map(|reaction| reaction.channel.clone()));
+    let later = projects.values().flat_map(|known| known.loaded.config.reactions.0.values());
+    let agents = config.agent_reactions.values().flat_map(|reactions| reactions.0.values());
+    let specialists = config.agents.iter().flat_map(|specialist| specialist.config.reactions.0.values());
+    let all = config.reactions.0.values().chain(own).chain(later).chain(agents).chain(specialists);
+    names.extend(all.filter_map(|reaction| reaction.channel.clone()));
     names
 }
 
