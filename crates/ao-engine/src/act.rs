@@ -15,7 +15,7 @@ use ao_core::{EffectKey, Input, SessionId, Timestamp};
 use ao_ports::{
     AnswerOrder, Answered, DeliverOrder, Delivered, EndOrder, ErrandError, FollowOrder, LookOrder, Made,
     MergeOrder, MergeOutcome, Prepared, ProcessRef, Removal, RemoveOrder, Reporter, RuntimeError, StartSpec,
-    Strategy, TestOrder, TestOutcome, Whereabouts, WorkspaceError,
+    TestOrder, TestOutcome, Whereabouts, WorkspaceError,
 };
 
 use crate::notify;
@@ -257,14 +257,15 @@ async fn perform(
             Ok(vec![Input::Queue { project, input: QueueInput::Tested { pull, head, base, result } }])
         }
         Effect::Merge { project, pull, head, base, tree, .. } => {
+            let (strategy, delete_branch) = slots.landings.get(&project).copied().unwrap_or_default();
             let order = MergeOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 tree,
-                strategy: Strategy::default(),
+                strategy,
                 by: None,
-                delete_branch: false,
+                delete_branch,
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
                 MergeOutcome::Merged { commit, .. } => QueueInput::Landed { pull, head, commit },

@@ -22,7 +22,7 @@ use ao_agent::{CommandAgent, Ground};
 use ao_core::ProjectId;
 use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
-use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, Workspace};
+use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, Strategy, Workspace};
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
@@ -82,6 +82,7 @@ struct Plugged {
     /// The agents with what they were made of, so that what has not changed stays the same.
     agents: BTreeMap<String, (Option<ao_agent::Options>, Arc<dyn Agent>)>,
     notifiers: BTreeMap<String, Arc<dyn Notifier>>,
+    landings: BTreeMap<ProjectId, (Strategy, bool)>,
     own_scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
     scms: BTreeMap<ProjectId, Arc<dyn Scm>>,
 }
@@ -241,6 +242,7 @@ impl Daemon {
             let mut plugged = self.plugged();
             plugged.replace_agents(agents, &self.ground)?;
             plugged.notifiers = notifiers;
+            plugged.landings = self.forges.landings();
             plugged.scms = self.forges.scms();
             let own = plugged.own_scms.clone();
             plugged.scms.extend(own);
@@ -363,6 +365,7 @@ fn slots(
         workspaces: workspaces.clone(),
         notifiers: plugged.notifiers.clone(),
         scms: plugged.scms.clone(),
+        landings: plugged.landings.clone(),
     }
 }
 

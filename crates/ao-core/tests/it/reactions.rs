@@ -3,7 +3,7 @@
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{IncidentKind, Problem, Rung, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::pull::{CheckState, PullInput};
+use ao_core::pull::{CheckState, PullFacts, PullInput};
 use ao_core::reaction::{Action, Judge, ReactionPatch, Reactions, context, problem_of, rehearse, sample};
 use ao_core::{Event, Input, SessionId, Settings};
 use serde_json::Value;
@@ -60,6 +60,10 @@ fn broken() -> CheckState {
 /// Nobody doubts it: it is surely no chance, and the base passes.
 fn failing(desk: &mut Desk) {
     let seen = facts(desk, "h1", broken());
+    see(desk, seen);
+}
+
+fn see(desk: &mut Desk, seen: PullFacts) {
     let (check, commit) = (seen.checks[0].name.clone(), seen.base.clone());
     desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
     let green = ProjectInput::BaseFound { check, commit, verdict: BaseVerdict::Green {} };
@@ -160,7 +164,7 @@ fn a_condition_that_comes_to_hold_counts_for_what_is_open() {
     desk.wait(1);
     let mut seen = facts(&desk, "h1", broken());
     seen.labels.insert("ready".into());
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
+    see(&mut desk, seen);
     assert!(on_its_way(&desk, session).contains("check `test` failed"));
 }
 

@@ -135,6 +135,12 @@ impl Forges {
         self.projects().get(project).is_some_and(|known| known.wanted.delete_branch)
     }
 
+    /// How the changes of each project land, and whether their branches go then.
+    pub(crate) fn landings(&self) -> BTreeMap<ProjectId, (Strategy, bool)> {
+        let landing = |wanted: &Wanted| (wanted.strategy, wanted.delete_branch);
+        self.projects().iter().map(|(id, known)| (id.clone(), landing(&known.wanted))).collect()
+    }
+
     /// Those that the engine can merge at.
     pub(crate) fn scms(&self) -> BTreeMap<ProjectId, Arc<dyn Scm>> {
         let projects = self.projects();

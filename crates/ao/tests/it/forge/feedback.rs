@@ -191,3 +191,24 @@ fn each_conflict_is_told_with_the_way_out_and_the_way_back() {
     }
     assert_eq!(times(&house.turns_until_now(&session), WAY_BACK), 2, "{told:#?}");
 }
+
+/// Approved and green, with `auto: true`: it lands as configured, and its branch goes. Without it, nothing lands.
+/// acceptance: F11
+#[test]
+fn what_is_approved_and_green_lands_as_the_configuration_says() {
+    let house = House::new();
+    house.configure_project(
+        "    checks: [{ name: unit, command: 'true' }]\n    reactions:\n      approved-and-green: { auto: true, action: merge, strategy: merge, deleteAfter: true }\n",
+        "",
+    );
+    house.start();
+    let (session, number) = house.worker("Work", "a.txt", "a\\n");
+    house.wait_for(&session, "idle");
+    let branch = house.pull(&number)["headBranch"].as_str().unwrap().to_owned();
+    assert_eq!(house.pull(&number)["state"], "open", "nobody has approved it");
+    house.ao(&["pr", "approve", &number]).succeeds();
+    until("it to land", || house.pull(&number)["state"] == "merged");
+    let parents = git(&house.repository(), &["rev-list", "--parents", "-1", "main"]);
+    assert_eq!(parents.split(' ').count(), 3, "by a merge commit: {parents}");
+    until("its branch to go", || git(&house.repository(), &["branch", "--list", &branch]).is_empty());
+}
