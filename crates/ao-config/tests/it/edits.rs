@@ -255,7 +255,8 @@ fn settings() -> impl Strategy<Value = (&'static str, String)> {
         (1..60u32).prop_map(|n| ("lifecycle.stuckAfter", format!("{n}m"))),
         any::<bool>().prop_map(|yes| ("power.preventIdleSleep", yes.to_string())),
         any::<bool>().prop_map(|yes| ("orchestrator.autoAssign", yes.to_string())),
-        text.clone().prop_map(|text| ("reactions.changes-requested.message", text)),
+        // In a template a brace means something.
+        text.clone().prop_map(|text| ("reactions.changes-requested.message", text.replace('{', "("))),
         text.prop_map(|text| ("orchestrator.prompt", text)),
     ]
 }

@@ -22,7 +22,10 @@ fn every_field_reaches_the_core_by_all_its_names() {
         ("auto_respond: true", ReactionPatch { auto: Some(true), ..ReactionPatch::default() }),
         ("max_retries: 4", ReactionPatch { attempts: Some(4), ..ReactionPatch::default() }),
         ("escalateAfter: 20m", ReactionPatch { escalate_after: minutes(20), ..ReactionPatch::default() }),
-        ("require_approval_after: 2", ReactionPatch { attempts: Some(2), ..ReactionPatch::default() }),
+        (
+            "require_approval_after: 2",
+            ReactionPatch { attempts: Some(2), most: Some(2), ..ReactionPatch::default() },
+        ),
         ("threshold: 10m", ReactionPatch { threshold: minutes(10), ..ReactionPatch::default() }),
         ("cooldown: 1h", ReactionPatch { cooldown: minutes(60), ..ReactionPatch::default() }),
         ("priority: urgent", ReactionPatch { level: Some(Level::Urgent), ..ReactionPatch::default() }),

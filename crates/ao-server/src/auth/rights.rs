@@ -51,6 +51,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/projects", Right::Owner),
     ("DELETE", "/api/projects/{id}", Right::Owner),
     ("GET", "/api/projects/{id}/checks", Right::Forge),
+    ("GET", "/api/projects/{id}/flakes", Right::Forge),
     ("GET", "/api/issues", Right::Forge),
     ("POST", "/api/issues", Right::Forge),
     ("POST", "/api/issues/import", Right::Owner),
