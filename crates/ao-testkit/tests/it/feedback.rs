@@ -8,8 +8,8 @@ fn failed() -> CheckState {
     CheckState::Failed {
         certain: false,
         files: vec![],
-        signature: "E1".into(),
-        excerpt: "error: E1".into(),
+        signature: "E0".into(),
+        excerpt: "error: E0".into(),
         url: "https://ci/1".into(),
         log: None,
     }
@@ -29,7 +29,7 @@ fn a_flake_is_run_again_and_wakes_nobody() {
         world.run_for(900);
     }
     assert_eq!((world.turns_with("A check failed"), world.told().len()), (0, 0), "{:?}", world.told());
-    let flakes = world.state(|state| state.projects[&pull.project].flakes["build E1"].times);
+    let flakes = world.state(|state| state.projects[&pull.project].flakes["build E0"].times);
     assert_eq!(flakes, 5);
     world.expect_at_rest();
 }
