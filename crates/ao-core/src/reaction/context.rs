@@ -76,7 +76,7 @@ pub fn sample() -> Value {
         "retries": 3,
         "tried": 0,
         "session": { "id": "ses_1", "name": "app-1", "title": "Fix the login", "branch": "agent/app-1", "agent": "codex" },
-        "project": { "name": "app", "path": "/home/me/app", "branch": "main" },
+        "project": { "name": "app", "path": "/srv/app", "branch": "main" },
         "issue": { "id": "42", "title": "Login fails", "url": "https://forge.example/issues/42", "labels": ["bug"] },
         "pr": {
             "id": "app!7", "number": 7, "title": "Fix the login", "url": "https://forge.example/pulls/7",

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::due::due;
+use super::due::{due, go_on};
 use super::launch::{launch, may_go_on, restore, wake};
 use super::lease::Leases;
 use super::outbox::backoff;
@@ -316,6 +316,10 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::LimitOver { after, within })
             if session.holds.contains_key(&HoldKind::Account) && session.resume_at.is_none() =>
         {
+            // It waits for a person from now on, and no change of mind in between lets it overtake the others.
+            if !state.resumes_by_itself(session) {
+                return Ok(go_on(state, session, now));
+            }
             let within = u64::try_from(within.as_millis()).unwrap_or(u64::MAX).max(1);
             // Never this very moment: a step at a time.
             let jitter = Duration::from_millis(1 + crate::mix(moment.seed, session.id.0) % within);

@@ -70,7 +70,7 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
 }
 
 /// What becomes of a session whose turn it is to go on after a provider's limit.
-fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+pub(super) fn go_on(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
     let refused = match may_go_on(state, session) {
         Err(refusal) => {
             Some(format!("the provider's limit is over, but {refusal}; `ao resume` lets it go on"))

@@ -177,7 +177,7 @@ fn a_test_says_what_would_happen_and_nothing_does() {
     assert_eq!(house.turns(&session).len(), before + 1);
 }
 
-/// A file with a wrong template or condition is refused as a whole, with the place. acceptance: C2
+/// A file with a wrong template or condition is refused as a whole, with the place.
 #[test]
 fn a_wrong_word_in_a_reaction_is_told_with_its_place() {
     let house = House::new();
