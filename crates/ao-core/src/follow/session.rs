@@ -28,6 +28,8 @@ pub(super) fn follow(
     let Some(session) = state.sessions.get(&id) else {
         // Archived: what was about it is over.
         then.push_back(Input::Review(Subject::Session(id)));
+        // What it was the last to know of may have blocked others.
+        then.push_back(Input::Schedule);
         if let E::Archived { pulls } = event {
             then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
         }
