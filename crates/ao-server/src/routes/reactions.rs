@@ -219,6 +219,12 @@ fn configured(state: &Known, kind: &IncidentKind, about: &Subject) -> Result<(),
         .map(|reaction| reaction.event)
         .collect();
     let mut problem = Problem::new(404, "unknown-event", format!("no reaction is configured for `{kind}`"));
+    // A word that is nearly one of ours is a slip of the pen, and not an event of the user's own.
+    let meant = IncidentKind::ours().find(|ours| strsim::levenshtein(ours.word(), kind.word()) <= 2);
+    if let Some(meant) = meant {
+        problem.candidates = vec![meant.to_string()];
+        return Err(problem.hint("`ao reactions list` shows all of them").into());
+    }
     let hint = match own.is_empty() {
         true => format!("declare it: `reactions: {{ {kind}: {{ action: notify }} }}`"),
         false => format!("configured are: {}", own.join(", ")),

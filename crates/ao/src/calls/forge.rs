@@ -255,6 +255,17 @@ pub(crate) async fn project(client: &Client, named: Option<&str>) -> Option<Stri
     }
 }
 
+/// The project that something is about: none if a session or a pull request says it already.
+pub(crate) async fn project_about(
+    client: &Client,
+    session: Option<&str>,
+    pull: Option<&str>,
+    named: Option<&str>,
+) -> Option<String> {
+    let said = session.is_some() || pull.is_some_and(says_project);
+    if said && named.is_none() { None } else { project(client, named).await }
+}
+
 /// The project whose folder, or a workspace of which, we are in.
 pub(crate) async fn project_here(client: &Client) -> Option<Project> {
     let here = std::env::current_dir().ok()?.canonicalize().ok()?;

@@ -50,11 +50,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let data = data(&args.data)?;
     let client = cx.client()?;
     let taken = cx.wait_for(async {
-        let whole = args.session.is_some() || args.pr.as_deref().is_some_and(forge::says_project);
-        let project_id = match whole && args.project.is_none() {
-            true => None,
-            false => forge::project(&client, args.project.as_deref()).await,
-        };
+        let (session, pull) = (args.session.as_deref(), args.pr.as_deref());
+        let project_id = forge::project_about(&client, session, pull, args.project.as_deref()).await;
         let event = NewEvent {
             event: args.event.clone(),
             session: args.session.clone(),

@@ -49,12 +49,7 @@ pub(crate) struct Ended {
 pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     let begun = Instant::now();
     let redactor = || Redactor::of(order.secrets.clone());
-    let plain = |text: &str| {
-        let mut redactor = redactor();
-        let mut shown = redactor.push(text.as_bytes());
-        shown.extend(redactor.finish());
-        String::from_utf8_lossy(&shown).into_owned()
-    };
+    let plain = |text: &str| order.secrets.mask(text);
     log.say(&format!("$ {}", plain(order.command)))?;
     let mut child = spawn(&order)?;
     let guard = order.mark.guard(child.id());

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use ao_api::{Budget, Budgets, Limits, Spend};
+use ao_api::{Budget, Budgets, Limits};
 
 use super::table::{Cell, Column, Table};
 use super::{Canvas, words};
@@ -42,10 +42,10 @@ pub fn budgets(budgets: &Budgets, canvas: Canvas) -> String {
 
 /// One budget in a line: `$1.20 of $2.00, 3 turns`.
 pub(super) fn line(budget: &Budget) -> String {
-    let Limits { usd, tokens, turns, seconds } = budget.limits;
+    let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let parts = [
-        usd.map(|most| format!("{} of ${most:.2}", cost(&budget.spend, budget.partly_unknown))),
-        tokens.map(|most| format!("{} of {most} tokens", count(budget.spend.tokens, budget.partly_unknown))),
+        usd.map(|most| format!("{} of ${most:.2}", cost(budget))),
+        most_tokens.map(|most| format!("{} of {most} tokens", tokens(budget))),
         turns.map(|most| format!("{} of {most} turns", budget.spend.turns)),
         seconds.map(|most| format!("{} of {}", words::span(budget.spend.seconds), words::span(most))),
     ];
@@ -69,39 +69,42 @@ pub(super) fn whose(budget: &Budget) -> String {
 }
 
 fn counters(budget: &Budget) -> [Cell; 4] {
-    let Limits { usd, tokens, turns, seconds } = budget.limits;
+    let Limits { usd, tokens: most_tokens, turns, seconds } = budget.limits;
     let of = |spent: String, most: Option<String>| match most {
         Some(most) => Cell::new(format!("{spent} of {most}")),
         None => Cell::new(spent),
     };
     [
-        of(cost(&budget.spend, budget.partly_unknown), usd.map(|usd| format!("${usd:.2}"))),
-        of(count(budget.spend.tokens, budget.partly_unknown), tokens.map(|tokens| tokens.to_string())),
+        of(cost(budget), usd.map(|usd| format!("${usd:.2}"))),
+        of(tokens(budget), most_tokens.map(|most| most.to_string())),
         of(budget.spend.turns.to_string(), turns.map(|turns| turns.to_string())),
         of(words::span(budget.spend.seconds), seconds.map(words::span)),
     ]
 }
 
-/// Of which nothing is spent is known to have cost nothing; what was spent untold is unknown.
-fn cost(spend: &Spend, partly_unknown: bool) -> String {
-    match spend.usd {
-        Some(usd) if partly_unknown => format!("at least ${usd:.2}"),
-        Some(usd) => format!("${usd:.2}"),
-        None if spend.turns == 0 => "-".into(),
-        None => "unknown".into(),
-    }
+fn cost(budget: &Budget) -> String {
+    told(budget, budget.spend.usd.map(|usd| format!("${usd:.2}")))
 }
 
-fn count(tokens: Option<u64>, partly_unknown: bool) -> String {
-    match tokens {
-        Some(tokens) if partly_unknown => format!("at least {tokens}"),
-        Some(tokens) => tokens.to_string(),
+fn tokens(budget: &Budget) -> String {
+    told(budget, budget.spend.tokens.map(|tokens| tokens.to_string()))
+}
+
+/// What agents tell of what they have used up. Where nobody has taken a turn there is nothing to tell; what was used up untold
+/// is unknown.
+fn told(budget: &Budget, spent: Option<String>) -> String {
+    match spent {
+        Some(spent) if budget.partly_unknown => format!("at least {spent}"),
+        Some(spent) => spent,
+        None if budget.spend.turns == 0 => "-".into(),
         None => "unknown".into(),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ao_api::Spend;
+
     use super::*;
 
     fn budget(usd: Option<f64>, turns: u64, partly_unknown: bool) -> Budget {
@@ -127,5 +130,10 @@ mod tests {
         let drawn =
             budgets(&Budgets { budgets: vec![budget(None, 3, true)], accounts: vec![] }, Canvas::here());
         assert!(drawn.contains("unknown") && !drawn.contains("$0"), "{drawn}");
+        assert_eq!(tokens(&budget(None, 3, false)), "unknown");
+        assert_eq!(
+            (cost(&budget(None, 0, false)), tokens(&budget(None, 0, false))),
+            ("-".into(), "-".into())
+        );
     }
 }

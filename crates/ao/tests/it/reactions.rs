@@ -193,3 +193,16 @@ fn a_wrong_word_in_a_reaction_is_told_with_its_place() {
         "{said}"
     );
 }
+
+#[test]
+fn an_event_that_is_nearly_one_of_ours_is_taken_for_a_slip_of_the_pen() {
+    let house = House::new();
+    house.start();
+    for command in [["reactions", "test", "ci-faild"].as_slice(), &["emit", "ci-faild"]] {
+        let told = house.ao(command).exits(5);
+        assert!(told.err.contains("`ci-faild`") && told.err.contains("ci-failed"), "{}", told.err);
+        assert!(!told.err.contains("declare it"), "{}", told.err);
+    }
+    let told = house.ao(&["emit", "deploy-failed"]).exits(5);
+    assert!(told.err.contains("declare it: `reactions: { deploy-failed:"), "{}", told.err);
+}
