@@ -6,7 +6,6 @@ use std::time::Duration;
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
-use crate::evidence::Activity;
 use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::Input;
 use crate::notice::Level;
@@ -36,12 +35,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         PullEvent::HeadMoved { head, .. } => {
             then.push_back(queue(QueueInput::HeadMoved { pull: id.clone(), head: head.clone() }));
-            // It may be in the middle of its answer.
-            if agent_of(state, &Subject::Pull(id.clone()))
-                .is_none_or(|agent| agent.judgement.activity != Activity::Working)
-            {
-                then.extend(addressed(state, pull));
-            }
+            then.extend(addressed(state, pull));
             then.extend(claimed_by_its_owner(state, pull));
         }
         // Whoever was set to review it has done so.
@@ -130,7 +124,8 @@ const JUST_REBASED: Duration = Duration::from_secs(300);
 /// What was asked in threads that the agent has heard of is answered by the new head, as far as anybody can tell.
 pub(super) fn addressed(state: &State, pull: &Pull) -> Vec<Input> {
     let subject = Subject::Pull(pull.id.clone());
-    let Some(agent) = agent_of(state, &subject) else { return vec![] };
+    // Who is at it may be about to answer.
+    let Some(agent) = agent_of(state, &subject).filter(|agent| !agent.is_at_it()) else { return vec![] };
     let outbox = &agent.outbox;
     // A head that we have rebased ourselves addresses nothing.
     let ours = state.incidents_of(&subject).any(|incident| {

@@ -56,7 +56,7 @@ pub(super) fn follow(
                 let account = session.account().to_owned();
                 then.push_back(Input::AccountLimited { account, until: *until });
             }
-            if session.activity_since == at && session.judgement.activity == Activity::Idle {
+            if session.judgement.activity == Activity::Idle {
                 let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
                 then.extend(pulls.flat_map(|pull| addressed(state, pull)));
             }

@@ -443,8 +443,12 @@ fn is_removing(session: &Session, tries: u32) -> bool {
 fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> Vec<SessionEvent> {
     // A source whose clock runs ahead must not outlive everything that is said after it.
     signal.at = signal.at.min(now);
-    if session.evidence.weigh(&signal) != Weight::News {
-        return vec![];
+    // At rest, and it has taken a message meanwhile: that is another rest than before.
+    let rests_again = signal.reading == Reading::Idle && session.is_at_it();
+    match session.evidence.weigh(&signal) {
+        Weight::News => {}
+        Weight::Repeat if rests_again => {}
+        Weight::Repeat | Weight::Late => return vec![],
     }
     if let Reading::Limited { until } = &mut signal.reading {
         let account = session.account();

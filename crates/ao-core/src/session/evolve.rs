@@ -225,12 +225,14 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             set_stage(session, Stage::Writing);
         }
         E::Accepted { delivery, turn } => {
+            session.took = Some(at);
             session.in_vain = 0;
             session.turns = session.turns.saturating_add(1);
             session.task_taken |= session.outbox.carries_task(*delivery);
             session.outbox.accept(*delivery, turn);
         }
         E::TakenAfterAll { messages, turn } => {
+            session.took = Some(at);
             session.turns = session.turns.saturating_add(1);
             session.task_taken |= session.outbox.take_after_all(messages, turn);
         }

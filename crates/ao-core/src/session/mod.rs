@@ -26,7 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
-use crate::evidence::{Evidence, Judgement};
+use crate::evidence::{Activity, Evidence, Judgement};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -343,6 +343,9 @@ pub struct Session {
     /// Whether its last turn was cut short by a provider's limit.
     #[serde(default)]
     pub cut_short: bool,
+    /// When the agent last took a message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took: Option<Timestamp>,
     /// The beginning of the idleness that has lasted for too long, if one has.
     #[serde(default)]
     pub lingers: Option<Timestamp>,
@@ -431,6 +434,7 @@ impl Session {
             pulls: BTreeSet::new(),
             resume_at: None,
             cut_short: false,
+            took: None,
             lingers: None,
             spec,
         }
@@ -458,6 +462,14 @@ impl Session {
         matches!(self.phase, Phase::Preparing { .. })
             && self.workspace.state == WorkspaceState::Ready
             && !self.workspace.set_up
+    }
+
+    /// Whether the agent may be in the middle of something: it works, or it has taken a message and nothing has been
+    /// seen of it since.
+    pub(crate) fn is_at_it(&self) -> bool {
+        self.is_live()
+            && (self.judgement.activity == Activity::Working
+                || self.took.is_some_and(|took| self.judgement.at < took))
     }
 
     /// The attempt whose process may be alive.

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ao_core::errand::{ErrandOutcome, Order};
+use ao_core::evidence::{Reading, Source};
 use ao_core::pull::{Author, CheckState, CommentFacts, PullInput, Standing, ThreadFacts};
 use ao_core::reaction::ReactionPatch;
 use ao_core::{Input, SessionId, Settings};
@@ -49,13 +50,21 @@ fn desk(resolve: bool) -> (Desk, SessionId) {
     (desk, session)
 }
 
+/// Lets the agent take what it is told and end its turn. Returns how much that was.
+fn heard(desk: &mut Desk, session: SessionId) -> usize {
+    let messages = listen(desk, session);
+    desk.now = desk.now + Duration::from_secs(1);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    messages
+}
+
 /// acceptance: F6
 #[test]
 fn a_thread_is_answered_once_with_the_commit_that_addressed_it() {
     let (mut desk, session) = desk(false);
     let asked = || vec![comment("m1", Standing::Member)];
     assert_eq!(replies(&look(&mut desk, "c1", asked())), []);
-    assert_eq!(listen(&mut desk, session), 1);
+    assert_eq!(heard(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c2", asked())), [("Addressed in c2: work c2".to_owned(), false)]);
     // Our own answer is no news, and later commits are no second answer.
     let ours = || vec![comment("m1", Standing::Member), comment("a1", Standing::Agent)];
@@ -66,7 +75,7 @@ fn a_thread_is_answered_once_with_the_commit_that_addressed_it() {
     // Who asks on is heard, and answered again.
     let more = || [ours(), vec![comment("m2", Standing::Member)]].concat();
     assert_eq!(replies(&look(&mut desk, "c3", more())), []);
-    assert_eq!(listen(&mut desk, session), 1);
+    assert_eq!(heard(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c4", more())), [("Addressed in c4: work c4".to_owned(), false)]);
 }
 
@@ -76,7 +85,7 @@ fn where_the_agent_has_answered_itself_only_the_resolving_is_left() {
     for (resolve, expected) in [(false, vec![]), (true, vec![(String::new(), true)])] {
         let (mut desk, session) = desk(resolve);
         look(&mut desk, "c1", vec![comment("m1", Standing::Member)]);
-        assert_eq!(listen(&mut desk, session), 1);
+        assert_eq!(heard(&mut desk, session), 1);
         let answered = || vec![comment("m1", Standing::Member), comment("a1", Standing::Agent)];
         assert_eq!(replies(&look(&mut desk, "c1", answered())), []);
         assert_eq!(listen(&mut desk, session), 0, "its own words do not wake it");
@@ -85,14 +94,29 @@ fn where_the_agent_has_answered_itself_only_the_resolving_is_left() {
 }
 
 #[test]
+fn an_agent_that_is_at_it_is_left_to_answer_for_itself() {
+    let (mut desk, session) = desk(false);
+    let asked = || vec![comment("m1", Standing::Member)];
+    look(&mut desk, "c1", asked());
+    desk.now = desk.now + Duration::from_secs(1);
+    assert_eq!(listen(&mut desk, session), 1);
+    // It has taken the news, and what it did before that is all that is known of it.
+    assert_eq!(replies(&look(&mut desk, "c2", asked())), []);
+    desk.now = desk.now + Duration::from_secs(1);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    let orders = desk.run_errands(|_| Ok(ErrandOutcome::Done { said: String::new() }));
+    assert_eq!(replies(&orders), [("Addressed in c2: work c2".to_owned(), false)]);
+}
+
+#[test]
 fn a_push_before_the_agent_has_heard_of_it_addresses_nothing() {
     let (mut desk, session) = desk(false);
-    desk.sees(session, ao_core::evidence::Source::Hook, crate::desk::working());
+    desk.sees(session, Source::Hook, crate::desk::working());
     let asked = || vec![comment("m1", Standing::Member)];
     look(&mut desk, "c1", asked());
     assert_eq!(replies(&look(&mut desk, "c2", asked())), []);
     desk.now = desk.now + Duration::from_secs(1);
-    desk.sees(session, ao_core::evidence::Source::Hook, ao_core::evidence::Reading::Idle);
+    desk.sees(session, Source::Hook, Reading::Idle);
     assert_eq!(listen(&mut desk, session), 1);
     assert_eq!(replies(&look(&mut desk, "c3", asked())), [("Addressed in c3: work c3".to_owned(), false)]);
 }

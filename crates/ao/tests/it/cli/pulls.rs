@@ -120,14 +120,17 @@ fn a_pull_request_that_can_be_merged_says_so() {
 fn the_list_asks_for_what_is_wanted() {
     let daemon = StandIn::new();
     let line = "GET /api/pulls?project=my-app&state=all&session=app-1&author=app-1&label=bug&limit=1";
-    daemon.on(line, json(&Pulls { pulls: vec![pull(7).pull], total: Some(4) }));
+    // The program goes by the clock on the wall, not by that of the other tests here.
+    let mut old = pull(7).pull;
+    old.updated_at = ao_api::Timestamp::now() - jiff::SignedDuration::from_hours(73);
+    daemon.on(line, json(&Pulls { pulls: vec![old], total: Some(4) }));
     let args = "pr list -p my-app --state all --session app-1 --author app-1 --label bug --limit 1";
     let said = daemon.ao(&args.split(' ').collect::<Vec<_>>());
     assert_snapshot!(said, @"
     exit 0
     -- stdout --
-    PR  STATE  CHECKS  REVIEW             SESSION  AGE   BRANCH    TITLE
-    !7  open   failed  changes requested  app-1    259d  ao/app-1  Remember the user
+    PR  STATE  CHECKS  REVIEW             SESSION  AGE  BRANCH    TITLE
+    !7  open   failed  changes requested  app-1    3d   ao/app-1  Remember the user
     -- stderr --
     note: 1 of 4 are shown; `--limit` shows more
     ");
