@@ -147,7 +147,7 @@ impl Options {
         if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
             return Err(OptionsError::NoProof { name: name() });
         }
-        let patterns = Patterns::new(&self.screen)?;
+        let patterns = Patterns::new(&self.screen, &self.first_launch)?;
         if self.program.is_empty() {
             return Err(OptionsError::NoProgram { name: name() });
         }

@@ -2,10 +2,10 @@
 
 use ao_core::evidence::Reading;
 use ao_core::text::sanitise;
-use ao_ports::{AgentError, AnswerOrder, Answered};
+use ao_ports::{AgentError, AnswerOrder, Answered, FollowOrder};
 
-use super::ANSWERS;
 use super::agent::{CommandAgent, failed};
+use super::{ANSWERS, WELCOMES};
 use crate::text::letters;
 
 impl CommandAgent {
@@ -34,20 +34,37 @@ impl CommandAgent {
         if !before {
             memory.answer(order.number).map_err(failed)?;
         }
-        let text = sanitise(&order.text);
         let number = ANSWERS | u64::from(order.number) << 8;
-        match self.options.keys.answers.get(&text.trim().to_lowercase()) {
-            Some(keys) => self.press(&order.process, number, keys).await?,
-            // Numbered choices are taken at once, and Enter would go to whatever comes next.
-            None if text.trim().len() == 1 && text.trim().as_bytes()[0].is_ascii_digit() => {
-                self.press(&order.process, number, text.trim()).await?
-            }
-            None => {
-                let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-                self.press(&order.process, number, &(line + &self.options.keys.submit)).await?
-            }
-        };
+        self.press(&order.process, number, &self.keys_for(&order.text)).await?;
         Ok(Answered::Given)
+    }
+
+    /// Answers a question of a first launch whose answer is known. Returns whether it did, so that it is nobody's any more;
+    /// one that stands there after its answer is.
+    pub(super) async fn welcomes(&self, order: &FollowOrder, question: &str) -> Result<bool, AgentError> {
+        let Some(place) = self.patterns.welcome(question) else { return Ok(false) };
+        let desk = self.desk(order.session, order.attempt);
+        let mut memory = desk.memory().await.map_err(failed)?;
+        if memory.welcomed(place) {
+            return Ok(false);
+        }
+        memory.welcome(place).map_err(failed)?;
+        let keys = self.keys_for(&self.options.first_launch[place].answer);
+        tracing::info!(session = %order.session, question, "a question of a first launch is answered");
+        self.press(&order.process, WELCOMES | (place as u64) << 8, &keys).await?;
+        Ok(true)
+    }
+
+    /// What is pressed for an answer.
+    fn keys_for(&self, answer: &str) -> String {
+        let text = sanitise(answer);
+        let text = text.trim();
+        match self.options.keys.answers.get(&text.to_lowercase()) {
+            Some(keys) => keys.clone(),
+            // Numbered choices are taken at once, and Enter would go to whatever comes next.
+            None if text.len() == 1 && text.as_bytes()[0].is_ascii_digit() => text.to_owned(),
+            None => text.split_whitespace().collect::<Vec<_>>().join(" ") + &self.options.keys.submit,
+        }
     }
 
     /// Whether the dialog on the screen is the one that was answered. A hook has its own words for it; then it is the one

@@ -18,6 +18,8 @@ pub(super) struct Memory {
     file: PathBuf,
     pasted: BTreeMap<u32, Timestamp>,
     answers: BTreeSet<u32>,
+    /// The questions of its first launch that were answered.
+    welcomed: BTreeSet<usize>,
     /// What it was started with, and when.
     launched: Option<(String, Timestamp)>,
 }
@@ -27,6 +29,7 @@ pub(super) struct Memory {
 enum Line {
     Pasted { delivery: u32, at: Timestamp },
     Answered { number: u32 },
+    Welcomed { place: usize },
     Launched { with: String, at: Timestamp },
 }
 
@@ -78,6 +81,14 @@ impl Memory {
         self.note(Line::Answered { number })
     }
 
+    pub(super) fn welcomed(&self, place: usize) -> bool {
+        self.welcomed.contains(&place)
+    }
+
+    pub(super) fn welcome(&mut self, place: usize) -> io::Result<()> {
+        self.note(Line::Welcomed { place })
+    }
+
     fn note(&mut self, line: Line) -> io::Result<()> {
         let mut file = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.file)?;
         // Begins with a line break, in case the last one was cut off.
@@ -95,6 +106,9 @@ impl Memory {
             }
             Line::Answered { number } => {
                 self.answers.insert(number);
+            }
+            Line::Welcomed { place } => {
+                self.welcomed.insert(place);
             }
             Line::Launched { with, at } => self.launched = Some((with, at)),
         }

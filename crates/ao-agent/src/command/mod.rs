@@ -20,8 +20,10 @@ mod typing;
 mod watching;
 
 pub use agent::{CommandAgent, Ground, OptionsError};
-pub use options::{Keys, Options, Prompt, ScreenOptions};
+pub use options::{Keys, Options, Prompt, ScreenOptions, Welcome};
 pub use patterns::PatternError;
 
 /// The numbers of writes that are answers have this bit, so that none is the number of a delivery's write.
 const ANSWERS: u64 = 1 << 63;
+/// The same for answers to a first launch.
+const WELCOMES: u64 = 1 << 62;

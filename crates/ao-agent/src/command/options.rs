@@ -42,6 +42,19 @@ pub struct Options {
     pub steer: bool,
     pub screen: ScreenOptions,
     pub keys: Keys,
+    /// Questions of a first launch that have one right answer for a program in a workspace of its own, such as whether the
+    /// folder is trusted. Each is answered once, before the agent is first seen at its prompt; all others are a person's.
+    pub first_launch: Vec<Welcome>,
+}
+
+/// A question of a first launch, and what is answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Welcome {
+    /// A regular expression for the question, as the screen's `dialog` tells it.
+    pub question: String,
+    /// As a person would answer it: a word of `keys.answers`, a digit, or text.
+    pub answer: String,
 }
 
 /// How the program is given its task.

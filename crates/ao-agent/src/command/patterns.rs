@@ -7,7 +7,7 @@ use jiff::civil::Time;
 use jiff::tz::TimeZone;
 use regex::{Captures, Match, Regex, RegexBuilder};
 
-use super::options::ScreenOptions;
+use super::options::{ScreenOptions, Welcome};
 use crate::text::{cut, letters};
 
 /// How large a pattern may become when it is compiled.
@@ -30,6 +30,8 @@ pub(super) struct Patterns {
     limit: Option<Regex>,
     draft: Option<Regex>,
     pasted: Option<Regex>,
+    /// Of the questions of a first launch, in their order.
+    first_launch: Vec<Regex>,
 }
 
 /// A pattern that is none.
@@ -42,14 +44,14 @@ pub struct PatternError {
 }
 
 impl Patterns {
-    pub(super) fn new(options: &ScreenOptions) -> Result<Patterns, PatternError> {
-        let compile = |name, pattern: &Option<String>| {
-            let Some(pattern) = pattern else { return Ok(None) };
+    pub(super) fn new(options: &ScreenOptions, first_launch: &[Welcome]) -> Result<Patterns, PatternError> {
+        let build = |name, pattern: &String| {
             let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MOST).build();
-            let failed =
-                |err: regex::Error| PatternError { name, pattern: pattern.clone(), why: err.to_string() };
-            built.map(Some).map_err(failed)
+            built.map_err(|err| PatternError { name, pattern: pattern.clone(), why: err.to_string() })
         };
+        let compile =
+            |name, pattern: &Option<String>| pattern.as_ref().map(|pattern| build(name, pattern)).transpose();
+        let first_launch = first_launch.iter().map(|welcome| build("first_launch", &welcome.question));
         Ok(Patterns {
             prompt: compile("prompt", &options.prompt)?,
             busy: compile("busy", &options.busy)?,
@@ -57,7 +59,13 @@ impl Patterns {
             limit: compile("limit", &options.limit)?,
             draft: compile("draft", &options.draft)?,
             pasted: compile("pasted", &options.pasted)?,
+            first_launch: first_launch.collect::<Result<_, _>>()?,
         })
+    }
+
+    /// Which question of a first launch this is, if it is one.
+    pub(super) fn welcome(&self, question: &str) -> Option<usize> {
+        self.first_launch.iter().position(|pattern| pattern.is_match(question))
     }
 
     /// Nothing is known of this agent's screen, so none is read.
@@ -195,14 +203,17 @@ mod tests {
     use super::*;
 
     fn patterns() -> Patterns {
-        Patterns::new(&ScreenOptions {
-            prompt: Some(r"^│ >( |$)".into()),
-            busy: Some(r"^✻ (?P<doing>\w+)…".into()),
-            dialog: Some(r"^│ (?P<question>[^\n]*)\n│ [❯ ] 1\. ".into()),
-            limit: Some(r"resets (?P<time>[0-9:]+ ?(am|pm)?)".into()),
-            draft: Some(r"^│ [> ](?: (?P<text>.*))?$".into()),
-            pasted: Some(r"\[Pasted text #\d+ \+\d+ lines\]".into()),
-        })
+        Patterns::new(
+            &ScreenOptions {
+                prompt: Some(r"^│ >( |$)".into()),
+                busy: Some(r"^✻ (?P<doing>\w+)…".into()),
+                dialog: Some(r"^│ (?P<question>[^\n]*)\n│ [❯ ] 1\. ".into()),
+                limit: Some(r"resets (?P<time>[0-9:]+ ?(am|pm)?)".into()),
+                draft: Some(r"^│ [> ](?: (?P<text>.*))?$".into()),
+                pasted: Some(r"\[Pasted text #\d+ \+\d+ lines\]".into()),
+            },
+            &[],
+        )
         .unwrap()
     }
 
@@ -285,7 +296,7 @@ mod tests {
     fn a_pattern_that_is_none_or_too_large_is_named() {
         for wrong in ["(", r"(\w{500}){500}"] {
             let options = ScreenOptions { busy: Some(wrong.into()), ..ScreenOptions::default() };
-            let err = Patterns::new(&options).unwrap_err().to_string();
+            let err = Patterns::new(&options, &[]).unwrap_err().to_string();
             assert!(err.starts_with(&format!("the pattern `{wrong}` for `busy`")), "{err}");
         }
     }

@@ -17,6 +17,8 @@ const QUIET: Duration = Duration::from_millis(150);
 const FLOWING: Duration = Duration::from_millis(400);
 /// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
 const LONG: Duration = Duration::from_secs(60);
+/// How long a question that was answered may stand there.
+const ANSWERED: Duration = Duration::from_secs(3);
 /// How long to leave a runtime alone that has failed.
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// A screen that is half drawn looks like none that is known, so an unknown one has to stay for a moment.
@@ -34,13 +36,20 @@ impl CommandAgent {
         let mut watched = Watched::default();
         let mut offset = 0;
         let mut moved = true;
+        // Until it has been at its prompt or at work.
+        let mut launching = true;
         loop {
+            let mut patience = LONG;
             match self.runtime.screen(&order.process).await {
                 Ok(screen) => {
                     offset = screen.offset.max(offset);
                     let at = self.clock.now();
                     let reading = self.seen(order.session, order.attempt, &screen, at);
-                    if watched.is_news(&reading, moved) {
+                    launching &= !matches!(reading, Reading::Idle | Reading::Working { .. });
+                    if launching && self.is_welcomed(order, &reading).await {
+                        // What it was about should be gone by then.
+                        patience = ANSWERED;
+                    } else if watched.is_news(&reading, moved) {
                         let signal = signal(order.attempt, at, reading);
                         reporter.report(Report::Signal { session: order.session, signal }).await;
                     }
@@ -49,7 +58,7 @@ impl CommandAgent {
                     tracing::warn!(%err, session = %order.session, "the screen of an agent cannot be read");
                 }
             }
-            match self.more_output(order, &mut offset, watched.wait()).await {
+            match self.more_output(order, &mut offset, watched.wait().min(patience)).await {
                 Ok(Progress { ended: true, .. }) => return,
                 Ok(progress) => moved = progress.moved,
                 Err(err) => {
@@ -61,6 +70,16 @@ impl CommandAgent {
                 self.desk(order.session, order.attempt).moved();
             }
         }
+    }
+
+    /// Whether it is a question of a first launch, and answered.
+    async fn is_welcomed(&self, order: &FollowOrder, reading: &Reading) -> bool {
+        let Reading::Asking { question } = reading else { return false };
+        let welcomed = self.welcomes(order, question).await;
+        welcomed.unwrap_or_else(|err| {
+            tracing::warn!(%err, session = %order.session, "a question of a first launch cannot be answered");
+            false
+        })
     }
 
     /// What the screen shows, with a question in the words of the hook that has told of it, if one has.

@@ -14,7 +14,7 @@ use ao_ports::{
     Agent, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, EndOrder, FollowOrder, LookOrder, Prepared,
     ProcessRef, Runtime, StartSpec,
 };
-use ao_testkit::scripted::{Home, program};
+use ao_testkit::scripted::{Home, MANIFEST, program};
 use tempfile::TempDir;
 use tokio::task::JoinSet;
 
@@ -93,6 +93,7 @@ pub(crate) fn options(set: &Set<'_>, home: &Home, hook: Option<PathBuf>) -> Opti
             human_quiet: Duration::from_millis(set.human_quiet_ms),
             ..Keys::default()
         },
+        first_launch: serde_json::from_str::<Options>(MANIFEST).unwrap().first_launch,
         ..Options::default()
     };
     if set.prompt.is_some() {

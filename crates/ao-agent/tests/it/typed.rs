@@ -332,15 +332,36 @@ async fn an_answer_goes_only_to_the_question_that_it_was_meant_for() {
 
 /// acceptance: X1
 #[tokio::test]
-async fn a_first_launch_is_a_question_and_its_exit_is_never_chosen() {
+async fn what_is_known_of_a_first_launch_is_answered_unasked() {
     let set = Set { script: "first-launch trust onboarding", prompt: Some("go"), ..Set::default() };
     let stage = Stage::set(set).await;
-    stage.reported("Asking { question: \"Do you trust the files in this folder?\" }").await;
-    assert!(held(&stage.deliver(1, 1, "hello").await).starts_with("a question is open"));
-    assert_eq!(stage.answer(1, "Do you trust the files in this folder?", "yes").await, Answered::Given);
-    stage.shows("Choose the text style").await;
-    assert_eq!(stage.answer(2, "Choose the text style", "1").await, Answered::Given);
     stage.reported("Taken \"go\"").await;
     let choices = stage.home.choices(CONVERSATION);
     assert_eq!(choices, ["Do you trust the files in this folder?: 1", "Choose the text style: 1"]);
+    let reports = stage.reported("Taken").await;
+    assert!(!reports.iter().any(|report| report.contains("Asking")), "{reports:?}");
+}
+
+/// acceptance: X1
+#[tokio::test]
+async fn what_is_not_known_of_a_first_launch_is_a_question_and_its_exit_is_never_chosen() {
+    let set = Set { script: "first-launch unknown", prompt: Some("go"), ..Set::default() };
+    let stage = Stage::set(set).await;
+    stage.reported("Asking { question: \"Shall the flux be inverted?\" }").await;
+    assert!(held(&stage.deliver(1, 1, "hello").await).starts_with("a question is open"));
+    assert_eq!(stage.answer(1, "Shall the flux be inverted?", "2").await, Answered::Given);
+    stage.reported("Taken \"go\"").await;
+    assert_eq!(stage.home.choices(CONVERSATION), ["Shall the flux be inverted?: 2"]);
+}
+
+/// Its prompt was seen, so this is no first launch any more, whatever it looks like.
+#[tokio::test]
+async fn later_the_same_words_are_a_question_like_any_other() {
+    let stage = Stage::set(Set::default()).await;
+    stage.at_prompt().await;
+    stage.reported("Idle").await;
+    stage.deliver(1, 1, "[[ask Do you trust the files in this folder?]] [[say done]]").await;
+    stage.shows("│ Do you trust").await;
+    stage.reported("Do you trust the files in this folder?\" }").await;
+    assert_eq!(stage.home.choices(CONVERSATION), [""; 0]);
 }

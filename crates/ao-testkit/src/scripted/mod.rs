@@ -97,7 +97,11 @@ pub const MANIFEST: &str = r#"{
     "keys": {
         "interrupt": "\u001b",
         "answers": { "yes": "1", "no": "2", "1": "1", "2": "2", "3": "3" }
-    }
+    },
+    "first_launch": [
+        { "question": "^Do you trust the files in this folder\\?$", "answer": "yes" },
+        { "question": "^Choose the text style", "answer": "1" }
+    ]
 }"#;
 
 /// Finds the program beside the test that is running.

@@ -15,6 +15,7 @@ mod door;
 mod embed;
 mod events;
 mod files;
+mod first_launch;
 mod fleet;
 mod forge;
 mod full_loop;
