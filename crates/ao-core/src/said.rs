@@ -75,6 +75,10 @@ fn of_session(input: &mut SessionInput, pass: &mut dyn FnMut(&mut String)) {
         | SessionInput::Failed { why, .. }
         | SessionInput::Stop { why, .. }
         | SessionInput::Hold { why, .. } => pass(why),
+        SessionInput::Denied { call, tool, .. } => {
+            pass(call);
+            pass(tool);
+        }
         _ => {}
     }
 }
