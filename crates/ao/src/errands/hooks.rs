@@ -109,7 +109,7 @@ impl Errander {
             return Err(ErrandError::Never("it is no command".into()));
         };
         let event = match &errand.behalf {
-            Behalf::Incident(key) => key.kind.word(),
+            Behalf::Incident(reacting) => reacting.to.kind.word(),
             _ => "run",
         };
         let id = errand.id.to_string();
