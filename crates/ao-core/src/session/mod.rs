@@ -332,6 +332,9 @@ pub struct Session {
     /// The calls of tools that the agent was not allowed to make.
     #[serde(default, skip_serializing_if = "Denied::is_none")]
     pub denied: Denied,
+    /// How much of that has been summed up with its project's, at an earlier end of it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub summed: Spend,
     /// What the attempts before the present one used up: the agent counts from nought each time.
     pub spent_before: Spend,
     /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
@@ -375,6 +378,10 @@ impl AgentChoice {
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
+}
+
+fn is_nothing(spend: &Spend) -> bool {
+    *spend == Spend::default()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -432,6 +439,7 @@ impl Session {
             holds: BTreeMap::new(),
             spend: Spend::default(),
             denied: Denied::default(),
+            summed: Spend::default(),
             spent_before: Spend::default(),
             turns: 0,
             ran: 0,

@@ -189,8 +189,11 @@ fn names(configs: &InForce) -> BTreeSet<String> {
     let projects = configs.projects();
     let own = projects.values().flat_map(|known| known.effective().project.reactions.0.values());
     let later = projects.values().flat_map(|known| known.loaded.config.reactions.0.values());
-    let agents = config.agent_reactions.values().flat_map(|reactions| reactions.0.values());
-    let specialists = config.agents.iter().flat_map(|specialist| specialist.config.reactions.0.values());
+    let configs = || projects.values().map(|known| &known.loaded.config).chain([config]);
+    let agents = configs().flat_map(|config| config.agent_reactions.values());
+    let agents = agents.flat_map(|reactions| reactions.0.values());
+    let specialists = configs().flat_map(|config| &config.agents);
+    let specialists = specialists.flat_map(|specialist| specialist.config.reactions.0.values());
     let all = config.reactions.0.values().chain(own).chain(later).chain(agents).chain(specialists);
     names.extend(all.filter_map(|reaction| reaction.channel.clone()));
     names
