@@ -234,7 +234,13 @@ fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String
     // These are kept by us, whatever the plugin.
     options.retain(|key, _| key != "quietHours" && key != "digest");
     let mut settings = BTreeMap::new();
-    options.iter().for_each(|(key, value)| flatten(key, value, &mut settings));
+    for (key, value) in &options {
+        match key.as_str() {
+            // What a tool is given is its own matter, in whatever shape it has.
+            "arguments" => drop(settings.insert(key.clone(), value.to_string())),
+            _ => flatten(key, value, &mut settings),
+        }
+    }
     let variable = |name: &str| env.get(name).map(str::to_owned);
     let channel =
         Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(|err| err.to_string())?;
