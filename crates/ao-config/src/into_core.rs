@@ -191,6 +191,8 @@ impl Project {
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
+            // A file speaks of agents for all of its projects; whoever puts several together says so.
+            agent_reactions: BTreeMap::new(),
             hooks: self.hooks.core(),
         }
     }
