@@ -51,6 +51,12 @@ pub struct Session {
     /// Messages that have not reached the agent yet, and those that were given up.
     pub messages_waiting: u32,
     pub messages_failed: u32,
+    /// How many calls of tools its agent was not allowed to make, as far as it tells, and the tool of the last one. Its turn
+    /// may have ended well all the same.
+    #[serde(default)]
+    pub denied_tools: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_denied_tool: Option<String>,
     pub spend: Spend,
     /// What bounds that: its own budget and those that it shares with others, as far as there is a limit.
     #[serde(default)]

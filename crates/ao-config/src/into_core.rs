@@ -40,13 +40,13 @@ impl Config {
         Settings {
             daily: self.daily_budget.core(),
             reactions: self.reactions.core(),
-            agent_reactions: self.agent_reactions(),
+            agent_reactions: self.reactions_of_agents(),
             ..self.lifecycle.settings()
         }
     }
 
     /// What is done about problems of agents, by the names of tools and specialists.
-    fn agent_reactions(&self) -> BTreeMap<String, core::Reactions> {
+    pub fn reactions_of_agents(&self) -> BTreeMap<String, core::Reactions> {
         let mut all = self.agent_reactions.clone();
         for specialist in &self.agents {
             let mine = all.entry(specialist.id.clone()).or_default();
@@ -191,6 +191,8 @@ impl Project {
             environment: self.env.core(env),
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
+            // A file speaks of agents for all of its projects; whoever puts several together says so.
+            agent_reactions: BTreeMap::new(),
             hooks: self.hooks.core(),
         }
     }

@@ -1,5 +1,7 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
+use std::time::Duration;
+
 use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
@@ -98,14 +100,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             None => vec![],
         }),
         Input::Errand { errand, input } => Ok(match state.errands.get(&errand) {
-            Some(known) => errand::decide(known, moment, input)
+            Some(known) => errand::decide(known, moment, patience(state, &known.behalf), input)
                 .into_iter()
                 .map(|event| Event::Errand(errand, event))
                 .collect(),
             None => vec![],
         }),
         Input::Order { key, order, behalf } => {
-            Ok(errand_wanted(state, &[], key, *order, behalf).into_iter().collect())
+            Ok(errand_wanted(state, &[], now, key, *order, behalf).into_iter().collect())
         }
         Input::Host { free_mb } => Ok(match state.scarce_mb {
             None if free_mb < state.settings.min_free_mb => {
@@ -158,7 +160,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .collect();
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
                 let Input::Order { key, order, behalf } = input else { continue };
-                events.extend(errand_wanted(state, &events, key, *order, behalf));
+                events.extend(errand_wanted(state, &events, now, key, *order, behalf));
             }
             Ok(events)
         }
@@ -171,6 +173,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
 fn errand_wanted(
     state: &State,
     before: &[Event],
+    now: Timestamp,
     key: String,
     order: Order,
     behalf: Behalf,
@@ -180,8 +183,17 @@ fn errand_wanted(
     }
     let taken = before.iter().filter(|event| matches!(event, Event::Errand(..))).count() as u64;
     let id = ErrandId(state.next_errand().0.saturating_add(taken));
-    let errand = Errand { id, key, order, behalf, tries: 0, again_at: None };
+    let errand = Errand { id, key, order, behalf, since: Some(now), tries: 0, waits: 0, again_at: None };
     Some(Event::Errand(id, ErrandEvent::Wanted { errand: Box::new(errand) }))
+}
+
+/// How long whoever ordered an errand waits before something else is done about it. No time at all if nobody does any more.
+fn patience(state: &State, behalf: &Behalf) -> Option<Duration> {
+    let Behalf::Incident(reacting) = behalf else { return None };
+    let waits =
+        state.incidents.get(&reacting.to).is_some_and(|incident| incident.awaits(reacting.round.as_ref()));
+    let reaction = || state.reaction(&reacting.to.kind, &reacting.to.subject);
+    Some(if waits { reaction().escalate_after } else { Duration::ZERO })
 }
 
 fn session_events(session: SessionId, events: Vec<SessionEvent>) -> Vec<Event> {

@@ -19,6 +19,11 @@ use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp};
 
 /// How often an errand that failed for now is tried.
 const TRIES: u32 = 3;
+/// How long one waits until nobody is in its way, if nobody's patience says.
+const PATIENCE: Duration = Duration::from_secs(30 * 60);
+/// How soon it is looked again whether somebody is still in the way, at first and after a while.
+const LOOK_LEAST: Duration = Duration::from_secs(1);
+const LOOK_MOST: Duration = Duration::from_secs(30);
 
 /// Something that is to be done, until it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +34,14 @@ pub struct Errand {
     pub order: Order,
     /// Who hears of it.
     pub behalf: Behalf,
+    /// Since when it is wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub since: Option<Timestamp>,
+    /// How often it was begun.
     pub tries: u32,
+    /// How often of these somebody was in the way, so that nothing was tried.
+    #[serde(default, skip_serializing_if = "is_nought")]
+    pub waits: u32,
     pub again_at: Option<Timestamp>,
 }
 
@@ -78,7 +90,7 @@ pub enum Order {
 #[serde(rename_all = "snake_case")]
 pub enum Behalf {
     /// A reaction to a problem.
-    Incident(IncidentKey),
+    Incident(Reacting),
     /// A session that may start only if nobody objects.
     Assign(SessionId),
     /// A pull request that may land only if nobody objects.
@@ -87,8 +99,31 @@ pub enum Behalf {
     Base { project: ProjectId, check: String, commit: Commit },
     /// A point that was reached. Nobody waits for its hooks, but their failure is told.
     Point { project: ProjectId, point: HookPoint },
-    /// Nobody waits for it.
+    /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
     Nobody,
+}
+
+/// Which problem an errand is done about, and which round of its story.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reacting {
+    #[serde(flatten)]
+    pub to: IncidentKey,
+    /// Absent in what was stored before there were rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round: Option<Round>,
+}
+
+/// One round of what is done about a problem. What comes of an earlier one is no news about the present one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Round {
+    /// When the problem was opened: one that has gone and come again is another one.
+    pub opened: Timestamp,
+    /// What it was seen on, unless the order is the same for all of that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// How often something had been done about it, this time included, for what is ordered anew each time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted: Option<u32>,
 }
 
 /// What can come in for an errand.
@@ -103,6 +138,11 @@ pub enum ErrandInput {
         tries: u32,
         why: String,
         again: bool,
+    },
+    /// It cannot be done while somebody is in the way who will be out of it. That is no try.
+    InTheWay {
+        tries: u32,
+        why: String,
     },
     Due,
 }
@@ -125,11 +165,25 @@ pub enum ErrandOutcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandEvent {
-    Wanted { errand: Box<Errand> },
-    Delayed { why: String, again_at: Timestamp },
+    Wanted {
+        errand: Box<Errand>,
+    },
+    Delayed {
+        why: String,
+        again_at: Timestamp,
+        /// Whether it has been tried.
+        #[serde(default = "yes", skip_serializing_if = "is_true")]
+        counts: bool,
+    },
     Retried {},
-    Done { behalf: Behalf, outcome: ErrandOutcome },
-    Failed { behalf: Behalf, why: String },
+    Done {
+        behalf: Behalf,
+        outcome: ErrandOutcome,
+    },
+    Failed {
+        behalf: Behalf,
+        why: String,
+    },
 }
 
 impl Order {
@@ -143,15 +197,36 @@ impl Order {
     }
 }
 
-pub(crate) fn decide(errand: &Errand, moment: &Moment, input: ErrandInput) -> Vec<ErrandEvent> {
+/// Says what an input means for an errand. `patience` is how long whoever ordered it waits before something else is done,
+/// if somebody does.
+pub(crate) fn decide(
+    errand: &Errand,
+    moment: &Moment,
+    patience: Option<Duration>,
+    input: ErrandInput,
+) -> Vec<ErrandEvent> {
     match input {
         ErrandInput::Done { tries, outcome } if tries == errand.tries => {
             vec![ErrandEvent::Done { behalf: errand.behalf.clone(), outcome }]
         }
         ErrandInput::Failed { tries, why, again } if tries == errand.tries => {
-            if again && tries + 1 < TRIES {
-                vec![ErrandEvent::Delayed { why, again_at: moment.at + session::backoff(tries) }]
+            let tried = tries.saturating_sub(errand.waits);
+            if again && tried + 1 < TRIES {
+                let again_at = moment.at + session::backoff(tried);
+                vec![ErrandEvent::Delayed { why, again_at, counts: true }]
             } else {
+                vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
+            }
+        }
+        ErrandInput::InTheWay { tries, why } if tries == errand.tries && errand.again_at.is_none() => {
+            let since = errand.since.unwrap_or(moment.at);
+            let waited = moment.at.since(since);
+            let again_at = moment.at + (waited / 4).clamp(LOOK_LEAST, LOOK_MOST);
+            // It ends before whoever waits for it goes on without it.
+            if again_at < since + patience.unwrap_or(PATIENCE) {
+                vec![ErrandEvent::Delayed { why, again_at, counts: false }]
+            } else {
+                let why = format!("{why}, and was so for {} s", waited.as_secs());
                 vec![ErrandEvent::Failed { behalf: errand.behalf.clone(), why }]
             }
         }
@@ -159,18 +234,37 @@ pub(crate) fn decide(errand: &Errand, moment: &Moment, input: ErrandInput) -> Ve
             vec![ErrandEvent::Retried {}]
         }
         // A late word about a try that we have already counted.
-        ErrandInput::Done { .. } | ErrandInput::Failed { .. } | ErrandInput::Due => vec![],
+        ErrandInput::Done { .. }
+        | ErrandInput::Failed { .. }
+        | ErrandInput::InTheWay { .. }
+        | ErrandInput::Due => vec![],
     }
 }
 
 /// Folds an event into an errand that goes on; the ones that end it are the state's to remove.
 pub(crate) fn evolve(errand: &mut Errand, event: &ErrandEvent) {
     match event {
-        ErrandEvent::Delayed { again_at, .. } => errand.again_at = Some(*again_at),
+        ErrandEvent::Delayed { again_at, counts, .. } => {
+            errand.again_at = Some(*again_at);
+            errand.waits = errand.waits.saturating_add(u32::from(!counts));
+        }
         ErrandEvent::Retried {} => {
             errand.again_at = None;
             errand.tries = errand.tries.saturating_add(1);
         }
         ErrandEvent::Wanted { .. } | ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {}
     }
+}
+
+/// What was delayed before there was anything else had been tried.
+fn yes() -> bool {
+    true
+}
+
+fn is_nought(value: &u32) -> bool {
+    *value == 0
+}
+
+fn is_true(value: &bool) -> bool {
+    *value
 }

@@ -1,5 +1,7 @@
 //! A repository under our care.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
@@ -41,6 +43,9 @@ pub struct ProjectConfig {
     /// What is done about its problems, over what holds for all.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
+    /// The same for agents by their names, over what holds for these in all projects.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_reactions: BTreeMap<String, Reactions>,
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
@@ -68,6 +73,9 @@ pub struct Project {
     /// What is done about its problems, over what holds for all.
     #[serde(default, skip_serializing_if = "Reactions::is_empty")]
     pub reactions: Reactions,
+    /// The same for agents by their names, over what holds for these in all projects.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub agent_reactions: BTreeMap<String, Reactions>,
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
@@ -255,6 +263,7 @@ impl Project {
             environment: config.environment.clone(),
             ports: config.ports.clone(),
             reactions: config.reactions.clone(),
+            agent_reactions: config.agent_reactions.clone(),
             hooks: config.hooks.clone(),
             finished: Finished::default(),
             complete: None,
@@ -277,6 +286,7 @@ impl Project {
         self.environment = config.environment.clone();
         self.ports = config.ports.clone();
         self.reactions = config.reactions.clone();
+        self.agent_reactions = config.agent_reactions.clone();
         self.hooks = config.hooks.clone();
     }
 
@@ -293,19 +303,29 @@ impl Project {
             environment: self.environment.clone(),
             ports: self.ports.clone(),
             reactions: self.reactions.clone(),
+            agent_reactions: self.agent_reactions.clone(),
             hooks: self.hooks.clone(),
         }
     }
 
-    /// Counts a worker that has come to its end.
-    pub(crate) fn finish(&mut self, merged: bool, spent: Spend) {
+    /// Counts a worker that has come to its end. What it has spent may have been counted in part, at an earlier end of it.
+    pub(crate) fn finish(&mut self, merged: bool, counted: Spend, spent: Spend) {
         let finished = &mut self.finished;
         match merged {
             true => finished.merged = finished.merged.saturating_add(1),
             false => finished.stopped = finished.stopped.saturating_add(1),
         }
-        finished.spent = finished.spent.plus(spent);
+        finished.spent = finished.spent.add_growth(counted, spent);
         finished.partly_unknown |= spent.micros.is_none();
+    }
+
+    /// A worker that was at its end is at work again.
+    pub(crate) fn resume(&mut self, merged: bool) {
+        let finished = &mut self.finished;
+        match merged {
+            true => finished.merged = finished.merged.saturating_sub(1),
+            false => finished.stopped = finished.stopped.saturating_sub(1),
+        }
     }
 
     /// There is work again.

@@ -34,7 +34,12 @@ impl Input {
             },
             Input::Incident { input: IncidentInput::Seen(problem), .. } => pass(&mut problem.detail),
             Input::Notice { input: NoticeInput::Failed { why, .. }, .. } => pass(why),
-            Input::Errand { input: ErrandInput::Failed { why, .. }, .. } => pass(why),
+            Input::Errand {
+                input: ErrandInput::Failed { why, .. } | ErrandInput::InTheWay { why, .. },
+                ..
+            } => {
+                pass(why);
+            }
             Input::Errand { input: ErrandInput::Done { outcome, .. }, .. } => match outcome {
                 ErrandOutcome::Done { said: text } | ErrandOutcome::Refused { why: text } => pass(text),
                 ErrandOutcome::BaseRed { signature, excerpt } => {
@@ -75,6 +80,10 @@ fn of_session(input: &mut SessionInput, pass: &mut dyn FnMut(&mut String)) {
         | SessionInput::Failed { why, .. }
         | SessionInput::Stop { why, .. }
         | SessionInput::Hold { why, .. } => pass(why),
+        SessionInput::Denied { call, tool, .. } => {
+            pass(call);
+            pass(tool);
+        }
         _ => {}
     }
 }

@@ -59,7 +59,8 @@ pub(crate) fn decide(known: Option<&Task>, facts: TaskFacts) -> Vec<TaskEvent> {
         Some(known) if (TaskFacts { observed: known.observed, ..facts.clone() }) == *known => {
             vec![]
         }
-        Some(known) if facts.closed && !known.closed => {
+        // Also one that was closed before it was ever seen: a session may wait for its turn with it.
+        known if facts.closed && known.is_none_or(|known| !known.closed) => {
             vec![TaskEvent::Seen { facts }, TaskEvent::Closed {}]
         }
         _ => vec![TaskEvent::Seen { facts }],

@@ -241,6 +241,7 @@ async fn perform(
             };
             let input = match told {
                 Ok(outcome) => ErrandInput::Done { tries, outcome },
+                Err(ErrandError::InTheWay(why)) => ErrandInput::InTheWay { tries, why },
                 Err(ErrandError::Later(why)) => ErrandInput::Failed { tries, why, again: true },
                 Err(ErrandError::Never(why)) => ErrandInput::Failed { tries, why, again: false },
             };

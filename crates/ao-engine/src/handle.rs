@@ -92,6 +92,9 @@ impl Reporter for Handle {
                 (session, SessionInput::Proof { attempt, delivery: None, turn, text })
             }
             Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
+            Report::Denied { session, attempt, call, tool } => {
+                (session, SessionInput::Denied { attempt, call, tool })
+            }
         };
         // The engine has logged a refusal; a report has nobody to hand it to.
         let _ = self.ask(Input::Session { session, input }).await;

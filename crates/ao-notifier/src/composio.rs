@@ -13,7 +13,7 @@ use crate::settings::{ChannelError, Found, Settings};
 use crate::words::{as_it_is, body, fit, level, title, with_lines};
 
 pub(crate) const KNOWN: &[&str] =
-    &["apiKey", "apiUrl", "tool", "toolVersion", "userId", "connectedAccountId", "channel", "arguments."];
+    &["apiKey", "apiUrl", "tool", "toolVersion", "userId", "connectedAccountId", "channel", "arguments"];
 
 const API: &str = "https://backend.composio.dev/api/v3";
 const TOOL: &str = "SLACK_SEND_MESSAGE";
@@ -27,7 +27,7 @@ pub(crate) struct Call {
     account: Option<String>,
     version: Option<String>,
     /// What the tool is given, with `{{text}}` and others where a notice's words go.
-    arguments: Vec<(String, String)>,
+    arguments: Map<String, Value>,
 }
 
 /// The call, where it goes to, and the headers that let it in.
@@ -44,13 +44,16 @@ pub(crate) fn read(settings: &Settings<'_>) -> Result<(Call, Url, HeaderMap, Str
     }
     let mut url = api.secret_address()?;
     url.set_path(&format!("{}/tools/execute/{}", url.path().trim_end_matches('/'), tool.value));
-    let mut arguments: Vec<(String, String)> =
-        settings.group("arguments.").map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut arguments: Map<String, Value> = match settings.find("arguments", None) {
+        None => Map::new(),
+        Some(written) => serde_json::from_str(&written.value)
+            .map_err(|_| written.wrong("is no mapping of names to what the tool is given"))?,
+    };
     if arguments.is_empty() {
-        let channel = settings.need("channel", None)?.value;
-        arguments = vec![("channel".to_owned(), channel), ("text".to_owned(), "{{text}}".to_owned())];
+        arguments.insert("channel".into(), settings.need("channel", None)?.value.into());
+        arguments.insert("text".into(), "{{text}}".into());
     } else if let Some(channel) = settings.find("channel", None) {
-        arguments.push(("channel".to_owned(), channel.value));
+        arguments.insert("channel".into(), channel.value.into());
     }
     let user = settings.find("userId", Some("COMPOSIO_USER_ID"));
     let call = Call {
@@ -87,8 +90,7 @@ impl Call {
                 _ => None,
             })
         };
-        let arguments: Map<String, Value> =
-            self.arguments.iter().map(|(name, value)| (name.clone(), filled(value).into())).collect();
+        let arguments = each_text(&Value::Object(self.arguments.clone()), &filled);
         let mut message = json!({ "user_id": self.user, "arguments": arguments });
         if let Some(account) = &self.account {
             message["connected_account_id"] = account.as_str().into();
@@ -111,6 +113,18 @@ pub(crate) fn failure(answer: &[u8]) -> Option<String> {
     let error = &answer["error"];
     let said = error.as_str().or_else(|| error["message"].as_str());
     Some(format!("the tool failed: {}", said.unwrap_or("no reason is given")))
+}
+
+/// The same value with every text in it passed; names and what is no text stay as they are.
+fn each_text(value: &Value, pass: &impl Fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => pass(text).into(),
+        Value::Array(values) => values.iter().map(|value| each_text(value, pass)).collect(),
+        Value::Object(map) => {
+            map.iter().map(|(name, value)| (name.clone(), each_text(value, pass))).collect()
+        }
+        other => other.clone(),
+    }
 }
 
 fn fill(template: &str, value: impl Fn(&str) -> Option<String>) -> String {

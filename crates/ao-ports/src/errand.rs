@@ -16,6 +16,9 @@ pub trait Errands: Send + Sync {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrandError {
+    /// Somebody is in the way who will be out of it; nothing was tried.
+    #[error("{0}")]
+    InTheWay(String),
     /// Another try may help.
     #[error("{0}")]
     Later(String),

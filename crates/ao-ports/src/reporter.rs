@@ -33,6 +33,15 @@ pub enum Report {
         attempt: Attempt,
         spend: Spend,
     },
+    /// The agent was not allowed to make a call of a tool.
+    ///
+    /// `call` names it, the same name from whatever source and however often it is told: it is counted once.
+    Denied {
+        session: SessionId,
+        attempt: Attempt,
+        call: String,
+        tool: String,
+    },
 }
 
 /// Where adapters report to. The engine is behind it.

@@ -201,6 +201,9 @@ pub(crate) fn input_of(report: Report) -> Input {
             (session, SessionInput::Proof { attempt, delivery: None, turn, text })
         }
         Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
+        Report::Denied { session, attempt, call, tool } => {
+            (session, SessionInput::Denied { attempt, call, tool })
+        }
     };
     Input::Session { session, input }
 }

@@ -173,6 +173,8 @@ impl Daemon {
             stop.clone(),
         )
         .await?;
+        // Before anybody can have one run: what runs then is not left over.
+        errands.sweep().await;
         errands.begin(handle.clone(), worktrees.clone());
         if !plugged.scms.is_empty() {
             errands.plug(plugged.scms.clone());

@@ -31,7 +31,7 @@ pub(crate) fn to_file(path: &Path) -> io::Result<Traces> {
 /// Lets everything that is traced go to stderr, for a person who watches.
 pub(crate) fn to_stderr() -> Option<Traces> {
     // Somebody who embeds the daemon may have said already where it goes.
-    install(fmt::layer().with_writer(io::stderr).with_filter(filter())).ok()
+    install(fmt::layer().with_writer(|| Discreet(io::stderr())).with_filter(filter())).ok()
 }
 
 fn filter() -> EnvFilter {
@@ -86,6 +86,20 @@ fn open(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, size))
 }
 
+/// Lets lines through without the secrets in them. The lines of one event come in one piece.
+struct Discreet<W>(W);
+
+impl<W: Write> Write for Discreet<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        let masked = secrets::known().mask(&String::from_utf8_lossy(line));
+        self.0.write_all(masked.as_bytes()).map(|()| line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
+    }
+}
+
 /// What the lines of one event are written with. They come in one piece.
 #[derive(Clone)]
 struct Shared(Arc<Log>);
@@ -111,6 +125,16 @@ impl<'a> MakeWriter<'a> for Shared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// acceptance: X5
+    #[test]
+    fn what_a_person_watches_has_no_secrets_in_it() {
+        secrets::learn([("DEPLOY".to_owned(), "s3cret-of-the-watched-log".to_owned())]);
+        let mut shown = Vec::new();
+        let line = b"it said s3cret-of-the-watched-log twice: s3cret-of-the-watched-log\n";
+        assert_eq!(Discreet(&mut shown).write(line).unwrap(), line.len());
+        assert_eq!(String::from_utf8(shown).unwrap(), "it said [secret DEPLOY] twice: [secret DEPLOY]\n");
+    }
 
     #[test]
     fn the_log_is_bounded_and_only_ours() {

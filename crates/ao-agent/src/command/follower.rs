@@ -8,7 +8,7 @@ use ao_core::evidence::{Confidence, Signal, Source};
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Clock, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
 
-use crate::line::{Line, Splitter, parse_line};
+use crate::line::{Line, Splitter, denials, parse_line};
 
 /// How much is read at a time.
 const PIECE: usize = 64 * 1024;
@@ -16,6 +16,9 @@ const PIECE: usize = 64 * 1024;
 const TAKEN_KEPT: usize = 16;
 /// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
 const WAITING_MOST: usize = 1024;
+/// How many of the calls that were denied before we began to read are told. Fewer than the core knows by name, so that those
+/// that it has heard of are not counted again.
+const DENIED_TOLD: usize = 32;
 /// How long one call waits for output. Any bound would do; this one notices within a minute if a runtime has failed to.
 const LONG: Duration = Duration::from_secs(60);
 /// How long to leave a runtime alone that has failed.
@@ -37,6 +40,10 @@ struct Read {
     /// The last that it has said of what it does.
     claim: Option<Line>,
     waiting: VecDeque<Line>,
+    /// How many calls it has said were denied.
+    denied: u64,
+    /// Whose output this is.
+    attempt: Attempt,
     /// What was there before we began to read is history, of which only the last word counts.
     caught_up: bool,
     /// There will be no more.
@@ -55,7 +62,7 @@ struct News {
 
 impl Follower {
     pub(super) fn new(session: SessionId, attempt: Attempt) -> Follower {
-        Follower { session, attempt, read: Mutex::default() }
+        Follower { session, attempt, read: Mutex::new(Read { attempt, ..Read::default() }) }
     }
 
     /// Reports whatever the process says until it has ended and all is read.
@@ -143,6 +150,10 @@ impl Follower {
         if let Some(spend) = line.spend() {
             return Some(Report::Spent { session, attempt, spend });
         }
+        if let Line::Denied { tool, call } = line {
+            let call = call.clone().unwrap_or_default();
+            return Some(Report::Denied { session, attempt, call, tool: tool.clone() });
+        }
         let signal = Signal {
             attempt,
             source: Source::Protocol,
@@ -165,8 +176,11 @@ impl Read {
         if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
             let lines = self.splitter.push(&piece.bytes);
-            for line in lines.iter().filter_map(|line| parse_line(line)) {
-                self.take(line);
+            for line in &lines {
+                match parse_line(line) {
+                    Some(line) => self.take(line),
+                    None => denials(line).into_iter().for_each(|line| self.take(line)),
+                }
             }
         }
         self.ended = piece.ended;
@@ -175,7 +189,9 @@ impl Read {
             self.caught_up = true;
             // A text that was taken long ago must not pass for the proof of a later one with the same words. Deliveries
             // without a proof are asked for again, and found by their number.
-            self.waiting = self.claim.clone().into_iter().collect();
+            let denied = std::mem::take(&mut self.waiting).into_iter().rev();
+            let denied = denied.filter(|line| matches!(line, Line::Denied { .. })).take(DENIED_TOLD);
+            self.waiting = denied.collect::<Vec<_>>().into_iter().rev().chain(self.claim.clone()).collect();
         }
         all
     }
@@ -185,7 +201,12 @@ impl Read {
         News { lines, from: self.offset, caught_up: self.caught_up, ended: self.ended }
     }
 
-    fn take(&mut self, line: Line) {
+    fn take(&mut self, mut line: Line) {
+        if let Line::Denied { call, .. } = &mut line {
+            self.denied += 1;
+            // Counted from the beginning of the output, so that it is the same whenever it is read.
+            call.get_or_insert_with(|| format!("attempt {} denied {}", self.attempt, self.denied));
+        }
         if let Line::Taken { delivery: Some(delivery), text } = &line {
             self.taken.insert(*delivery, text.clone());
             while self.taken.len() > TAKEN_KEPT {

@@ -16,6 +16,16 @@ pub struct Told {
     /// The text that the agent took as a user's turn.
     pub taken: Option<String>,
     pub reading: Option<Reading>,
+    /// A call of a tool that the agent was not allowed to make.
+    pub denied: Option<Denial>,
+}
+
+/// A call that was denied.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Denial {
+    /// The agent's own name for the call, if it has one.
+    pub call: Option<String>,
+    pub tool: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +36,9 @@ enum Meaning {
     /// A tool call begins.
     Tool,
     Working(&'static str),
+    /// A tool call is over; the payload may say that it was not allowed.
+    ToolOver,
+    Denied,
     Asking,
     Idle,
     /// The payload says which.
@@ -43,8 +56,9 @@ const EVENTS: &[(&str, Meaning)] = &[
     ("userpromptsubmit", Meaning::Taken),
     ("pretooluse", Meaning::Tool),
     ("permissionrequest", Meaning::Asking),
-    ("posttooluse", Meaning::Working("")),
-    ("posttoolusefailure", Meaning::Working("")),
+    ("permissiondenied", Meaning::Denied),
+    ("posttooluse", Meaning::ToolOver),
+    ("posttoolusefailure", Meaning::ToolOver),
     ("subagentstart", Meaning::Working("a helper")),
     ("subagentstop", Meaning::Working("")),
     ("precompact", Meaning::Working("making the conversation shorter")),
@@ -91,15 +105,34 @@ fn tell(meaning: Meaning, payload: &Value) -> Told {
         Meaning::Started => Reading::Started,
         Meaning::Idle => Reading::Idle,
         Meaning::Working(doing) => Reading::Working { doing: doing.into() },
+        Meaning::ToolOver if !was_denied(payload) => Reading::Working { doing: String::new() },
+        // It goes on without the tool, or says that it cannot.
+        Meaning::ToolOver | Meaning::Denied => {
+            let reading = Some(Reading::Working { doing: String::new() });
+            return Told { reading, denied: Some(denial(payload)), ..Told::default() };
+        }
         Meaning::Tool => Reading::Working { doing: cut(&tool(payload), DOING_MOST) },
         Meaning::Asking => Reading::Asking { question: cut(&question(payload), QUESTION_MOST) },
         Meaning::Notification => return notification(payload),
         Meaning::Taken => {
             let taken = text(payload, &["prompt", "text"]).map(str::to_owned);
-            return Told { taken, reading: Some(Reading::Working { doing: String::new() }) };
+            let reading = Some(Reading::Working { doing: String::new() });
+            return Told { taken, reading, ..Told::default() };
         }
     };
-    Told { taken: None, reading: Some(reading) }
+    Told { reading: Some(reading), ..Told::default() }
+}
+
+/// Whether what became of a call is that it was not allowed, as Copilot CLI tells it.
+fn was_denied(payload: &Value) -> bool {
+    let result = ["toolResult", "tool_result"].iter().find_map(|key| payload.get(key));
+    result.and_then(|result| text(result, &["resultType", "result_type"])) == Some("denied")
+}
+
+fn denial(payload: &Value) -> Denial {
+    let call = text(payload, &["tool_use_id", "toolUseId", "tool_call_id", "toolCallId"]).map(str::to_owned);
+    // Its name alone: what it was to do may be long, and is not what is counted.
+    Denial { call, tool: cut(text(payload, &["tool_name", "toolName"]).unwrap_or(""), DOING_MOST) }
 }
 
 fn notification(payload: &Value) -> Told {
@@ -186,6 +219,36 @@ mod tests {
             assert_eq!(said(payload.clone()), expected, "{payload}");
         }
         assert_eq!(understand(Some("Stop"), &Value::Null).reading, Some(Reading::Idle));
+    }
+
+    #[test]
+    fn a_call_that_was_denied_is_told_apart_from_one_that_failed() {
+        let denied = |payload: Value| {
+            let told = understand(None, &payload);
+            assert_eq!(told.reading, Some(Reading::Working { doing: String::new() }), "{payload}");
+            told.denied.map(|denial| format!("{} {:?}", denial.tool, denial.call))
+        };
+        let input = json!({"command": "rm -rf /"});
+        for (payload, expected) in [
+            (
+                json!({"hook_event_name": "PermissionDenied", "tool_name": "Bash", "tool_input": input,
+                       "tool_use_id": "toolu_1", "reason": "too dangerous"}),
+                Some("Bash Some(\"toolu_1\")"),
+            ),
+            (json!({"hook_event_name": "PermissionDenied"}), Some(" None")),
+            (
+                json!({"event": "postToolUse", "toolName": "bash", "toolResult": {"resultType": "denied"}}),
+                Some("bash None"),
+            ),
+            (
+                json!({"event": "postToolUse", "toolName": "bash", "toolResult": {"resultType": "failure"}}),
+                None,
+            ),
+            (json!({"hook_event_name": "PostToolUse", "tool_name": "Bash"}), None),
+            (json!({"hook_event_name": "PostToolUseFailure", "tool_name": "Bash", "error": "denied"}), None),
+        ] {
+            assert_eq!(denied(payload.clone()).as_deref(), expected, "{payload}");
+        }
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod leave;
 mod spool;
 mod watch;
 
-pub use event::{Told, understand};
+pub use event::{Denial, Told, understand};
 pub use history::History;
 pub use key::KeyError;
 pub use leave::{LeaveError, Place, leave};

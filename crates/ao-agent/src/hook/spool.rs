@@ -186,6 +186,10 @@ impl Spool {
             self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
+        if let Some(denial) = told.denied {
+            let (call, tool) = (denial.call.unwrap_or_else(|| format!("hook {name}")), denial.tool);
+            reporter.report(Report::Denied { session, attempt, call, tool }).await;
+        }
         if let Some(mut reading) = told.reading {
             if let Reading::Asking { question } = &mut reading {
                 if let Some(known) = self.history.same_question(session, attempt, question) {

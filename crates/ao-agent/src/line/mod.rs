@@ -7,6 +7,6 @@ mod parse;
 mod split;
 mod write;
 
-pub use parse::{LINE_MOST, Line, parse_line};
+pub use parse::{LINE_MOST, Line, denials, parse_line};
 pub use split::Splitter;
 pub(crate) use write::{answer, message};

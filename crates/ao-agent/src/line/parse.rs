@@ -43,6 +43,12 @@ pub enum Line {
         /// Until then, in milliseconds since the Unix epoch.
         until: Option<i64>,
     },
+    /// It was not allowed to make a call of a tool.
+    Denied {
+        tool: String,
+        /// Its own name for the call, which no other call of the session has.
+        call: Option<String>,
+    },
     /// What this process has used up so far, in all.
     Spent {
         micros: Option<u64>,
@@ -64,10 +70,35 @@ pub fn parse_line(line: &str) -> Option<Line> {
     let mut said: Line = serde_json::from_str(line).ok()?;
     match &mut said {
         Line::Working { doing: text } | Line::Blocked { on: text } => *text = cut(text, DOING_MOST),
+        Line::Denied { tool, .. } => *tool = cut(tool, DOING_MOST),
         Line::Asking { question } => *question = cut(question, QUESTION_MOST),
         _ => {}
     }
     Some(said)
+}
+
+/// The calls that were denied in a turn, if the line is what Claude Code says at a turn's end when it is asked for JSON.
+///
+/// Nothing else tells of them where nobody is asked for permission: no hook is run, and the exit code is 0.
+pub fn denials(line: &str) -> Vec<Line> {
+    #[derive(Deserialize)]
+    struct TurnOver {
+        #[serde(rename = "type")]
+        kind: String,
+        permission_denials: Vec<Call>,
+    }
+    #[derive(Deserialize)]
+    struct Call {
+        tool_name: String,
+        tool_use_id: Option<String>,
+    }
+    let line = line.trim();
+    if line.len() > LINE_MOST || !line.starts_with('{') || !line.contains("\"permission_denials\"") {
+        return vec![];
+    }
+    let Ok(over) = serde_json::from_str::<TurnOver>(line) else { return vec![] };
+    let denied = |call: Call| Line::Denied { tool: cut(&call.tool_name, DOING_MOST), call: call.tool_use_id };
+    if over.kind == "result" { over.permission_denials.into_iter().map(denied).collect() } else { vec![] }
 }
 
 impl Line {
@@ -80,7 +111,7 @@ impl Line {
             Line::Asking { question } => Reading::Asking { question: question.clone() },
             Line::Blocked { on } => Reading::Blocked { on: on.clone() },
             Line::Limited { until } => Reading::Limited { until: until.map(Timestamp) },
-            Line::Taken { .. } | Line::Spent { .. } => return None,
+            Line::Taken { .. } | Line::Spent { .. } | Line::Denied { .. } => return None,
         })
     }
 
@@ -115,11 +146,32 @@ mod tests {
             (r#"{"ao":"blocked","on":"a key"}"#, Line::Blocked { on: "a key".into() }),
             (r#"{"ao":"limited","until":5}"#, Line::Limited { until: Some(5) }),
             (
+                r#"{"ao":"denied","tool":"Bash","call":"c1"}"#,
+                Line::Denied { tool: "Bash".into(), call: Some("c1".into()) },
+            ),
+            (
                 r#"{"ao":"spent","micros":12,"turns":1}"#,
                 Line::Spent { micros: Some(12), tokens: None, turns: 1, seconds: 0 },
             ),
         ] {
             assert_eq!(parse_line(line), Some(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_claude_code_was_denied_in_a_turn_is_read_off_its_last_word() {
+        let over = r#"{"type":"result","subtype":"success","is_error":false,"result":"done","permission_denials":[
+            {"tool_name":"Bash","tool_use_id":"toolu_1","tool_input":{"command":"make"}},
+            {"tool_name":"Write","tool_use_id":"toolu_2","tool_input":{"file_path":"a"}}]}"#;
+        let denied = |tool: &str, call: &str| Line::Denied { tool: tool.into(), call: Some(call.into()) };
+        assert_eq!(denials(&over.replace('\n', "")), [denied("Bash", "toolu_1"), denied("Write", "toolu_2")]);
+        for line in [
+            r#"{"type":"result","permission_denials":[]}"#,
+            r#"{"type":"user","permission_denials":[{"tool_name":"Bash"}]}"#,
+            r#"{"type":"result","result":"\"permission_denials\""}"#,
+            r#"say "permission_denials""#,
+        ] {
+            assert_eq!(denials(line), [], "{line}");
         }
     }
 

@@ -46,6 +46,24 @@ async fn after_a_restart_only_the_last_word_counts() {
     assert_eq!(notebook.until(2).await, ["Idle"]);
 }
 
+/// Which the daemon may have missed; what it has heard of it knows by name.
+///
+/// acceptance: X2
+#[tokio::test(start_paused = true)]
+async fn calls_that_were_denied_are_told_by_name_and_again_after_a_restart() {
+    let buffers = Arc::new(Buffers::default());
+    let over = r#"{"type":"result","permission_denials":[{"tool_name":"Write","tool_use_id":"toolu_7"}]}"#;
+    for line in [r#"{"ao":"denied","tool":"Bash"}"#, r#"{"ao":"working"}"#, over, r#"{"ao":"idle"}"#] {
+        buffers.says(line);
+    }
+    let expected = ["Denied Bash attempt 1 denied 1", "Denied Write toolu_7", "Idle"];
+    for _ in 0..2 {
+        let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Lines, &[]);
+        following(agent, follow(), notebook);
+        assert_eq!(notebook.until(3).await, expected);
+    }
+}
+
 /// Otherwise a lost "idle" would never heal: each look would renew the claim to be working.
 #[tokio::test(start_paused = true)]
 async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {

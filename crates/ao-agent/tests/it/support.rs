@@ -178,6 +178,7 @@ impl Notebook {
         let short = |report: &Report| match report {
             Report::Signal { signal, .. } => format!("{:?}", signal.reading),
             Report::Taken { text, .. } => format!("Taken {text:?}"),
+            Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
             Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
         };
         self.reports.lock().unwrap().iter().map(short).collect()

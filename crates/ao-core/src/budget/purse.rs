@@ -61,6 +61,9 @@ pub struct Cap {
     pub until: Option<Timestamp>,
     /// Whether the turns that still ran were ended too.
     pub overdrawn: bool,
+    /// When it is looked whether they have to be, though nobody has told of anything since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub judge_at: Option<Timestamp>,
 }
 
 /// What can come in for a budget.
@@ -79,10 +82,24 @@ pub enum BudgetInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetEvent {
-    Marked { mark: String },
-    Capped { why: String, until: Option<Timestamp> },
-    Overdrawn { why: String },
-    Raised { limits: Limits },
+    Marked {
+        mark: String,
+    },
+    Capped {
+        why: String,
+        until: Option<Timestamp>,
+        /// When it is looked whether the turns that still run have to be ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        judge_at: Option<Timestamp>,
+    },
+    Overdrawn {
+        why: String,
+    },
+    /// So much is not spent that the turns that still run would have to be ended.
+    Spared {},
+    Raised {
+        limits: Limits,
+    },
     Uncapped {},
 }
 
@@ -111,7 +128,7 @@ pub(crate) fn decide(
             Ok(match &purse.cap {
                 None => {
                     let until = budget.is_daily().then(|| day_start(day_of(now) + 1));
-                    vec![E::Capped { why, until }]
+                    vec![E::Capped { why, until, judge_at: Some(now + GRACE) }]
                 }
                 Some(cap)
                     if !cap.overdrawn && cap.since + GRACE <= now && limits.overdrawn(&spent).is_some() =>
@@ -132,7 +149,18 @@ pub(crate) fn decide(
         },
         BudgetInput::Due => {
             let over = purse.cap.as_ref().and_then(|cap| cap.until).is_some_and(|until| until <= now);
-            Ok(over.then_some(E::Uncapped {}).into_iter().collect())
+            if over {
+                return Ok(vec![E::Uncapped {}]);
+            }
+            // The last word may have come while there was time left, or the limit may be a new one.
+            let judged = purse.cap.as_ref().filter(|cap| cap.judge_at.is_some_and(|at| at <= now));
+            let limits = purse.limits_at(now, configured);
+            Ok(judged.map_or(vec![], |cap| match limits.overdrawn(&spent) {
+                Some(reached) if !cap.overdrawn => {
+                    vec![E::Overdrawn { why: format!("{budget:#} is spent: {reached}") }]
+                }
+                _ => vec![E::Spared {}],
+            }))
         }
     }
 }
@@ -143,12 +171,14 @@ pub(crate) fn evolve(budget: &Budget, purse: &mut Purse, event: &BudgetEvent, at
     }
     match event {
         BudgetEvent::Marked { .. } => purse.marked = true,
-        BudgetEvent::Capped { why, until } => {
-            purse.cap = Some(Cap { why: why.clone(), since: at, until: *until, overdrawn: false });
+        BudgetEvent::Capped { why, until, judge_at } => {
+            let (why, until, judge_at) = (why.clone(), *until, *judge_at);
+            purse.cap = Some(Cap { why, since: at, until, overdrawn: false, judge_at });
         }
-        BudgetEvent::Overdrawn { .. } => {
+        BudgetEvent::Overdrawn { .. } | BudgetEvent::Spared {} => {
             if let Some(cap) = &mut purse.cap {
-                cap.overdrawn = true;
+                cap.overdrawn |= matches!(event, BudgetEvent::Overdrawn { .. });
+                cap.judge_at = None;
             }
         }
         BudgetEvent::Raised { limits } => {
@@ -200,6 +230,12 @@ impl Budget {
 }
 
 impl Purse {
+    /// When time alone changes something.
+    pub(crate) fn due(&self) -> Option<Timestamp> {
+        let cap = self.cap.as_ref()?;
+        cap.until.into_iter().chain(cap.judge_at).min()
+    }
+
     /// Counts what a session used up on top.
     pub(crate) fn spend(&mut self, budget: &Budget, at: Timestamp, before: Spend, after: Spend) {
         if budget.is_daily() {
@@ -317,8 +353,12 @@ mod tests {
         assert_eq!(count(&purse(800_000), 0), [mark]);
         assert_eq!(count(&Purse { marked: true, ..purse(900_000) }, 0), []);
         let why = || "the whole budget of `app` is spent: cost $1.00 of $1.00".to_owned();
-        assert_eq!(count(&purse(1_000_000), 0), [BudgetEvent::Capped { why: why(), until: None }]);
-        let cap = |overdrawn| Some(Cap { why: why(), since: Timestamp(0), until: None, overdrawn });
+        assert_eq!(
+            count(&purse(1_000_000), 0),
+            [BudgetEvent::Capped { why: why(), until: None, judge_at: Some(Timestamp(30_000)) }]
+        );
+        let cap =
+            |overdrawn| Some(Cap { why: why(), since: Timestamp(0), until: None, overdrawn, judge_at: None });
         assert_eq!(count(&Purse { cap: cap(false), ..purse(1_099_999) }, 60), []);
         assert_eq!(count(&Purse { cap: cap(false), ..purse(1_100_000) }, 29), [], "it may end by itself");
         let over = count(&Purse { cap: cap(false), ..purse(1_100_000) }, 30);

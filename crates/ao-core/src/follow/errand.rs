@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use super::hooks;
 use crate::ErrandId;
-use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
+use crate::errand::{Behalf, ErrandEvent, ErrandOutcome, Reacting};
 use crate::health::BaseVerdict;
-use crate::incident::{IncidentInput, IncidentKey};
+use crate::incident::IncidentInput;
 use crate::input::Input;
 use crate::outside::cut;
 use crate::project::ProjectInput;
@@ -22,7 +22,7 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
         ErrandEvent::Wanted { .. } | ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => return,
     };
     match behalf {
-        Behalf::Incident(key) => then.push_back(for_incident(state, id, key, result)),
+        Behalf::Incident(reacting) => then.push_back(for_incident(state, id, reacting, result)),
         Behalf::Base { project, check, commit } => {
             let verdict = match result {
                 Ok(ErrandOutcome::BaseGreen {}) => BaseVerdict::Green {},
@@ -47,9 +47,10 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
 fn for_incident(
     state: &State,
     id: ErrandId,
-    key: &IncidentKey,
+    reacting: &Reacting,
     result: Result<&ErrandOutcome, &String>,
 ) -> Input {
+    let key = &reacting.to;
     let result = match result {
         Ok(ErrandOutcome::Done { said }) => Ok(cut(said, SAID)),
         Ok(ErrandOutcome::BaseGreen {} | ErrandOutcome::BaseRed { .. }) => Ok(String::new()),
@@ -67,6 +68,9 @@ fn for_incident(
                 channel: reaction.channel,
             }
         }
-        result => Input::Incident { key: key.clone(), input: IncidentInput::Errand(result) },
+        result => {
+            let input = IncidentInput::Errand { round: reacting.round.clone(), result };
+            Input::Incident { key: key.clone(), input }
+        }
     }
 }

@@ -7,12 +7,14 @@
 
 use std::collections::VecDeque;
 
+use super::tell::marked;
 use crate::errand::{Behalf, ErrandEvent, ErrandOutcome};
 use crate::event::{Event, Stamped};
 use crate::hook::{self, About, HookPoint, Landing};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
+use crate::outside::one_line;
 use crate::project::ProjectEvent;
 use crate::pull::{CheckState, PullEvent, owner_of};
 use crate::queue::QueueInput;
@@ -104,7 +106,7 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
             input: match objection {
                 None => SessionInput::Clear,
                 Some(why) => {
-                    let why = format!("the hook `{}` objects: {why}", HookPoint::BeforeAssign);
+                    let why = format!("the hook `{}` objects: {}", HookPoint::BeforeAssign, one_line(&why));
                     SessionInput::Hold { kind: HoldKind::Hook, why }
                 }
             },
@@ -117,7 +119,7 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
             level: Level::Warning,
             subject: Subject::Project(project.clone()),
             key: format!("hook {project} {point} {}", state.at.0.div_euclid(DAY)),
-            text: format!("the hook `{point}` of `{project}` failed: {why}"),
+            text: marked(&format!("the hook `{point}` of `{project}` failed: {why}")),
             channel: None,
         })),
         Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Nobody => {}

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use super::{bounded, tell};
 use crate::decide::{agent_of, orchestrator_of};
-use crate::errand::{Behalf, Order};
+use crate::errand::{Behalf, Order, Reacting, Round};
 use crate::incident::{Doubt, Incident, IncidentEvent, IncidentKey, Rung, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
@@ -117,7 +117,8 @@ fn act(state: &State, incident: &Incident, action: Action, told: &str, then: &mu
             then.push_back(Input::Order {
                 key: format!("run {} {}", incident.key, incident.opened),
                 order: Box::new(order),
-                behalf: Behalf::Incident(incident.key.clone()),
+                // So what comes of it is for whatever is seen by then.
+                behalf: reacting(incident, Round { opened: incident.opened, revision: None, acted: None }),
             });
         }
         _ => {}
@@ -170,7 +171,7 @@ fn rerun(incident: &Incident, pull: &Pull, check: &str, commit: &Commit, number:
     Input::Order {
         key: format!("rerun {} {check} {commit} {number}", pull.id),
         order: Box::new(order),
-        behalf: Behalf::Incident(incident.key.clone()),
+        behalf: of_revision(incident, &incident.revision),
     }
 }
 
@@ -200,7 +201,7 @@ fn answer(state: &State, incident: &Incident, told: &str, commit: &Commit) -> Op
     Some(Input::Order {
         key: format!("answer {mark}"),
         order: Box::new(order),
-        behalf: Behalf::Incident(key.clone()),
+        behalf: of_revision(incident, told),
     })
 }
 
@@ -209,8 +210,23 @@ fn ordered(incident: &Incident, order: Order) -> Input {
     Input::Order {
         key: format!("{} {} {}", incident.key, incident.opened, incident.acted),
         order: Box::new(order),
-        behalf: Behalf::Incident(incident.key.clone()),
+        behalf: reacting(
+            incident,
+            Round {
+                opened: incident.opened,
+                revision: Some(incident.revision.clone()),
+                acted: Some(incident.acted),
+            },
+        ),
     }
+}
+
+fn of_revision(incident: &Incident, revision: &str) -> Behalf {
+    reacting(incident, Round { opened: incident.opened, revision: Some(revision.to_owned()), acted: None })
+}
+
+fn reacting(incident: &Incident, round: Round) -> Behalf {
+    Behalf::Incident(Reacting { to: incident.key.clone(), round: Some(round) })
 }
 
 fn pull_of<'a>(state: &'a State, key: &IncidentKey) -> Option<&'a Pull> {

@@ -99,7 +99,7 @@ pub(super) fn budget(state: &State, budget: &Budget, event: &BudgetEvent, then: 
                 input: SessionInput::Halt { why: why.clone() },
             }));
         }
-        BudgetEvent::Raised { .. } => {}
+        BudgetEvent::Raised { .. } | BudgetEvent::Spared {} => {}
         BudgetEvent::Uncapped {} => {
             for session in state.live_under(budget) {
                 then.push_back(released(session, budget.hold()));

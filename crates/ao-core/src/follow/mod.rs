@@ -32,6 +32,8 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
         Event::Task(id, TaskEvent::Closed {}) => {
             then.push_back(Input::Schedule);
+            // Its budget may be gone with it.
+            then.push_back(Input::Review(Subject::Project(id.project.clone())));
             if let Some(waiting) = state.live_session_of(id).and_then(|id| state.sessions.get(&id))
                 && matches!(waiting.phase, Phase::Queued { .. })
             {

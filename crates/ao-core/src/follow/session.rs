@@ -32,6 +32,10 @@ pub(super) fn follow(
         then.push_back(Input::Schedule);
         if let E::Archived { pulls } = event {
             then.extend(pulls.iter().map(|pull| Input::Review(Subject::Pull(pull.clone()))));
+            // The budget of its task may be gone with it; which one that was, nobody knows any more.
+            then.extend(
+                state.projects.keys().map(|project| Input::Review(Subject::Project(project.clone()))),
+            );
         }
         return;
     };

@@ -49,7 +49,8 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     };
     let mut text = format!("{whom}: {what}");
     if why != ONLY_A_PERSON {
-        text = format!("{text} ({why})");
+        // A part of it may be what a command said.
+        text = format!("{text} ({})", one_line(why));
     }
     for remark in remarks(state, incident) {
         text = format!("{}\n{remark}", text.trim_end());
@@ -92,7 +93,7 @@ fn remarks(state: &State, incident: &Incident) -> Vec<String> {
 }
 
 /// What a command or a forge says may be anything: only its first line stands among our own words.
-fn marked(text: &str) -> String {
+pub(super) fn marked(text: &str) -> String {
     match text.split_once('\n') {
         Some((first, rest)) => {
             format!("{}\n{}", one_line(first), fenced(Kind::Log, rest, EVIDENCE).trim_end())

@@ -71,7 +71,11 @@ pub(crate) fn decide(
             vec![E::Unsaid {}]
         }
         (Some(_), I::Unsaid) => vec![],
-        (Some(incident), I::Errand(result)) => errand(incident, scene, result),
+        (Some(incident), I::Errand { round, result }) if incident.awaits(round.as_ref()) => {
+            errand(incident, scene, result)
+        }
+        // The late word about an earlier round.
+        (Some(_), I::Errand { .. }) => vec![],
         (Some(incident), I::Addressed { commit }) => match &incident.acted_on {
             Some(told) if incident.answered.as_ref() != Some(told) => {
                 vec![E::Answered { revision: told.clone(), commit }]
@@ -220,7 +224,7 @@ fn next_rung(incident: &Incident, scene: &Scene<'_>) -> Vec<IncidentEvent> {
     }
 }
 
-/// What an errand on a problem's behalf came to. There is no telling which one it was, but only one can be waited for.
+/// What an errand on a problem's behalf came to.
 fn errand(incident: &Incident, scene: &Scene<'_>, result: Result<String, String>) -> Vec<IncidentEvent> {
     use IncidentEvent as E;
     let action = action_for(incident, scene);
@@ -327,6 +331,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::errand::Round;
     use crate::incident::scene::Helpers;
     use crate::incident::{IncidentKind, Problem, Subject};
     use crate::reaction::Reaction;
@@ -420,8 +425,9 @@ mod tests {
 
     #[test]
     fn an_errand_that_comes_to_nothing_goes_one_rung_up_and_a_rebase_to_the_agent() {
-        let failed = || vec![(0, problem("1")), (5, IncidentInput::Errand(Err("no".into())))];
-        let done = || vec![(0, problem("1")), (5, IncidentInput::Errand(Ok("yes".into())))];
+        let errand = |result| IncidentInput::Errand { round: None, result };
+        let failed = || vec![(0, problem("1")), (5, errand(Err("no".into())))];
+        let done = || vec![(0, problem("1")), (5, errand(Ok("yes".into())))];
         for (action, helpers, inputs, expected) in [
             (Action::Run, ALL, failed(), "opened run orchestrator"),
             (Action::Run, AGENT, failed(), "opened run person"),
@@ -433,6 +439,25 @@ mod tests {
             (Action::SendToAgent, AGENT, failed(), "opened send-to-agent"),
         ] {
             assert_eq!(story(&does(action, 2), helpers, inputs), expected, "{action:?} {helpers:?}");
+        }
+    }
+
+    #[test]
+    fn the_late_word_about_an_earlier_round_means_nothing() {
+        let failed = |opened: i64, revision: Option<&str>, acted| IncidentInput::Errand {
+            round: Some(Round { opened: Timestamp(opened), revision: revision.map(str::to_owned), acted }),
+            result: Err("no".into()),
+        };
+        for (late, expected) in [
+            (failed(0, Some("2"), Some(2)), "opened run revised run person"),
+            (failed(0, Some("2"), None), "opened run revised run person"),
+            (failed(0, None, None), "opened run revised run person"),
+            (failed(0, Some("1"), None), "opened run revised run"),
+            (failed(0, Some("2"), Some(1)), "opened run revised run"),
+            (failed(-1000, Some("2"), Some(2)), "opened run revised run"),
+        ] {
+            let inputs = vec![(0, problem("1")), (5, problem("2")), (6, late.clone())];
+            assert_eq!(story(&does(Action::Run, 3), AGENT, inputs), expected, "{late:?}");
         }
     }
 

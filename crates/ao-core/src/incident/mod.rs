@@ -23,6 +23,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::errand::Round;
 use crate::reaction::Action;
 use crate::{Commit, ProjectId, PullId, SessionId, Timestamp};
 
@@ -137,7 +138,10 @@ pub enum IncidentInput {
     /// News of it was taken back before the agent had it.
     Unsaid,
     /// An errand on its behalf was done, or was not, and what there is to say about that.
-    Errand(Result<String, String>),
+    Errand {
+        round: Option<Round>,
+        result: Result<String, String>,
+    },
     /// The head has moved since its agent heard of it.
     Addressed {
         commit: Commit,
@@ -218,6 +222,15 @@ pub enum IncidentEvent {
 }
 
 impl Incident {
+    /// Whether what comes of a round of errands is still of interest. Of what was ordered before there were rounds, it is.
+    pub(crate) fn awaits(&self, round: Option<&Round>) -> bool {
+        round.is_none_or(|round| {
+            round.opened == self.opened
+                && round.revision.as_ref().is_none_or(|revision| *revision == self.revision)
+                && round.acted.is_none_or(|acted| acted == self.acted)
+        })
+    }
+
     pub(crate) fn opened(key: &IncidentKey, revision: &str, detail: &str, at: Timestamp) -> Incident {
         Incident {
             key: key.clone(),

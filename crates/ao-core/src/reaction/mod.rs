@@ -227,8 +227,11 @@ pub(crate) fn threshold(
     project: Option<&Project>,
     agent: &AgentChoice,
 ) -> Option<Duration> {
+    let of_project = |name: &String| project.and_then(|project| project.agent_reactions.get(name));
     let layers = [
+        agent.specialist.as_ref().and_then(of_project),
         agent.specialist.as_ref().and_then(|id| settings.agent_reactions.get(id)),
+        of_project(&agent.name),
         settings.agent_reactions.get(&agent.name),
         project.map(|project| &project.reactions),
         Some(&settings.reactions),
@@ -291,18 +294,31 @@ impl State {
         project: Option<&ProjectId>,
         agent: Option<&AgentChoice>,
     ) -> Vec<(Layer, &'a ReactionPatch)> {
+        let said = self.all_reactions(project, agent).into_iter();
+        said.filter_map(|(layer, reactions)| Some((layer, reactions.get(kind)?))).collect()
+    }
+
+    /// All layers for a project and an agent, the lowest first.
+    pub fn all_reactions<'a>(
+        &'a self,
+        project: Option<&ProjectId>,
+        agent: Option<&AgentChoice>,
+    ) -> Vec<(Layer, &'a Reactions)> {
         let settings = &self.settings;
-        let of_agent =
-            |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
+        let own = project.and_then(|id| self.projects.get(id));
+        let for_all = |name: &str| Some((Layer::Agent(name.to_owned()), settings.agent_reactions.get(name)?));
+        let for_own = |name: &str| Some((Layer::Agent(name.to_owned()), own?.agent_reactions.get(name)?));
+        let specialist = agent.and_then(|agent| agent.specialist.as_deref());
         let layers = [
             Some((Layer::Top, &settings.reactions)),
-            project.and_then(|id| Some((Layer::Project(id.clone()), &self.projects.get(id)?.reactions))),
-            agent.and_then(|agent| of_agent(&agent.name)),
+            project.zip(own).map(|(id, own)| (Layer::Project(id.clone()), &own.reactions)),
+            agent.and_then(|agent| for_all(&agent.name)),
+            agent.and_then(|agent| for_own(&agent.name)),
             // What a specialist is told counts more than what holds for everybody with the same tool.
-            agent.and_then(|agent| of_agent(agent.specialist.as_deref()?)),
+            specialist.and_then(for_all),
+            specialist.and_then(for_own),
         ];
-        let said = layers.into_iter().flatten();
-        said.filter_map(|(layer, reactions)| Some((layer, reactions.get(kind)?))).collect()
+        layers.into_iter().flatten().collect()
     }
 
     /// The project and the agent that a subject belongs to.

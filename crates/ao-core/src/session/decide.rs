@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use super::denied::denied;
 use super::due::{due, go_on};
 use super::launch::{launch, may_go_on, restore, wake};
 use super::lease::Leases;
@@ -331,6 +332,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Spent { attempt, spend }) if attempt == session.attempt => {
             Ok(spent(session, session.spent_before.plus(spend)))
         }
+        (_, I::Denied { attempt, call, tool }) => Ok(denied(session, attempt, &call, &tool)),
         (_, I::Count) if session.is_live() => Ok(spent(session, session.counted(now))),
 
         // ── what it leaves behind ──

@@ -111,6 +111,13 @@ pub enum SessionInput {
         attempt: Attempt,
         spend: Spend,
     },
+    /// The agent was not allowed to make this call of a tool.
+    Denied {
+        attempt: Attempt,
+        /// Names the call, however often and by whomever it is told.
+        call: String,
+        tool: String,
+    },
     PullLinked {
         pull: PullId,
     },
@@ -340,6 +347,10 @@ pub enum SessionEvent {
     Lingered {},
     Spent {
         spend: Spend,
+    },
+    ToolDenied {
+        call: String,
+        tool: String,
     },
     BudgetMarked {
         mark: String,

@@ -258,6 +258,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::ResumePlanned { at: then } => session.resume_at = Some(*then),
         E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.spend = *spend,
+        E::ToolDenied { call, tool } => session.denied.record(call, tool, at),
         E::BudgetMarked { .. } => session.budget_marked = true,
         E::LimitsSet { limits } => {
             session.limits = *limits;

@@ -11,6 +11,7 @@
 //! The phase is fact; what a person is shown ([`Status`]) is derived from it and from the evidence.
 
 mod decide;
+mod denied;
 mod due;
 mod effects;
 mod events;
@@ -32,6 +33,7 @@ use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use decide::decide;
+pub use denied::Denied;
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
@@ -327,6 +329,12 @@ pub struct Session {
     pub stand: Stand,
     pub holds: BTreeMap<HoldKind, Hold>,
     pub spend: Spend,
+    /// The calls of tools that the agent was not allowed to make.
+    #[serde(default, skip_serializing_if = "Denied::is_none")]
+    pub denied: Denied,
+    /// How much of that has been summed up with its project's, at an earlier end of it.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub summed: Spend,
     /// What the attempts before the present one used up: the agent counts from nought each time.
     pub spent_before: Spend,
     /// Turns that the agent has taken from us, and seconds that its processes ran, by our own count.
@@ -370,6 +378,10 @@ impl AgentChoice {
     pub fn called(&self) -> &str {
         self.specialist.as_deref().unwrap_or(&self.name)
     }
+}
+
+fn is_nothing(spend: &Spend) -> bool {
+    *spend == Spend::default()
 }
 
 fn is_false(value: &bool) -> bool {
@@ -426,6 +438,8 @@ impl Session {
             stand: Stand::default(),
             holds: BTreeMap::new(),
             spend: Spend::default(),
+            denied: Denied::default(),
+            summed: Spend::default(),
             spent_before: Spend::default(),
             turns: 0,
             ran: 0,

@@ -35,6 +35,7 @@ pub(super) fn read(state: &mut State, body: &[u8]) -> Result<(), serde_json::Err
             since: state.at,
             until: Some(until),
             overdrawn: false,
+            judge_at: None,
         });
         let purse = Purse { day: Some(day), spent, cap, ..Purse::default() };
         state.purses.insert(Budget::ProjectDay(project), purse);

@@ -194,6 +194,7 @@ impl SessionEvent {
                 | SessionEvent::Accepted { .. }
                 | SessionEvent::TakenAfterAll { .. }
                 | SessionEvent::Spent { .. }
+                | SessionEvent::ToolDenied { .. }
         )
     }
 }

@@ -110,7 +110,7 @@ impl State {
             // What was spent on it is asked for no more, unless a session of it is still here to be looked at.
             Event::Task(id, TaskEvent::Closed {}) => {
                 if !self.sessions.values().any(|session| session.spec.task.as_ref() == Some(id)) {
-                    self.purses.remove(&Budget::Task(id.clone()));
+                    self.forget_purse(&Budget::Task(id.clone()));
                 }
             }
             Event::Session(id, event) => self.evolve_session(*id, event, at),
@@ -348,7 +348,8 @@ impl State {
         match event {
             ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
                 Some(project) => {
-                    let patience = project.reactions != config.reactions;
+                    let patience = project.reactions != config.reactions
+                        || project.agent_reactions != config.agent_reactions;
                     project.configure(config);
                     // Its reactions say when its sessions are due.
                     if patience {
@@ -363,8 +364,7 @@ impl State {
                 self.projects.remove(id);
                 let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
-                    self.purses.remove(&budget);
-                    self.index.set_timer(Timer::Budget(budget), None);
+                    self.forget_purse(&budget);
                 }
             }
             ProjectEvent::PolicyChanged { policy } => {
@@ -393,7 +393,7 @@ impl State {
                 }
             }
             ProjectEvent::Capped { until, why } => {
-                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until) };
+                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until), judge_at: None };
                 self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
             }
             ProjectEvent::Uncapped {} => {
@@ -406,8 +406,8 @@ impl State {
         // A budget that nobody has spent anything of can be raised, and then it is remembered.
         let purse = self.purses.entry(budget.clone()).or_default();
         budget::evolve(budget, purse, event, at);
-        let until = purse.cap.as_ref().and_then(|cap| cap.until);
-        self.index.set_timer(Timer::Budget(budget.clone()), until);
+        let due = purse.due();
+        self.index.set_timer(Timer::Budget(budget.clone()), due);
     }
 
     fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
@@ -435,13 +435,21 @@ impl State {
         match event {
             SessionEvent::Requeued { .. } => {
                 if let Some(project) = project {
+                    // Brought back, it comes to its end a second time, and that one counts.
+                    if let session::Phase::Ended { outcome, .. } = &session.phase
+                        && session.spec.role == session::Role::Worker
+                    {
+                        project.resume(matches!(outcome, session::Outcome::Merged { .. }));
+                    }
                     project.begin();
                 }
             }
             SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
                 if let Some(project) = project {
-                    project.finish(matches!(outcome, session::Outcome::Merged { .. }), session.spend);
+                    let merged = matches!(outcome, session::Outcome::Merged { .. });
+                    project.finish(merged, session.summed, session.spend);
                 }
+                session.summed = session.spend;
             }
             _ => {}
         }
@@ -479,6 +487,11 @@ impl State {
         }
     }
 
+    fn forget_purse(&mut self, budget: &Budget) {
+        self.purses.remove(budget);
+        self.index.set_timer(Timer::Budget(budget.clone()), None);
+    }
+
     /// Forgets what only an archived session knew of.
     fn forget(&mut self, pulls: &BTreeSet<PullId>, task: Option<&TaskId>) {
         for id in pulls {
@@ -488,7 +501,7 @@ impl State {
         }
         if let Some(task) = task.filter(|task| self.tasks.get(*task).is_some_and(|known| known.closed)) {
             self.tasks.remove(task);
-            self.purses.remove(&Budget::Task(task.clone()));
+            self.forget_purse(&Budget::Task(task.clone()));
             for other in self.tasks.values_mut() {
                 other.blocked_by.remove(task);
             }
@@ -614,9 +627,7 @@ impl State {
             .map(|incident| (Timer::Incident(incident.key.clone()), incident.due))
             .chain(self.notices.values().map(|notice| (Timer::Notice(notice.id), notice.due())))
             .chain(self.errands.values().map(|errand| (Timer::Errand(errand.id), errand.again_at)))
-            .chain(self.purses.iter().map(|(budget, purse)| {
-                (Timer::Budget(budget.clone()), purse.cap.as_ref().and_then(|cap| cap.until))
-            }))
+            .chain(self.purses.iter().map(|(budget, purse)| (Timer::Budget(budget.clone()), purse.due())))
             .chain(
                 self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
             )

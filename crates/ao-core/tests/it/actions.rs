@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_core::errand::{ErrandOutcome, Order};
+use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::incident::{IncidentKind, Rung, Subject};
 use ao_core::pull::{CheckState, Mergeable, PullFacts, PullInput};
 use ao_core::reaction::{Action, Judge, ReactionPatch};
@@ -83,6 +83,72 @@ fn a_rebase_is_done_once_per_pair_of_commits_and_one_that_conflicts_is_the_agent
     assert!(text.contains("It was not rebased: conflict in a.rs"), "{text}");
     assert!(text.contains("git push --force-with-lease"), "{text}");
     assert_eq!(rung(&desk, "merge-conflicts"), Rung::Agent);
+}
+
+/// The one errand that waits to be run meets somebody in its way.
+fn in_the_way(desk: &mut Desk) -> bool {
+    let [errand] = &desk.state.errands.values().filter(|it| it.again_at.is_none()).collect::<Vec<_>>()[..]
+    else {
+        return false;
+    };
+    let (id, tries) = (errand.id, errand.tries);
+    let input = ErrandInput::InTheWay { tries, why: "`app-1` is at work".into() };
+    desk.take(Input::Errand { errand: id, input });
+    true
+}
+
+#[test]
+fn a_rebase_waits_until_the_agent_is_at_rest_however_often_it_has_to_look() {
+    let patience =
+        ReactionPatch { escalate_after: Some(Duration::from_secs(30 * 60)), ..patch(Action::Rebase) };
+    let mut desk = desk_with("merge-conflicts", patience);
+    let session = with_pull(&mut desk);
+    conflict(&mut desk, "b1");
+    let mut looks = 0;
+    for _ in 0..1200 {
+        looks += u32::from(in_the_way(&mut desk));
+        desk.wait(1);
+    }
+    assert!((10..100).contains(&looks), "often enough, and not all the time: {looks}");
+    assert!(desk.session(session).outbox.is_empty(), "nobody else is asked");
+    desk.wait(30);
+    let orders = desk.run_errands(|_| done("it is at c2 now"));
+    assert_eq!(orders.len(), 1, "and then it is done");
+    assert_eq!(desk.state.errands.len(), 0);
+}
+
+#[test]
+fn a_rebase_that_never_finds_the_agent_at_rest_is_the_agents_before_patience_ends() {
+    let patience =
+        ReactionPatch { escalate_after: Some(Duration::from_secs(10 * 60)), ..patch(Action::Rebase) };
+    let mut desk = desk_with("merge-conflicts", patience);
+    let session = with_pull(&mut desk);
+    conflict(&mut desk, "b1");
+    let mut waited = 0;
+    while !desk.state.errands.is_empty() {
+        in_the_way(&mut desk);
+        desk.wait(1);
+        waited += 1;
+        assert!(waited < 600, "no errand outlives whoever waits for it");
+    }
+    assert!(waited > 500, "{waited}");
+    let text = said(&desk, session);
+    assert!(text.contains("It was not rebased: `app-1` is at work"), "{text}");
+    assert_eq!(rung(&desk, "merge-conflicts"), Rung::Agent);
+}
+
+#[test]
+fn a_rebase_that_waits_for_a_problem_that_is_gone_is_let_go() {
+    let mut desk = desk_with("merge-conflicts", patch(Action::Rebase));
+    with_pull(&mut desk);
+    conflict(&mut desk, "b1");
+    assert!(in_the_way(&mut desk));
+    look(&mut desk, |facts| facts.head = Commit::new("c9"));
+    desk.wait(3600);
+    while in_the_way(&mut desk) {
+        desk.wait(1);
+    }
+    assert_eq!(desk.state.errands.len(), 0);
 }
 
 /// What an errand says is not ours, so it cannot pass for our words. acceptance: X4

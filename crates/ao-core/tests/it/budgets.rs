@@ -2,7 +2,7 @@
 
 use ao_core::budget::{Budget, BudgetInput, Limits, Spend};
 use ao_core::evidence::{Reading, Source};
-use ao_core::incident::IncidentKind;
+use ao_core::incident::{IncidentKind, Subject};
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::reaction::{Action, ReactionPatch, Reactions};
 use ao_core::session::SessionInput;
@@ -203,6 +203,69 @@ fn what_was_spent_on_a_task_is_forgotten_with_the_task() {
     assert_eq!(desk.state.purses[&Budget::Task(task("1"))].spent.micros, Some(10), "the task is open");
     desk.task("1", &[], true);
     assert!(!desk.state.purses.contains_key(&Budget::Task(task("1"))));
+}
+
+#[test]
+fn that_the_budget_of_a_task_is_spent_is_no_problem_once_the_task_is_gone() {
+    let open = |desk: &Desk| desk.state.incidents_of(&Subject::Project(app())).count();
+    for closed_first in [true, false] {
+        let mut desk = Desk::new();
+        desk.take(no_word_about_idleness());
+        configure(&mut desk, |config| config.per_task = usd(10));
+        desk.task("1", &[], false);
+        let (session, other) = (desk.idle("1"), desk.idle("2"));
+        desk.spends(session, spend(10));
+        assert_eq!(open(&desk), 1);
+        end(&mut desk, session);
+        if closed_first {
+            desk.task("1", &[], true);
+        }
+        desk.tell(session, SessionInput::Cleanup);
+        desk.tell(session, SessionInput::WorkspaceRemoved { tries: 0, rescue: None });
+        desk.wait(30 * 3600);
+        assert!(!desk.state.sessions.contains_key(&session), "it is archived");
+        if !closed_first {
+            assert_eq!(open(&desk), 1, "the task is open");
+            desk.task("1", &[], true);
+        }
+        desk.wait(3600);
+        assert_eq!(open(&desk), 0, "closed first: {closed_first}; {}", desk.status(other));
+    }
+}
+
+/// The last report of an agent may be long ago when a limit is lowered, or come while there is still time.
+#[test]
+fn a_turn_far_beyond_a_shared_budget_is_ended_though_nothing_more_is_told() {
+    for lowered in [true, false] {
+        let mut desk = Desk::new();
+        configure(&mut desk, |config| config.total = usd(if lowered { 9_000_000 } else { 1_000_000 }));
+        let session = desk.idle("1");
+        desk.sees(session, Source::Hook, working());
+        desk.spends(session, spend(2_000_000));
+        if lowered {
+            desk.wait_unseen(60);
+            configure(&mut desk, |config| config.total = usd(1_000_000));
+        }
+        desk.wait_unseen(29);
+        assert_eq!(desk.count("session.stopping"), 0, "it may end by itself");
+        desk.sees(session, Source::Hook, working());
+        desk.wait_unseen(2);
+        assert_eq!(desk.count("session.stopping"), 1, "lowered: {lowered}");
+    }
+}
+
+#[test]
+fn a_shared_budget_that_is_just_spent_ends_no_turn_and_is_looked_at_once() {
+    let mut desk = Desk::new();
+    configure(&mut desk, |config| config.total = usd(1_000_000));
+    let session = desk.idle("1");
+    desk.sees(session, Source::Hook, working());
+    desk.spends(session, spend(1_000_000));
+    desk.wait_unseen(60);
+    assert_eq!((desk.count("budget.spared"), desk.count("session.stopping")), (1, 0));
+    desk.sees(session, Source::Hook, working());
+    desk.spends(session, spend(1_200_000));
+    assert_eq!(desk.count("session.stopping"), 1, "{}", desk.status(session));
 }
 
 /// Time is counted while it passes, whether or not the agent says anything. acceptance: B3

@@ -137,3 +137,34 @@ fn when_the_last_worker_has_ended_a_person_hears_so_once_with_a_summary() {
     let told = desk.told().pop().unwrap();
     assert_eq!(told, "app: All work is done. 0 merged, 1 stopped; turns 0, cost unknown");
 }
+
+#[test]
+fn a_worker_that_was_brought_back_is_summed_up_once() {
+    let mut desk = Desk::new();
+    let (first, second) = (desk.idle("1"), desk.idle("2"));
+    let spend = |micros, turns| Spend { micros: Some(micros), turns, ..Spend::default() };
+    desk.spends(first, spend(1_000_000, 3));
+    stop(&mut desk, first);
+    desk.tell(first, SessionInput::Restore);
+    desk.make_ready(first);
+    desk.launch(first);
+    desk.spends(first, spend(500_000, 2));
+    desk.spends(second, spend(0, 1));
+    stop(&mut desk, second);
+    assert_eq!(desk.told(), Vec::<String>::new(), "one is at work again");
+    stop(&mut desk, first);
+    let told = desk.told().pop().unwrap();
+    assert!(told.starts_with("app: All work is done. 0 merged, 2 stopped; "), "{told}");
+    assert!(told.ends_with("$1.50"), "{told}");
+    desk.wait(3600);
+
+    // After the summary, only what is new is in the next one.
+    desk.tell(first, SessionInput::Restore);
+    desk.make_ready(first);
+    desk.launch(first);
+    desk.spends(first, spend(250_000, 1));
+    stop(&mut desk, first);
+    let told = desk.told().pop().unwrap();
+    assert!(told.starts_with("app: All work is done. 0 merged, 1 stopped; "), "{told}");
+    assert!(told.ends_with("$0.25"), "{told}");
+}

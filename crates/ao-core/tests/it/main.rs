@@ -2,6 +2,7 @@
 
 mod actions;
 mod budgets;
+mod denied;
 mod desk;
 mod doubt;
 mod evidence;

@@ -107,6 +107,23 @@ fn the_nearest_word_counts_field_by_field() {
     let events = desk.take(Input::Spawn(Box::new(request)));
     let other = events.iter().find_map(Event::session).unwrap();
     assert_eq!(of(&desk, Subject::Session(other)), (1, "specialist".into()));
+
+    // What the file of this project says of agents holds for them here, over what holds for them everywhere.
+    let project = ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        reactions: said("ci-failed", patch(Some(5), "project")),
+        agent_reactions: [
+            ("scripted".to_owned(), said("ci-failed", patch(Some(2), "tool here"))),
+            ("ui".to_owned(), said("ci-failed", patch(None, "specialist here"))),
+        ]
+        .into(),
+        ..ProjectConfig::default()
+    };
+    desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(project)) });
+    assert_eq!(of(&desk, Subject::Session(session)), (2, "tool here".into()));
+    assert_eq!(of(&desk, Subject::Session(other)), (1, "specialist here".into()));
+    assert_eq!(of(&desk, Subject::Project(app())), (5, "project".into()));
 }
 
 /// acceptance: F1

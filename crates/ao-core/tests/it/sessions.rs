@@ -475,3 +475,14 @@ fn an_outsiders_task_is_picked_up_only_if_a_person_answers_for_it() {
     }
     assert_eq!(desk.state.sessions.len(), 4);
 }
+
+/// Whoever adds the session may hear of the issue only afterwards.
+#[test]
+fn a_session_that_waits_is_stopped_by_a_task_that_was_never_seen_open() {
+    let mut desk = Desk::with(Settings { max_live: 1, ..Settings::default() });
+    desk.idle("1");
+    let waits = desk.spawn("2");
+    assert!(matches!(desk.session(waits).phase, Phase::Queued { .. }));
+    desk.task("2", &[], true);
+    assert!(!desk.session(waits).is_live(), "{}", desk.status(waits));
+}

@@ -46,9 +46,11 @@ async fn composio_fills_in_arguments_of_your_own() {
         ("tool", "GMAIL_SEND_EMAIL"),
         ("userId", "ann"),
         ("toolVersion", "20260101_00"),
-        ("arguments.recipient_email", "ann@example.com"),
-        ("arguments.subject", "[{{level}}] {{title}}"),
-        ("arguments.body", "{{body}} {{link}}"),
+        (
+            "arguments",
+            r#"{"recipient_email": "ann@example.com", "subject": "[{{level}}] {{title}}", "body": "{{body}} {{link}}",
+                "is_html": false, "priority": 2, "cc": ["bob@example.com"], "extra": {"tags": ["{{level}}", null]}}"#,
+        ),
     ];
     composio(&server, &more).notify(&linked(Level::Info, "see {{link}}")).await.unwrap();
     let expected = json!({
@@ -58,6 +60,10 @@ async fn composio_fills_in_arguments_of_your_own() {
             "recipient_email": "ann@example.com",
             "subject": "[info] info: app-3",
             "body": "see {{link}} https://forge.example/app/pull/7",
+            "is_html": false,
+            "priority": 2,
+            "cc": ["bob@example.com"],
+            "extra": { "tags": ["info", null] },
         },
     });
     assert_eq!(server.only().json(), expected);

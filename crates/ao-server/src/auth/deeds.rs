@@ -1,7 +1,7 @@
 //! What an agent may do about issues, pull requests and checks. What is not said here nobody but the owner may do.
 
 use ao_core::session::Role;
-use ao_core::{ProjectId, SessionId, TaskId};
+use ao_core::{ProjectId, PullId, SessionId, TaskId};
 
 use super::{Agent, Caller};
 
@@ -18,8 +18,8 @@ pub(crate) enum Deed<'a> {
     Discuss(&'a ProjectId, Option<SessionId>),
     /// Change, close or make ready a pull request, resolve its threads, have it checked.
     Tend(&'a ProjectId, Option<SessionId>),
-    /// Review a pull request without approving it.
-    Review(&'a ProjectId),
+    /// Review a pull request without approving it. A reviewer does so with the one that it was set to read.
+    Review(&'a PullId),
     /// Have a revision checked that is nobody's pull request.
     Check(&'a ProjectId),
     /// Say something on an issue.
@@ -48,9 +48,9 @@ impl Agent {
             | Deed::Answer(project)
             | Deed::Discuss(project, _)
             | Deed::Tend(project, _)
-            | Deed::Review(project)
             | Deed::Check(project)
             | Deed::EditIssue(project) => project,
+            Deed::Review(pull) => &pull.project,
             Deed::CommentIssue(task) => &task.project,
             Deed::Decide => return false,
         };
@@ -67,7 +67,8 @@ impl Agent {
             (Role::Orchestrator, _) => true,
             (Role::Worker, Deed::Open(_) | Deed::Answer(_)) => true,
             (Role::Worker, Deed::Discuss(_, owner) | Deed::Tend(_, owner)) => own(owner),
-            (Role::Reviewer, Deed::Discuss(..) | Deed::Review(_)) => true,
+            (Role::Reviewer, Deed::Discuss(..)) => true,
+            (Role::Reviewer, Deed::Review(pull)) => self.reads.as_ref() == Some(pull),
             (Role::Worker | Role::Reviewer, Deed::CommentIssue(task)) => own_task(task),
             (Role::Worker | Role::Reviewer, _) => false,
         }
@@ -84,6 +85,7 @@ mod tests {
             id: SessionId(1),
             name: "my-app-one".into(),
             task: Some(TaskId { project: project.clone(), key: "42".into() }),
+            reads: Some(PullId { project: project.clone(), number: 7 }),
             project,
             role,
             branch: "agent/my-app-one".into(),
@@ -97,6 +99,8 @@ mod tests {
         let (home, away) = (ProjectId::new("my-app"), ProjectId::new("docs"));
         let (own, other) = (Some(SessionId(1)), Some(SessionId(2)));
         let task = |project: &ProjectId, key: &str| TaskId { project: project.clone(), key: key.into() };
+        let pull = |project: &ProjectId, number| PullId { project: project.clone(), number };
+        let (read, unread, far) = (pull(&home, 7), pull(&home, 8), pull(&away, 7));
         let (its, another, foreign) = (task(&home, "42"), task(&home, "7"), task(&away, "42"));
         let callers = [
             Caller::Owner,
@@ -117,7 +121,8 @@ mod tests {
             (Deed::Tend(&home, own), "yy-y---"),
             (Deed::Tend(&home, other), "y--y---"),
             (Deed::Tend(&home, None), "y--y---"),
-            (Deed::Review(&home), "y-yy---"),
+            (Deed::Review(&read), "y-yy---"),
+            (Deed::Review(&unread), "y--y---"),
             (Deed::Check(&home), "y--y---"),
             (Deed::CommentIssue(&its), "yyyy---"),
             (Deed::CommentIssue(&another), "y--y---"),
@@ -128,7 +133,7 @@ mod tests {
             (Deed::Answer(&away), "y------"),
             (Deed::Discuss(&away, own), "y------"),
             (Deed::Tend(&away, own), "y------"),
-            (Deed::Review(&away), "y------"),
+            (Deed::Review(&far), "y------"),
             (Deed::Check(&away), "y------"),
             (Deed::CommentIssue(&foreign), "y------"),
             (Deed::EditIssue(&away), "y------"),

@@ -24,11 +24,11 @@ use std::collections::HashMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use ao_core::session::{Role, Session};
-use ao_core::{ProjectId, SessionId, TaskId, Timestamp};
+use ao_core::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 pub(crate) use self::deeds::Deed;
 pub(crate) use self::guard::guard;
@@ -60,14 +60,18 @@ pub struct Auth {
     /// Both are held for a few instructions only.
     token: Mutex<Secret>,
     codes: Mutex<HashMap<String, Timestamp>>,
+    /// Who has to know a new token before anybody can say it.
+    learns: OnceLock<Learns>,
 }
+
+type Learns = Box<dyn Fn(&str) + Send + Sync>;
 
 impl Auth {
     /// Opens the token in a folder, and makes one if there is none.
     pub fn open(folder: &Path) -> Result<Auth, AuthError> {
         let path = folder.join(FILE);
         let token = Secret::load(&path).map_err(|err| AuthError { path: path.clone(), err })?;
-        Ok(Auth { path, token: Mutex::new(token), codes: Mutex::default() })
+        Ok(Auth { path, token: Mutex::new(token), codes: Mutex::default(), learns: OnceLock::new() })
     }
 
     /// The token in force, for those who may have it.
@@ -75,10 +79,19 @@ impl Auth {
         self.secret().text()
     }
 
+    /// Tells the token, and each that takes its place, to whoever keeps secrets out of what is written.
+    pub fn taught_to(self, learns: impl Fn(&str) + Send + Sync + 'static) -> Auth {
+        learns(&self.token());
+        Auth { learns: OnceLock::from(Box::new(learns) as Learns), ..self }
+    }
+
     /// Makes a new token. The old one, and every browser that signed in by it, is out.
     pub fn rotate(&self) -> Result<String, AuthError> {
         let made = Secret::make(&self.path).map_err(|err| AuthError { path: self.path.clone(), err })?;
         let text = made.text();
+        if let Some(learns) = self.learns.get() {
+            learns(&text);
+        }
         *self.secret() = made;
         Ok(text)
     }
@@ -143,6 +156,8 @@ pub(crate) struct Agent {
     pub(crate) role: Role,
     pub(crate) task: Option<TaskId>,
     pub(crate) branch: String,
+    /// The pull request that it was set to review.
+    pub(crate) reads: Option<PullId>,
     pub(crate) live: bool,
 }
 
@@ -155,6 +170,7 @@ impl Agent {
             role: session.spec.role,
             task: session.spec.task.clone(),
             branch: session.branch().to_owned(),
+            reads: session.reads().cloned(),
             live: session.is_live(),
         }
     }

@@ -1,7 +1,7 @@
 // All sessions at a glance, those that wait for a person first.
 
 import { arrange, copy, make, say, show } from './dom.js';
-import { GROUPS, look, messagesInWords, setSince, stateInWords } from './words.js';
+import { GROUPS, deniedInWords, look, messagesInWords, setSince, stateInWords } from './words.js';
 
 /** The view of all sessions. It is made once, and changed where something has changed. */
 export function fleetView() {
@@ -67,6 +67,7 @@ function fillCard(card, session) {
     session.issue ? `#${session.issue.replace(/^#/, '')}` : '',
     session.branch,
     ...session.pulls,
+    deniedInWords(session),
     messagesInWords(session),
   ].filter(Boolean);
   const box = part('.facts');

@@ -5,7 +5,7 @@ import { confirm, copy, make, say, sayWithCode, show, showProblem } from './dom.
 import { fillState } from './fleet.js';
 import { outputView } from './output.js';
 import { talkView } from './talk.js';
-import { count, setSince, span } from './words.js';
+import { count, deniedInWords, setSince, span } from './words.js';
 
 const OVER = ['stopped', 'merged'];
 
@@ -137,6 +137,7 @@ function fillAbout(list, session) {
     workspace: workspace ? (workspace.state === 'ready' ? workspace.path : `${workspace.path} (${workspace.state})`) : '',
     kept: workspace?.reasons.join('; ') ?? '',
     pulls: session.pulls.join(', '),
+    denied: deniedInWords(session),
     ports: Object.entries(session.ports).map(([name, port]) => `${name}=${port}`).join(' '),
     held: session.holds.map(({ why }) => why).join('; '),
     used: [

@@ -81,3 +81,9 @@ export function messagesInWords({ messagesWaiting, messagesFailed }) {
   if (messagesFailed) parts.push(`${count(messagesFailed, 'message')} not accepted`);
   return parts.join(', ');
 }
+
+/** What its agent was not allowed to do; its turn may have ended well all the same. */
+export function deniedInWords({ deniedTools, lastDeniedTool }) {
+  if (!deniedTools) return '';
+  return `${count(deniedTools, 'tool call')} denied${lastDeniedTool ? `, the last of ${lastDeniedTool}` : ''}`;
+}

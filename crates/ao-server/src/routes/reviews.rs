@@ -114,7 +114,7 @@ pub(super) async fn review(
     Given(new): Given<NewReview>,
 ) -> Result<(StatusCode, Json<Reviewed>), Failure> {
     let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
-    allow(&caller, Deed::Review(&id.project))?;
+    allow(&caller, Deed::Review(&id))?;
     let verdict = one_of("verdict", &new.verdict, VERDICTS)?;
     if verdict == ReviewVerdict::Approved {
         allow(&caller, Deed::Decide)?;

@@ -19,14 +19,8 @@ pub(crate) fn reactions(
     agent: Option<&AgentChoice>,
 ) -> Vec<Reaction> {
     let mut kinds: Vec<IncidentKind> = IncidentKind::ours().collect();
-    let of_agent = |name: &str| state.settings.agent_reactions.get(name);
-    let layers = [
-        Some(&state.settings.reactions),
-        project.and_then(|project| state.projects.get(project)).map(|project| &project.reactions),
-        agent.and_then(|agent| of_agent(&agent.name)),
-        agent.and_then(|agent| of_agent(agent.specialist.as_deref()?)),
-    ];
-    for kind in layers.into_iter().flatten().flat_map(|layer| layer.keys()) {
+    let layers = state.all_reactions(project, agent);
+    for kind in layers.iter().flat_map(|(_, layer)| layer.keys()) {
         if !kinds.contains(kind) {
             kinds.push(kind.clone());
         }

@@ -36,6 +36,8 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
         pulls: session.pulls.iter().map(ToString::to_string).collect(),
         messages_waiting: count(session.outbox.waiting.len() + under_way),
         messages_failed: count(session.outbox.failed.len()),
+        denied_tools: session.denied.count,
+        last_denied_tool: (session.denied.count > 0).then(|| session.denied.tool.clone()),
         spend: spend(session, now),
         budgets: super::budget::of_session(state, session, now),
         holds: holds(session),

@@ -65,6 +65,8 @@ pub(super) struct App {
     /// Submitted while a turn was running.
     pub(super) queued: VecDeque<String>,
     pub(super) turns: u32,
+    /// How many tool calls were not allowed.
+    pub(super) denied: u32,
     pub(super) frame: usize,
     pub(super) idle_since: Option<Instant>,
     pub(super) exit: Option<u8>,
@@ -114,6 +116,7 @@ pub(super) fn run(mut args: impl Iterator<Item = String>) -> Result<u8, String> 
         turn: None,
         queued: prompt.into_iter().collect(),
         turns: 0,
+        denied: 0,
         frame: 0,
         idle_since: None,
         exit: None,

@@ -8,6 +8,7 @@ pub(super) enum Step {
     Work(Duration),
     Tool { command: String, silent: bool },
     Ask(String),
+    Deny(String),
     Say(String),
     Crash(u8),
     Kill,
@@ -45,6 +46,7 @@ fn step(tag: &str) -> Option<Step> {
             Step::Tool { command: format!("timeout {seconds} sh -c 'while :; do :; done'"), silent: true }
         }
         "ask" => Step::Ask(rest.into()),
+        "deny" => Step::Deny(rest.into()),
         "say" => Step::Say(rest.into()),
         "crash" => Step::Crash(rest.parse().ok()?),
         "kill9" => Step::Kill,

@@ -80,6 +80,14 @@ impl App {
                 self.mode = Mode::Dialog(Dialog::permission(&question));
                 self.doing(Doing::Ask);
             }
+            Step::Deny(tool) => {
+                self.denied += 1;
+                let call = format!("{}-{}-{}", self.conversation, self.turns, self.denied);
+                let input = json!({ "tool_name": tool, "tool_input": {}, "tool_use_id": call });
+                self.hook("PreToolUse", input.clone());
+                self.hook("PermissionDenied", input);
+                self.show(&format!("● {tool} was denied"));
+            }
             Step::Say(text) => {
                 self.note(&json!({ "type": "assistant", "text": text }));
                 self.show(&format!("● {text}"));

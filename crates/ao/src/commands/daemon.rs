@@ -146,8 +146,9 @@ async fn serve_until_stopped(
     bind: Bind,
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
-    let auth = Auth::open(data_dir.as_std_path()).map_err(CommandError::environment)?;
-    secrets::learn([("api.token".to_owned(), auth.token())]);
+    let auth = Auth::open(data_dir.as_std_path())
+        .map_err(CommandError::environment)?
+        .taught_to(|token| secrets::learn([("api.token".to_owned(), token.to_owned())]));
     let page = host.in_force().main.config.dashboard.enabled;
     let parts = Parts {
         page,

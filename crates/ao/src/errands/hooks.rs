@@ -16,6 +16,7 @@ use ao_process::Mark;
 use camino::Utf8PathBuf;
 
 use super::command::{self, Ended};
+use super::logs::Logs;
 use super::{Errander, HookLog, done, stopping};
 use crate::host::secrets;
 
@@ -109,7 +110,7 @@ impl Errander {
             return Err(ErrandError::Never("it is no command".into()));
         };
         let event = match &errand.behalf {
-            Behalf::Incident(key) => key.kind.word(),
+            Behalf::Incident(reacting) => reacting.to.kind.word(),
             _ => "run",
         };
         let id = errand.id.to_string();
@@ -130,13 +131,40 @@ impl Errander {
         self.logs.read(id)
     }
 
+    /// How whatever a run starts is known.
+    fn mark(&self, id: &str) -> (String, Mark) {
+        let marked = format!("{}#{id}", self.data_dir);
+        let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
+        (marked, mark)
+    }
+
+    /// Ends what a daemon that was killed has left of hooks that somebody had run by hand. Nobody asks those again, as the
+    /// engine does with its own, so nobody else would ever find them.
+    pub(crate) async fn sweep(&self) {
+        let left = match self.logs.begun_by_hand() {
+            Ok(left) => left,
+            Err(err) => return tracing::warn!(%err, "the logs of hooks cannot be read"),
+        };
+        for (id, path) in left {
+            match self.mark(&id).1.end().await {
+                Ok(()) => Logs::close(&path, "ended with the daemon that ran it"),
+                Err(err) => tracing::warn!(%err, id, "what is left of a hook cannot be ended"),
+            }
+        }
+    }
+
     async fn command(
         &self,
         run: &Run<'_>,
         command: &str,
         timeout: Duration,
     ) -> Result<(Ended, Utf8PathBuf), ErrandError> {
-        let _one_of_few = self.commands.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
+        let few = match run.point {
+            None => &self.runs,
+            Some(point) if point.may_object() => &self.questions,
+            Some(_) => &self.hooks,
+        };
+        let _one_of_few = few.acquire().await.map_err(|err| ErrandError::Later(err.to_string()))?;
         let project = run.project.clone();
         let handle = self.engine().await?.handle;
         let known = handle.view(move |state| {
@@ -145,8 +173,7 @@ impl Errander {
         let Some((path, own)) = known.await.map_err(stopping)? else {
             return Err(ErrandError::Never(format!("there is no project `{}` any more", run.project)));
         };
-        let marked = format!("{}#{}", self.data_dir, run.id);
-        let mark = Mark::new(&[(ERRAND, marked.as_bytes())], GRACE);
+        let (marked, mark) = self.mark(run.id);
         // A daemon that was killed has left its command behind; two of them at once is what nobody reckons with.
         mark.clone().end().await.map_err(failed("end what an earlier daemon has left of it"))?;
         let wanted = WantedByHook {

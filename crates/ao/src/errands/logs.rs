@@ -7,6 +7,8 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use ao_core::Timestamp;
 use camino::{Utf8Path, Utf8PathBuf};
 
+/// What the ids of runs begin with that somebody has asked for, and the engine knows nothing of.
+pub(crate) const BY_HAND: &str = "by_hand";
 /// How many are kept: the newest.
 const KEPT: usize = 200;
 /// How much of one command's output is kept.
@@ -76,6 +78,26 @@ impl Logs {
         Ok(names.into_iter().map(|name| self.look(&name)).collect())
     }
 
+    /// The ids of what was run by hand and whose log says of no end, with that log.
+    pub(super) fn begun_by_hand(&self) -> io::Result<Vec<(String, Utf8PathBuf)>> {
+        let logs = self.list()?.into_iter().filter(|log| log.ended.is_none());
+        let id = |log: HookLog| {
+            let (_, id) = log.id.rsplit_once(&format!("-{BY_HAND}"))?;
+            // A second hook of the same occasion has a number behind it.
+            let id = id.split('-').next().unwrap_or(id);
+            Some((format!("{BY_HAND}{id}"), log.path))
+        };
+        Ok(logs.filter_map(id).collect())
+    }
+
+    /// Says how a command has ended whose log nobody writes any more.
+    pub(super) fn close(path: &Utf8Path, how: &str) {
+        let file = OpenOptions::new().append(true).open(path);
+        if let Err(err) = file.and_then(|mut file| file.write_all(format!("\n[ao: {how}]\n").as_bytes())) {
+            tracing::warn!(%err, %path, "the log of a hook cannot be closed");
+        }
+    }
+
     /// The log whose name begins so, with what is in it. Nothing if there is none, or more than one.
     pub(super) fn read(&self, id: &str) -> io::Result<Option<(HookLog, String)>> {
         let names = self.names()?;
@@ -106,8 +128,10 @@ impl Logs {
         let id = name.strip_suffix(".log").unwrap_or(name).to_owned();
         let path = self.folder.join(name);
         let (stamp, rest) = id.split_once("Z-").unwrap_or(("", &id));
-        let what =
-            rest.rsplit_once("-err_").or_else(|| rest.rsplit_once("-by_hand")).map_or(rest, |(what, _)| what);
+        let what = rest
+            .rsplit_once("-err_")
+            .or_else(|| rest.rsplit_once(&format!("-{BY_HAND}")))
+            .map_or(rest, |(what, _)| what);
         HookLog { at: read_date(stamp), what: what.to_owned(), ended: ended(&path), id, path }
     }
 }
@@ -199,6 +223,26 @@ mod tests {
         assert_eq!(logs.read("../ao.db").unwrap(), None);
         let second = logs.begin(at, "before-merge", "err_3").unwrap();
         assert!(second.path().as_str().ends_with("err_3-1.log"), "{}", second.path());
+    }
+
+    #[test]
+    fn what_was_begun_by_hand_and_never_ended_is_found_until_that_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let logs = logs(&folder);
+        let at = Timestamp(1_700_000_000_123);
+        for (what, id) in
+            [("merged", "err_3"), ("before-merge", "by_hand00ab"), ("before-merge", "by_hand00ab")]
+        {
+            logs.begin(at, what, id).unwrap().write(b"begun").unwrap();
+        }
+        logs.begin(at, "merged", "by_hand00cd").unwrap().say("[ao: ended with code 0]").unwrap();
+        let left = logs.begun_by_hand().unwrap();
+        assert_eq!(
+            left.iter().map(|(id, _)| id.as_str()).collect::<Vec<_>>(),
+            ["by_hand00ab", "by_hand00ab"]
+        );
+        left.iter().for_each(|(_, path)| Logs::close(path, "ended with the daemon that ran it"));
+        assert_eq!(logs.begun_by_hand().unwrap(), []);
     }
 
     #[test]

@@ -34,10 +34,10 @@ use camino::{Utf8Path, Utf8PathBuf};
 use tokio::sync::{Semaphore, watch};
 
 pub(crate) use self::hooks::{Asked, HookRan};
-pub(crate) use self::logs::HookLog;
 use self::logs::Logs;
+pub(crate) use self::logs::{BY_HAND, HookLog};
 
-/// How many commands of the user's run at a time; the others wait.
+/// How many commands of the user's of one kind run at a time; the others wait.
 const COMMANDS: usize = 8;
 /// How long an errand waits for the daemon to be put together. It is there within a second, unless it never will be.
 const READY: Duration = Duration::from_secs(60);
@@ -49,7 +49,11 @@ pub(crate) struct Errander {
     /// The user's shell.
     shell: OsString,
     logs: Logs,
-    commands: Semaphore,
+    /// What reactions run, which may take long.
+    runs: Semaphore,
+    /// Hooks that nobody waits for, and those that something waits for: none of them waits behind what takes long.
+    hooks: Semaphore,
+    questions: Semaphore,
     /// What there is only once the engine runs, which may want errands with its first breath.
     engine: watch::Sender<Option<Engine>>,
     /// The forges of the projects, once they are configured.
@@ -73,7 +77,9 @@ impl Errander {
             clock,
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
             logs: Logs::new(data_dir.join("logs").join("hooks")),
-            commands: Semaphore::new(COMMANDS),
+            runs: Semaphore::new(COMMANDS),
+            hooks: Semaphore::new(COMMANDS),
+            questions: Semaphore::new(COMMANDS),
             engine: watch::Sender::new(None),
             scms: watch::Sender::new(None),
             host: watch::Sender::new(None),

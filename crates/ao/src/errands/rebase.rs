@@ -25,7 +25,7 @@ impl Errander {
         let (tree, branch) = match found {
             Found::Tree(tree, branch) => (*tree, branch),
             Found::Moved => return Ok(done("the head has moved")),
-            Found::Busy(why) => return Err(ErrandError::Later(why)),
+            Found::Busy(why) => return Err(ErrandError::InTheWay(why)),
             Found::Nowhere(why) => return Err(ErrandError::Never(why)),
         };
         let order = RebaseOrder { tree, branch, head: head.clone(), base: base.clone() };

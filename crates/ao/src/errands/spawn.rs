@@ -25,6 +25,8 @@ struct There {
     session: SessionId,
     name: String,
     live: bool,
+    /// Its task is what is wished for, so it need not be told.
+    has_it: bool,
 }
 
 impl Errander {
@@ -34,11 +36,10 @@ impl Errander {
         let handle = self.engine().await?.handle;
         let name = wish.pull.is_none().then(|| name(errand, wish));
         let (pull, named) = (wish.pull.cloned(), name.clone());
-        let there = handle.view(move |state| there_already(state, pull.as_ref(), named.as_deref())).await;
-        match there.map_err(stopping)? {
-            Some(there) if there.live => return Ok(done(format!("`{}` is there already", there.name))),
-            Some(there) => return restore(&handle, there, errand, wish).await,
-            None => {}
+        let prompt = wish.prompt.to_owned();
+        let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
+        if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
+            return bring(&handle, there, errand, wish).await;
         }
         let host = there_is_host(self).await?;
         let new = NewSession {
@@ -62,7 +63,10 @@ impl Errander {
             // Between the look and the order somebody else was faster.
             Err(AskError::Refused(
                 Refusal::BranchTaken { session, .. } | Refusal::TaskTaken { session, .. },
-            )) => Ok(done(format!("{session} is there already"))),
+            )) => match handle.view(look).await.map_err(stopping)? {
+                Some(there) => bring(&handle, there, errand, wish).await,
+                None => Ok(done(format!("{session} is there already"))),
+            },
             Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
@@ -77,7 +81,7 @@ async fn there_is_host(errander: &Errander) -> Result<std::sync::Arc<dyn ao_serv
 }
 
 /// The session that has the pull request's branch, or that this errand has made before.
-fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>) -> Option<There> {
+fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prompt: &str) -> Option<There> {
     let session = match (pull.and_then(|pull| state.pulls.get(pull)), named) {
         (Some(pull), _) => {
             let owner =
@@ -90,25 +94,39 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>) -> O
         (None, Some(name)) => state.session_named(name),
         (None, None) => None,
     }?;
-    Some(There { session: session.id, name: session.spec.name.clone(), live: session.is_live() })
+    Some(There {
+        session: session.id,
+        name: session.spec.name.clone(),
+        live: session.is_live(),
+        has_it: session.spec.prompt.contains(prompt.trim()),
+    })
 }
 
-/// Brings back the one that has the branch, and tells it what is wanted now.
-async fn restore(
+/// Sees to it that the one that is there works, answers for the pull request, and knows what is wanted now.
+///
+/// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
+/// it came to be. The message goes by the errand's own key.
+async fn bring(
     handle: &Handle,
     there: There,
     errand: ErrandId,
     wish: Wish<'_>,
 ) -> Result<ErrandOutcome, ErrandError> {
     let session = there.session;
-    let tell = async |input| handle.ask(Input::Session { session, input }).await;
-    match tell(SessionInput::Restore).await {
-        Ok(_) => {}
-        Err(AskError::Refused(refusal)) => return Err(ErrandError::Never(refusal.to_string())),
-        Err(err) => return Err(stopping(err)),
+    let tell = async |input| match handle.ask(Input::Session { session, input }).await {
+        Ok(_) => Ok(()),
+        Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
+        Err(err) => Err(stopping(err)),
+    };
+    if !there.live {
+        tell(SessionInput::Restore).await?;
     }
     if let Some(pull) = wish.pull {
         claim(handle, pull, session).await?;
+    }
+    // One that has ended with this as its task has had its try at it.
+    if there.has_it && there.live {
+        return Ok(done(format!("`{}` is there already", there.name)));
     }
     let message = NewMessage {
         from: Sender::Daemon,
@@ -117,11 +135,9 @@ async fn restore(
         interrupt: false,
         key: Some(errand.to_string()),
     };
-    match tell(SessionInput::Send(message)).await {
-        Ok(_) => Ok(done(format!("`{}` was brought back", there.name))),
-        Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
-        Err(err) => Err(stopping(err)),
-    }
+    tell(SessionInput::Send(message)).await?;
+    let how = if there.live { "is there already, and was told" } else { "was brought back" };
+    Ok(done(format!("`{}` {how}", there.name)))
 }
 
 /// Lets the new one answer for the pull request. Whoever did before and has ended does so no more.

@@ -189,8 +189,11 @@ fn names(configs: &InForce) -> BTreeSet<String> {
     let projects = configs.projects();
     let own = projects.values().flat_map(|known| known.effective().project.reactions.0.values());
     let later = projects.values().flat_map(|known| known.loaded.config.reactions.0.values());
-    let agents = config.agent_reactions.values().flat_map(|reactions| reactions.0.values());
-    let specialists = config.agents.iter().flat_map(|specialist| specialist.config.reactions.0.values());
+    let configs = || projects.values().map(|known| &known.loaded.config).chain([config]);
+    let agents = configs().flat_map(|config| config.agent_reactions.values());
+    let agents = agents.flat_map(|reactions| reactions.0.values());
+    let specialists = configs().flat_map(|config| &config.agents);
+    let specialists = specialists.flat_map(|specialist| specialist.config.reactions.0.values());
     let all = config.reactions.0.values().chain(own).chain(later).chain(agents).chain(specialists);
     names.extend(all.filter_map(|reaction| reaction.channel.clone()));
     names
@@ -231,7 +234,13 @@ fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String
     // These are kept by us, whatever the plugin.
     options.retain(|key, _| key != "quietHours" && key != "digest");
     let mut settings = BTreeMap::new();
-    options.iter().for_each(|(key, value)| flatten(key, value, &mut settings));
+    for (key, value) in &options {
+        match key.as_str() {
+            // What a tool is given is its own matter, in whatever shape it has.
+            "arguments" => drop(settings.insert(key.clone(), value.to_string())),
+            _ => flatten(key, value, &mut settings),
+        }
+    }
     let variable = |name: &str| env.get(name).map(str::to_owned);
     let channel =
         Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(|err| err.to_string())?;

@@ -51,6 +51,7 @@ impl TheHost {
             // What a later file says for all of its projects, it says for each of them.
             if !Arc::ptr_eq(&known.loaded, &configs.main) {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
+                config.agent_reactions = known.loaded.config.reactions_of_agents();
             }
             config.hooks = known.loaded.config.hooks_of(&known.name);
             let input = ProjectInput::Configure(Box::new(config));

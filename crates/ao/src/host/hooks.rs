@@ -109,9 +109,9 @@ impl TheHost {
     }
 
     async fn ask(&self, asked: &Asked) -> Result<Vec<HookRan>, Problem> {
-        let id = format!("by_hand{:08x}", fastrand::u32(..));
+        let id = format!("{}{:08x}", errands::BY_HAND, fastrand::u32(..));
         self.daemon.errands.ask(asked, &id).await.map_err(|err| {
-            let (ErrandError::Later(why) | ErrandError::Never(why)) = err;
+            let (ErrandError::InTheWay(why) | ErrandError::Later(why) | ErrandError::Never(why)) = err;
             Problem::new(500, "hook-not-run", format!("the hook `{}` could not be run: {why}", asked.point))
         })
     }

@@ -15,6 +15,7 @@ use ao_ports::environment::secrets_in;
 use ao_ports::{Change, Records, StoreError};
 pub(crate) use ao_process::Secrets;
 use async_trait::async_trait;
+use serde_json::Value;
 
 /// By value, so that a secret that is told twice is kept once.
 type Values = BTreeMap<Vec<u8>, String>;
@@ -62,27 +63,51 @@ pub(crate) fn of_project(
     environment.secrets.iter().filter_map(named).collect()
 }
 
-/// What the channels' options have of secrets: what they refer to, and what is named like one.
+/// What the channels' options have of secrets: what they refer to, what is named like one, and addresses, of which many have
+/// one in them. Not whom they go to, which is no secret and stands in many a harmless text.
 pub(crate) fn of_channels<'a>(
     channels: impl IntoIterator<Item = (&'a String, &'a Channel)>,
     env: &Env,
 ) -> Vec<(String, String)> {
-    let is_one = |key: &str, written: &str| {
-        let key = key.to_ascii_lowercase();
-        written.contains("${")
-            || ["token", "secret", "webhook", "apikey", "password"].iter().any(|word| key.contains(word))
-    };
     let mut found = vec![];
     for (name, channel) in channels {
         for (key, value) in &channel.options {
-            if let Some(written) = value.as_str().filter(|written| is_one(key, written))
-                && let Ok(value) = env.expand(written)
-            {
-                found.push((format!("{name}.{key}"), value));
-            }
+            of_option(&format!("{name}.{key}"), key, value, env, &mut found);
         }
     }
     found
+}
+
+/// Whom a channel tells.
+const WHOM: [&str; 5] = ["channel", "to", "chatid", "userid", "username"];
+/// What the names of secrets have in them.
+const SECRET: [&str; 9] =
+    ["token", "secret", "webhook", "apikey", "api-key", "password", "authorization", "cookie", "credential"];
+
+fn of_option(place: &str, key: &str, value: &Value, env: &Env, found: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                of_option(&format!("{place}.{key}"), key, value, env, found);
+            }
+        }
+        Value::Array(values) => values.iter().for_each(|value| of_option(place, key, value, env, found)),
+        Value::String(written) => {
+            let key = key.to_ascii_lowercase();
+            let named =
+                SECRET.iter().any(|word| key.contains(word)) || matches!(key.as_str(), "url" | "apiurl");
+            if WHOM.contains(&key.as_str()) || !(named || written.contains("${")) {
+                return;
+            }
+            let Ok(value) = env.expand(written) else { return };
+            // Of `Bearer abc` it is the second word that others might say alone.
+            if let Some((_, alone)) = value.split_once(' ').filter(|_| key == "authorization") {
+                found.push((place.to_owned(), alone.trim().to_owned()));
+            }
+            found.push((place.to_owned(), value));
+        }
+        _ => {}
+    }
 }
 
 /// The rules of the core, told nothing secret: what comes in is cleaned before it means anything, and so before it is stored,
@@ -140,6 +165,41 @@ mod tests {
     use ao_core::setup::Secret;
 
     use super::*;
+
+    /// acceptance: X5
+    #[test]
+    fn the_secrets_of_channels_are_found_wherever_they_stand_and_whom_they_tell_is_none() {
+        let mut channel = Channel::named("webhook");
+        let options = serde_json::json!({
+            "url": "https://example.org/hooks/abc",
+            "apiUrl": "https://example.org/${KEY}",
+            "headers": { "Authorization": "Bearer one-two-three", "Content-Type": "application/json",
+                         "X-Own": "${KEY}" },
+            "arguments": { "list": [{ "password": "nested-password" }] },
+            "channel": "${ROOM}", "to": "${ROOM}", "chatId": "${ROOM}", "userId": "token-bearer", "port": 3,
+        });
+        channel.options = serde_json::from_value(options).unwrap();
+        let env = Env::new(
+            [("KEY", "key-value"), ("ROOM", "C0RELEASES")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned())),
+        );
+        let channels = [("ops".to_owned(), channel)];
+        let mut found: Vec<String> =
+            of_channels(channels.iter().map(|(name, channel)| (name, channel)), &env)
+                .into_iter()
+                .map(|(name, value)| format!("{name} {value}"))
+                .collect();
+        found.sort();
+        let expected = [
+            "ops.apiUrl https://example.org/key-value",
+            "ops.arguments.list.password nested-password",
+            "ops.headers.Authorization Bearer one-two-three",
+            "ops.headers.Authorization one-two-three",
+            "ops.headers.X-Own key-value",
+            "ops.url https://example.org/hooks/abc",
+        ];
+        assert_eq!(found, expected);
+    }
 
     /// acceptance: X5
     #[test]

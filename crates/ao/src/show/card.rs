@@ -70,6 +70,7 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         fact("held", format!("{} ({kind}, {})", hold.why, words::age(hold.since, canvas.now)));
     }
     fact("messages", messages(session));
+    fact("denied", denied(session));
     fact(
         "problems",
         match session.incidents {
@@ -123,6 +124,16 @@ fn messages(session: &Session) -> String {
         (waiting, 0) => format!("{waiting} waiting"),
         (0, failed) => format!("{failed} not accepted; the outbox keeps the text"),
         (waiting, failed) => format!("{waiting} waiting, {failed} not accepted; the outbox keeps the text"),
+    }
+}
+
+fn denied(session: &Session) -> String {
+    match (session.denied_tools, &session.last_denied_tool) {
+        (0, _) => String::new(),
+        (calls, last) => {
+            let last = last.as_deref().map(|tool| format!(", the last of {tool}")).unwrap_or_default();
+            format!("{}{last}", ui::count(calls, "tool call"))
+        }
     }
 }
 

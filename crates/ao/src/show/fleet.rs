@@ -137,6 +137,9 @@ fn reason(session: &Session, queue: Option<&Queue>) -> String {
         let messages = ui::count(u64::from(session.messages_failed), "message");
         let _ = write!(reason, "; {messages} not accepted");
     }
+    if session.denied_tools > 0 {
+        let _ = write!(reason, "; {} denied", ui::count(session.denied_tools, "tool call"));
+    }
     if session.messages_waiting > 0 {
         let messages = ui::count(u64::from(session.messages_waiting), "message");
         let wait = if session.messages_waiting == 1 { "waits" } else { "wait" };

@@ -9,6 +9,7 @@ mod clone;
 mod comment_edits;
 mod config;
 mod demo;
+mod denied;
 mod disk;
 mod doctor;
 mod door;

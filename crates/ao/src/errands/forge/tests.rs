@@ -150,8 +150,9 @@ async fn outcome(
     let errander = Errander::new(Utf8Path::new("/nowhere"), Arc::new(SystemClock));
     let scm: Arc<dyn Scm> = played.clone();
     errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
+    let (id, behalf) = (ErrandId(1), Behalf::Nobody);
     let errand =
-        Errand { id: ErrandId(1), key: "k".into(), order, behalf: Behalf::Nobody, tries: 0, again_at: None };
+        Errand { id, key: "k".into(), order, behalf, since: None, tries: 0, waits: 0, again_at: None };
     let outcome = errander.run(&errand).await;
     let asked = played.asked.lock().unwrap().clone();
     (outcome, asked)

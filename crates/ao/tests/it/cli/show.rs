@@ -120,6 +120,8 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
     session.attempt = 2;
     session.incidents = 1;
     session.messages_waiting = 1;
+    session.denied_tools = 3;
+    session.last_denied_tool = Some("Bash".into());
     session.holds = vec![Hold { kind: "person".into(), why: "paused by anna".into(), since: ago(60) }];
     let outbox = [Message {
         number: 3,
@@ -144,6 +146,7 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
       ports      PORT=4001
       held       paused by anna (person, 1m)
       messages   1 waiting
+      denied     3 tool calls, the last of Bash
       problems   1 open; `ao explain my-app-fix-login` tells them
       used       cost unknown, 4 turns, 9m
       made       2h ago

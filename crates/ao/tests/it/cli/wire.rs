@@ -45,6 +45,8 @@ pub(crate) fn session(name: &str, state: &str) -> Session {
         pulls: vec![],
         messages_waiting: 0,
         messages_failed: 0,
+        denied_tools: 0,
+        last_denied_tool: None,
         spend: Spend { usd: None, tokens: None, turns: 4, seconds: 540 },
         budgets: vec![],
         holds: vec![],

@@ -1,0 +1,60 @@
+//! Calls of tools that an agent was not allowed to make.
+//!
+//! An agent that nobody watches goes on without them and may well report success, so how many there were is shown with it.
+//! Which of them mattered is not judged here, and nobody is woken for one.
+
+use std::collections::VecDeque;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Session, SessionEvent};
+use crate::outside::one_line;
+use crate::{Attempt, Timestamp};
+
+/// How many calls are known by name. One is told of again at once, or after a restart of the daemon as one of the last.
+const CALLS_KEPT: usize = 64;
+/// The most of a tool's name; it is shown.
+const TOOL_MOST: usize = 80;
+/// The most of a call's name. One that is longer is some program's own, and known by its beginning.
+const CALL_MOST: usize = 200;
+
+/// How many calls were denied, and the last of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Denied {
+    pub count: u64,
+    /// The tool of the last one.
+    pub tool: String,
+    pub at: Timestamp,
+    /// The last calls by their names, so that none is counted twice.
+    calls: VecDeque<String>,
+}
+
+impl Denied {
+    pub(super) fn is_none(&self) -> bool {
+        self.count == 0
+    }
+
+    pub(super) fn record(&mut self, call: &str, tool: &str, at: Timestamp) {
+        self.count = self.count.saturating_add(1);
+        self.tool = tool.to_owned();
+        self.at = at;
+        self.calls.push_back(call.to_owned());
+        if self.calls.len() > CALLS_KEPT {
+            self.calls.pop_front();
+        }
+    }
+}
+
+/// What it means that a call was denied. An earlier attempt's counts as well: its hook may be read after the next began.
+pub(super) fn denied(session: &Session, attempt: Attempt, call: &str, tool: &str) -> Vec<SessionEvent> {
+    let begin = |text: &str, most: usize| text[..text.floor_char_boundary(most)].to_owned();
+    let call = begin(&one_line(call), CALL_MOST);
+    if attempt > session.attempt || session.denied.calls.contains(&call) {
+        return vec![];
+    }
+    let tool = match begin(one_line(tool).trim(), TOOL_MOST) {
+        tool if tool.is_empty() => "a tool".into(),
+        tool => tool,
+    };
+    vec![SessionEvent::ToolDenied { call, tool }]
+}
