@@ -85,7 +85,7 @@ async fn each_call_is_allowed_to_whom_it_is_meant_for_and_to_nobody_else() {
         (resolve(1), json!({}), "y-y-"),
         (resolve(2), json!({}), "--y-"),
         ("POST /api/pulls/my-app!1/reviews".into(), review("comment"), "-yy-"),
-        ("POST /api/pulls/my-app!2/reviews".into(), review("request_changes"), "-yy-"),
+        ("POST /api/pulls/my-app!2/reviews".into(), review("request_changes"), "--y-"),
         ("POST /api/pulls/my-app!1/reviews".into(), review("approve"), "----"),
         ("POST /api/pulls/my-app!2/reviews".into(), review("approve"), "----"),
         ("POST /api/pulls/docs!1/reviews".into(), review("approve"), "----"),

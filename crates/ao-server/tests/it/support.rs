@@ -198,6 +198,10 @@ impl House {
         let mut order = order(&NewSession { title: Some(title.into()), ..Default::default() });
         order.project = ProjectId::new(project);
         order.role = role;
+        if role == Role::Reviewer {
+            let pull = PullId { project: order.project.clone(), number: 1 };
+            order.origin = ao_core::setup::Origin::Read { commit: "c1".into(), pull };
+        }
         let receipt = self.handle.ask(Input::Spawn(Box::new(order))).await.unwrap();
         receipt.events.iter().find_map(|stamped| stamped.event.session()).unwrap()
     }

@@ -1,6 +1,7 @@
 //! The forge in the box as its users have it: branches, pull requests, checks, reviews and issues of a plain git repository.
 
 mod checks;
+mod errands;
 mod failures;
 mod feedback;
 mod hostile;
