@@ -27,19 +27,24 @@ pub struct ScratchError {
 }
 
 impl Scratch {
-    /// In this folder, which is ours alone, for a repository with this shared git directory. Empties it if it has grown.
+    /// In this folder, which is ours alone, for a repository with this shared git directory.
     pub fn open(dir: &Path, common_dir: &Path) -> Result<Scratch, ScratchError> {
         let objects = dir.join("objects");
-        let crowded = fs::read_dir(objects.join("17")).map_or(0, Iterator::count) > CROWDED;
         let made = || {
-            if crowded {
-                fs::remove_dir_all(&objects)?;
-            }
             fs::create_dir_all(objects.join("info"))?;
             fs::create_dir_all(objects.join("pack"))
         };
         made().map_err(|err| ScratchError { dir: dir.to_owned(), err })?;
         Ok(Scratch { objects, others: vec![common_dir.join("objects")] })
+    }
+
+    /// Throws everything away if it has become much. Nobody may be at work in it.
+    pub fn make_room(dir: &Path) -> Result<(), ScratchError> {
+        let objects = dir.join("objects");
+        if fs::read_dir(objects.join("17")).map_or(0, Iterator::count) <= CROWDED {
+            return Ok(());
+        }
+        fs::remove_dir_all(&objects).map_err(|err| ScratchError { dir: dir.to_owned(), err })
     }
 
     /// With the objects of another clone too.
