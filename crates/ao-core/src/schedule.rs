@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::session::{Phase, Session, room};
 use crate::state::State;
-use crate::{ProjectId, TaskId};
+use crate::{ProjectId, SessionId, TaskId, forecast};
 
 /// Why a session waits in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +25,11 @@ pub enum Obstacle {
     Ports,
     /// The hooks that may object to its start are being asked.
     Asked,
+    /// Its task names files that another session changes just now.
+    Collides {
+        with: SessionId,
+        files: Vec<String>,
+    },
 }
 
 /// Whose turn it is.
@@ -111,6 +116,14 @@ fn own_obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     if state.accounts.contains_key(session.account()) {
         return Some(Obstacle::Account(session.account().to_owned()));
     }
+    blocker(state, session).or_else(|| {
+        let collision = forecast::collision(state, session)?;
+        Some(Obstacle::Collides { with: collision.with, files: collision.files })
+    })
+}
+
+/// The task that has to be closed before this one is begun.
+fn blocker(state: &State, session: &Session) -> Option<Obstacle> {
     let task = session.spec.task.as_ref().and_then(|task| state.tasks.get(task))?;
     task.blocked_by
         .iter()

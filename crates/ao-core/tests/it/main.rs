@@ -5,6 +5,7 @@ mod budgets;
 mod desk;
 mod doubt;
 mod evidence;
+mod forecast;
 mod hooks;
 mod hostile;
 mod idle;
