@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_core::Settings;
 use ao_core::budget::Limits;
+use ao_core::forecast::ForecastConfig;
 use ao_core::notice::Level;
 use ao_core::project::ProjectConfig;
 use ao_core::reaction::{self as core, Action, ReactionPatch};
@@ -192,6 +193,10 @@ impl Project {
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
             hooks: self.hooks.core(),
+            conflict_forecast: ForecastConfig {
+                tell: self.conflict_forecast.tell,
+                hold: self.conflict_forecast.hold,
+            },
         }
     }
 }

@@ -38,13 +38,18 @@ impl Scratch {
         Ok(Scratch { objects, others: vec![common_dir.join("objects")] })
     }
 
-    /// Throws everything away if it has become much. Nobody may be at work in it.
-    pub fn make_room(dir: &Path) -> Result<(), ScratchError> {
+    /// Throws everything away if it has become much, and says whether. Nobody may be at work in it.
+    pub fn make_room(dir: &Path) -> Result<bool, ScratchError> {
         let objects = dir.join("objects");
         if fs::read_dir(objects.join("17")).map_or(0, Iterator::count) <= CROWDED {
-            return Ok(());
+            return Ok(false);
         }
-        fs::remove_dir_all(&objects).map_err(|err| ScratchError { dir: dir.to_owned(), err })
+        let emptied = || {
+            fs::remove_dir_all(&objects)?;
+            fs::create_dir_all(objects.join("info"))?;
+            fs::create_dir_all(objects.join("pack"))
+        };
+        emptied().map(|()| true).map_err(|err| ScratchError { dir: dir.to_owned(), err })
     }
 
     /// With the objects of another clone too.
