@@ -16,7 +16,7 @@ use crate::session::{Phase, Role, Session};
 use crate::state::State;
 use crate::{ProjectId, PullId, SessionId, Timestamp};
 
-pub(crate) use paths::{named, names};
+pub(crate) use paths::named;
 
 /// A task waits no longer than this for others to be out of its way.
 pub const HOLD_MOST: Duration = Duration::from_secs(30 * 60);
@@ -254,25 +254,52 @@ pub(crate) fn evolve(
     }
 }
 
-/// Whom a queued session would get into the way of, if its task names files that another session changes just now. Only
-/// for tasks: who asks for a session by hand has seen what runs.
-pub(crate) fn collision(state: &State, session: &Session) -> Option<Collision> {
-    const NAMED: usize = 10;
-    if session.mentions.is_empty() || session.waited || !matches!(session.phase, Phase::Queued { .. }) {
-        return None;
+/// The files that the sessions of a project change just now, by every word that names them: each end of a path, and each
+/// folder that it is in. Made once for all that wait.
+#[derive(Debug, Default)]
+pub(crate) struct InUse<'a>(BTreeMap<&'a str, Vec<(SessionId, &'a str)>>);
+
+impl<'a> InUse<'a> {
+    pub(crate) fn in_project(state: &'a State, id: &ProjectId) -> InUse<'a> {
+        let mut in_use = InUse::default();
+        let project = state.projects.get(id).filter(|project| project.conflict_forecast.hold);
+        for (session, touched) in project.iter().flat_map(|project| &project.forecast.touched) {
+            let known = state.sessions.get(session).filter(|known| known.is_live());
+            if known.is_none_or(|known| matches!(known.phase, Phase::Queued { .. })) {
+                continue;
+            }
+            for path in touched {
+                for word in paths::words_for(path) {
+                    in_use.0.entry(word).or_default().push((*session, path));
+                }
+            }
+        }
+        in_use
     }
-    let project =
-        state.projects.get(&session.spec.project).filter(|project| project.conflict_forecast.hold)?;
-    if session.spec.task.is_none() || session.spec.role != Role::Worker {
-        return None;
+
+    /// Whom a queued session would get into the way of, if its task names files that another session changes. Only for
+    /// tasks: who asks for a session by hand has seen what runs.
+    pub(crate) fn collision(&self, session: &Session) -> Option<Collision> {
+        const NAMED: usize = 10;
+        if !may_wait(session) {
+            return None;
+        }
+        let meant = session.mentions.iter().filter_map(|word| self.0.get(word.as_str())).flatten();
+        let meant: BTreeSet<(SessionId, &str)> =
+            meant.filter(|(with, _)| *with != session.id).copied().collect();
+        let with = meant.first()?.0;
+        let files = meant.iter().filter(|(other, _)| *other == with).map(|(_, path)| (*path).to_owned());
+        Some(Collision { with, files: files.take(NAMED).collect() })
     }
-    project.forecast.touched.iter().filter(|(with, _)| **with != session.id).find_map(|(with, touched)| {
-        let running = state.sessions.get(with).filter(|other| other.is_live() && other.attempt.0 > 0);
-        running.filter(|other| !matches!(other.phase, Phase::Queued { .. }))?;
-        let meant = touched.iter().filter(|path| session.mentions.iter().any(|word| names(word, path)));
-        let files: Vec<String> = meant.take(NAMED).cloned().collect();
-        (!files.is_empty()).then_some(Collision { with: *with, files })
-    })
+}
+
+/// Whether a session is one that waits for files at all.
+pub(crate) fn may_wait(session: &Session) -> bool {
+    matches!(session.phase, Phase::Queued { .. })
+        && !session.waited
+        && !session.mentions.is_empty()
+        && session.spec.task.is_some()
+        && session.spec.role == Role::Worker
 }
 
 impl fmt::Display for Side {

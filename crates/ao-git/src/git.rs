@@ -221,8 +221,8 @@ impl Git {
         input: Option<&str>,
         most: usize,
     ) -> Result<Output, GitError> {
-        // Behind an option for git itself with its value, at most.
-        let of_files = args.iter().take(3).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
+        // Behind two settings for git itself, at most.
+        let of_files = args.iter().take(5).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
         let usual = match (reads, of_files) {
             (true, false) => READ,
             (true, true) => READ_FILES,

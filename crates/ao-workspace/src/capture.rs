@@ -59,7 +59,7 @@ pub(crate) async fn capture(
         git.write(&with(&["add", "--update", "--", ":/"])).await?;
         let new = new_files(
             tree,
-            &git.read_bytes_with(&["ls-files", "--others", "--exclude-standard", "-z"], "").await?,
+            &git.read_bytes_with(&with(&["ls-files", "--others", "--exclude-standard", "-z"]), "").await?,
         );
         if !new.is_empty() {
             git.write_with(&with(&["update-index", "--add", "-z", "--stdin"]), Some(&new)).await?;

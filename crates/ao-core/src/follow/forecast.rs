@@ -1,6 +1,6 @@
 //! What follows from a forecast: both agents hear of a clash that is new, once, as something to know and not as an order.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use super::bounded;
 use crate::forecast::{Clash, ClashFile, Side};
@@ -8,9 +8,9 @@ use crate::input::Input;
 use crate::outside::one_line;
 use crate::session::{MessageKind, NewMessage, Phase, Role, Sender, Session, SessionInput};
 use crate::state::State;
-use crate::{ProjectId, Timestamp};
+use crate::{ProjectId, SessionId, Timestamp};
 
-/// So many files, and places in each, are named.
+/// So many others, files of each and places in each are named.
 const NAMED: usize = 10;
 
 pub(super) fn follow(
@@ -25,51 +25,65 @@ pub(super) fn follow(
     if !state.projects.get(id).is_some_and(|project| project.conflict_forecast.tell) {
         return;
     }
+    // One message for each, however many others it clashes with at once.
+    let mut letters: BTreeMap<SessionId, Vec<String>> = BTreeMap::new();
     for clash in found {
-        let (Some(a), b) = (state.owner_of_side(&clash.a), state.owner_of_side(&clash.b)) else {
-            tell(state, clash, &clash.b, &clash.a, at, then);
-            continue;
-        };
+        let owners = [&clash.a, &clash.b].map(|side| state.owner_of_side(side).map(|owner| owner.id));
         // Two changes of one session: it knows.
-        if b.is_some_and(|b| a.id == b.id) {
+        if owners[0].is_some() && owners[0] == owners[1] {
             continue;
         }
-        tell(state, clash, &clash.a, &clash.b, at, then);
-        tell(state, clash, &clash.b, &clash.a, at, then);
+        for (to, about) in [(&clash.a, &clash.b), (&clash.b, &clash.a)] {
+            if let Some(session) = state.owner_of_side(to).filter(|session| listens(session)) {
+                letters.entry(session.id).or_default().push(one(state, clash, to, about));
+            }
+        }
     }
-}
-
-/// Tells one side, if there is somebody at work. Nobody is started for a forecast.
-fn tell(state: &State, clash: &Clash, to: &Side, about: &Side, at: Timestamp, then: &mut VecDeque<Input>) {
-    let listens = |session: &&Session| {
-        matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
-    };
-    let Some(session) = state.owner_of_side(to).filter(listens) else { return };
-    let theirs_first = *to == clash.b;
-    let mut files: Vec<String> =
-        clash.files.iter().take(NAMED).map(|file| format!("- {}", told(file, theirs_first))).collect();
-    if clash.files.len() > NAMED {
-        files.push(format!("- and {} more", clash.files.len() - NAMED));
-    }
-    let body = format!(
-        "A forecast, nothing is broken yet: your work and {} do not merge with each other as they are.\n{}\n\
-         Go on with your task. If it can be done without touching these lines, prefer that; do not undo or copy the other \
-         work. Whoever merges second has to rebase. `ao conflicts {} {}` shows both versions. There is no need to answer.",
-        other(state, about),
-        files.join("\n"),
-        name(state, to),
-        name(state, about),
-    );
-    then.push_back(Input::Session {
-        session: session.id,
+    then.extend(letters.into_iter().map(|(session, others)| Input::Session {
+        session,
         input: SessionInput::Send(NewMessage {
             from: Sender::Daemon,
             kind: MessageKind::Text,
-            body: bounded(body),
+            body: bounded(letter(&others)),
             interrupt: false,
-            key: Some(format!("forecast {} {} {at}", clash.a, clash.b)),
+            key: Some(format!("forecast {at}")),
         }),
-    });
+    }));
+}
+
+/// Whether somebody is at work who can be told. Nobody is started for a forecast.
+fn listens(session: &Session) -> bool {
+    matches!(session.phase, Phase::Running { .. }) && session.spec.role == Role::Worker
+}
+
+fn letter(others: &[String]) -> String {
+    let mut told = others.iter().take(NAMED).cloned().collect::<Vec<_>>().join("\n");
+    if others.len() > NAMED {
+        told += &format!("\n- and {} more, which `ao conflicts` lists", others.len() - NAMED);
+    }
+    format!(
+        "A forecast, nothing is broken yet: as they are, your work does not merge with\n{told}\n\
+         Go on with your task. If it can be done without touching these lines, prefer that; do not undo or copy the other \
+         work. Whoever merges second has to rebase. There is no need to answer."
+    )
+}
+
+/// One that the work of another does not merge with: who it is, and where.
+fn one(state: &State, clash: &Clash, to: &Side, about: &Side) -> String {
+    let theirs_first = *to == clash.b;
+    let mut told = format!(
+        "- {}; `ao conflicts {} {}` shows both versions",
+        other(state, about),
+        name(state, to),
+        name(state, about)
+    );
+    for file in clash.files.iter().take(NAMED) {
+        told += &format!("\n  - {}", self::told(file, theirs_first));
+    }
+    if clash.files.len() > NAMED {
+        told += &format!("\n  - and {} more", clash.files.len() - NAMED);
+    }
+    told
 }
 
 /// A file with the lines of both.

@@ -41,11 +41,13 @@ fn is_path(word: &str) -> bool {
         && word.chars().any(|c| c.is_alphabetic())
 }
 
-/// Whether a word of a text names a file.
-pub(crate) fn names(word: &str, path: &str) -> bool {
-    let ends = path.strip_suffix(word).is_some_and(|before| before.is_empty() || before.ends_with('/'));
-    let inside = word.contains('/') && path.strip_prefix(word).is_some_and(|rest| rest.starts_with('/'));
-    ends || inside
+/// The words by which a text names a file: its path, each end of its path, and each folder that it is in, if that has more
+/// than one name.
+pub(super) fn words_for(path: &str) -> impl Iterator<Item = &str> {
+    let slashes: Vec<usize> = path.match_indices('/').map(|(at, _)| at).collect();
+    let ends = slashes.clone().into_iter().map(|at| &path[at + 1..]);
+    let folders = slashes.into_iter().skip(1).map(|at| &path[..at]);
+    std::iter::once(path).chain(ends).chain(folders)
 }
 
 #[cfg(test)]
@@ -73,7 +75,7 @@ mod tests {
             ("src/auth", "src/authority.rs", false),
             ("and/or", "src/a.rs", false),
         ] {
-            assert_eq!(names(word, path), is, "{word} {path}");
+            assert_eq!(words_for(path).any(|known| known == word), is, "{word} {path}");
         }
     }
 }

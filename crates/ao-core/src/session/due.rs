@@ -124,8 +124,7 @@ impl Session {
     /// Until when it waits at most for those that change the files which its task names.
     fn waits_until(&self) -> Option<Timestamp> {
         let Phase::Queued { since } = self.phase else { return None };
-        let may_wait = !self.waited && !self.mentions.is_empty() && self.spec.task.is_some();
-        may_wait.then(|| since + crate::forecast::HOLD_MOST)
+        crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
     }
 
     /// When it leaves the memory after its end: not while there is something to restore.

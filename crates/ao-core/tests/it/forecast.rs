@@ -74,6 +74,16 @@ fn both_agents_hear_of_a_clash_once_with_their_own_lines_first() {
 }
 
 #[test]
+fn who_clashes_with_many_at_once_gets_one_message() {
+    let mut desk = Desk::new();
+    let (a, b, c) = (desk.idle("1"), desk.idle("2"), desk.idle("3"));
+    let told = heard(&foresee(&mut desk, &[between(a, b, "f.rs"), between(a, c, "g.rs")], &[]));
+    assert_eq!(told.iter().map(|(to, _)| *to).collect::<Vec<_>>(), [a, b, c]);
+    assert!(told[0].1.contains("app-2") && told[0].1.contains("app-3"), "{}", told[0].1);
+    assert!(!told[1].1.contains("app-3"), "{}", told[1].1);
+}
+
+#[test]
 fn a_clash_that_comes_back_is_told_again_but_not_if_it_only_flickers() {
     let mut desk = Desk::new();
     let (a, b) = (desk.idle("1"), desk.idle("2"));

@@ -68,8 +68,9 @@ async fn batch(git: &Git, questions: &[Question]) -> Result<Vec<Merged>, GitErro
         None => format!("{} {}\n", question.a, question.b),
     };
     let input: String = questions.iter().map(line).collect();
-    let args =
-        ["-c", "merge.conflictStyle=diff3", "merge-tree", "--write-tree", "--stdin", "-z", "--messages"];
+    // What it writes is thrown away soon, so that packing it well would be for nobody.
+    let settings = ["-c", "merge.conflictStyle=diff3", "-c", "core.looseCompression=0"];
+    let args = [&settings[..], &["merge-tree", "--write-tree", "--stdin", "-z", "--messages"]].concat();
     let told = git.read_bytes_with(&args, &input).await?;
     let merged = parse(&told);
     match merged.len() == questions.len() {
