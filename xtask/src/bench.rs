@@ -30,6 +30,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao", "forge"),
     ("ao", "reactions"),
     ("ao-scm", "failure"),
+    ("ao-git", "forecast"),
 ];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {

@@ -6,6 +6,7 @@
 mod budget;
 mod check;
 pub mod client;
+mod conflict;
 mod daemon;
 mod event;
 mod explain;
@@ -25,6 +26,7 @@ pub use budget::{Budget, Budgets, LimitedAccount, Limits};
 pub use check::{
     Check, CheckFailure, CheckLog, CheckRun, CheckRuns, CheckWish, Checks, FailureItem, Flake, Flakes,
 };
+pub use conflict::{Conflict, ConflictBranch, ConflictFile, ConflictHunk, ConflictLines, Conflicts, LeftOut};
 pub use daemon::{
     ChannelTest, ConfigShown, Daemon, Health, NewToken, NotifyChannel, NotifyTest, Reloaded, SignIn,
     Stopping, Token,

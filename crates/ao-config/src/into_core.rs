@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use ao_core::Settings;
 use ao_core::budget::Limits;
+use ao_core::forecast::ForecastConfig;
 use ao_core::notice::Level;
 use ao_core::project::ProjectConfig;
 use ao_core::reaction::{self as core, Action, ReactionPatch};
@@ -194,6 +195,10 @@ impl Project {
             // A file speaks of agents for all of its projects; whoever puts several together says so.
             agent_reactions: BTreeMap::new(),
             hooks: self.hooks.core(),
+            conflict_forecast: ForecastConfig {
+                tell: self.conflict_forecast.tell,
+                hold: self.conflict_forecast.hold,
+            },
         }
     }
 }

@@ -15,8 +15,8 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, hook, notice, policy, project, pull,
-    queue, task,
+    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, forecast, hook, notice, policy,
+    project, pull, queue, task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -108,6 +108,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         }),
         Input::Order { key, order, behalf } => {
             Ok(errand_wanted(state, &[], now, key, *order, behalf).into_iter().collect())
+        }
+        Input::Forecast { project: id, clashes, touched } => {
+            let Some(project) = state.projects.get(&id) else {
+                return Err(Refusal::UnknownProject(id));
+            };
+            let news = forecast::decide(project, now, clashes, touched);
+            Ok(news.map(|event| Event::Project(id, event)).into_iter().collect())
         }
         Input::Host { free_mb } => Ok(match state.scarce_mb {
             None if free_mb < state.settings.min_free_mb => {

@@ -1,9 +1,12 @@
 //! Everything that can come in: what people want, what the world tells, what effects found out, what time brings.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Budget, BudgetInput, Limits};
 use crate::errand::{Behalf, ErrandInput, Order};
+use crate::forecast::Clash;
 use crate::incident::{IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::notice::{Level, NoticeInput};
 use crate::project::ProjectInput;
@@ -61,6 +64,12 @@ pub enum Input {
         key: String,
         order: Box<Order>,
         behalf: Behalf,
+    },
+    /// Who does not merge with whom in a project, and what each session has changed. All of it: what is missing is over.
+    Forecast {
+        project: ProjectId,
+        clashes: Vec<Clash>,
+        touched: BTreeMap<SessionId, Vec<String>>,
     },
     /// Free memory on the host that runs the agents.
     Host {

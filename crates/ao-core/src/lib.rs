@@ -18,6 +18,7 @@ pub mod event;
 pub mod evidence;
 mod fleet;
 mod follow;
+pub mod forecast;
 pub mod health;
 pub mod hook;
 mod id;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
+use crate::forecast::{Clash, Forecast, ForecastConfig, Side};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
 use crate::policy::Policy;
@@ -12,7 +13,7 @@ use crate::queue::MergeQueue;
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
-use crate::{Commit, ProjectId, Timestamp};
+use crate::{Commit, ProjectId, SessionId, Timestamp};
 
 /// What the configuration says of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -49,6 +50,9 @@ pub struct ProjectConfig {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// What is done with forecasts of conflicts.
+    #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
+    pub conflict_forecast: ForecastConfig,
 }
 
 /// A project as the log tells it.
@@ -79,6 +83,8 @@ pub struct Project {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
+    pub conflict_forecast: ForecastConfig,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -93,6 +99,9 @@ pub struct Project {
     /// Whether its base passes the checks that failed.
     #[serde(default)]
     pub base: BaseHealth,
+    /// Who will not merge with whom.
+    #[serde(default, skip_serializing_if = "Forecast::is_empty")]
+    pub forecast: Forecast,
 }
 
 /// What has become of workers: how many, and what they used up.
@@ -169,6 +178,20 @@ pub enum ProjectEvent {
     /// Nobody has anything left to do in it.
     Completed {
         finished: Finished,
+    },
+    /// What a forecast says that the one before it did not.
+    Foreseen {
+        /// Clashes that are new.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        found: Vec<Clash>,
+        /// Clashes that are about other files now, or were gone for a moment only.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        changed: Vec<Clash>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        over: Vec<(Side, Side)>,
+        /// The sessions that have changed other files than before.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        touched: BTreeMap<SessionId, Vec<String>>,
     },
     Removed {},
 }
@@ -265,12 +288,14 @@ impl Project {
             reactions: config.reactions.clone(),
             agent_reactions: config.agent_reactions.clone(),
             hooks: config.hooks.clone(),
+            conflict_forecast: config.conflict_forecast,
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
             queue: MergeQueue::default(),
             flakes: Flakes::new(),
             base: BaseHealth::default(),
+            forecast: Forecast::default(),
         }
     }
 
@@ -288,6 +313,7 @@ impl Project {
         self.reactions = config.reactions.clone();
         self.agent_reactions = config.agent_reactions.clone();
         self.hooks = config.hooks.clone();
+        self.conflict_forecast = config.conflict_forecast;
     }
 
     fn config(&self) -> ProjectConfig {
@@ -305,6 +331,7 @@ impl Project {
             reactions: self.reactions.clone(),
             agent_reactions: self.agent_reactions.clone(),
             hooks: self.hooks.clone(),
+            conflict_forecast: self.conflict_forecast,
         }
     }
 

@@ -1,10 +1,12 @@
 //! Who gets a free slot: within the caps, the most urgent of the project that has the fewest.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 
+use crate::forecast::{InUse, may_wait};
 use crate::session::{Phase, Session, room};
 use crate::state::State;
-use crate::{ProjectId, TaskId};
+use crate::{ProjectId, SessionId, TaskId};
 
 /// Why a session waits in the queue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,6 +27,11 @@ pub enum Obstacle {
     Ports,
     /// The hooks that may object to its start are being asked.
     Asked,
+    /// Its task names files that another session changes just now.
+    Collides {
+        with: SessionId,
+        files: Vec<String>,
+    },
 }
 
 /// Whose turn it is.
@@ -46,11 +53,15 @@ pub(crate) fn admit(state: &State) -> Turns<'_> {
         return turns;
     }
     for (project, line) in state.waiting() {
+        let in_use = OnceCell::new();
         let ready: Vec<&Session> = line
             .iter()
             .rev()
             .filter_map(|place| state.sessions.get(&place.session).map(|session| &**session))
-            .filter(|session| own_obstacle(state, session).is_none())
+            .filter(|session| {
+                let in_use = || in_use.get_or_init(|| InUse::in_project(state, project));
+                own_obstacle(state, session, in_use).is_none()
+            })
             .collect();
         if !ready.is_empty() {
             let taken = state.slots_taken_in(project);
@@ -88,7 +99,9 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
         return None;
     }
     let project_cap = state.projects.get(&session.spec.project).and_then(|project| project.max_live);
-    own_obstacle(state, session)
+    let in_use = OnceCell::new();
+    let in_use = || in_use.get_or_init(|| InUse::in_project(state, &session.spec.project));
+    own_obstacle(state, session, in_use)
         .or_else(|| state.scarce_mb.map(|free_mb| Obstacle::Memory { free_mb }))
         .or_else(|| {
             project_cap
@@ -104,13 +117,26 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
 }
 
 /// What keeps this session in particular from running, whatever the caps.
-fn own_obstacle(state: &State, session: &Session) -> Option<Obstacle> {
+/// `in_use` is asked only if the session is one that waits for files.
+fn own_obstacle<'a>(
+    state: &'a State,
+    session: &Session,
+    in_use: impl FnOnce() -> &'a InUse<'a>,
+) -> Option<Obstacle> {
     if let Some(hold) = session.holds.values().next() {
         return Some(Obstacle::Held(hold.why.clone()));
     }
     if state.accounts.contains_key(session.account()) {
         return Some(Obstacle::Account(session.account().to_owned()));
     }
+    blocker(state, session).or_else(|| {
+        let collision = may_wait(session).then(in_use)?.collision(session)?;
+        Some(Obstacle::Collides { with: collision.with, files: collision.files })
+    })
+}
+
+/// The task that has to be closed before this one is begun.
+fn blocker(state: &State, session: &Session) -> Option<Obstacle> {
     let task = session.spec.task.as_ref().and_then(|task| state.tasks.get(task))?;
     task.blocked_by
         .iter()

@@ -150,6 +150,17 @@ impl Git {
         Ok(output.stdout)
     }
 
+    /// Asks for something that is no text, with more to say than fits into arguments.
+    pub async fn read_bytes_with<S: AsRef<OsStr>>(
+        &self,
+        args: &[S],
+        input: &str,
+    ) -> Result<Vec<u8>, GitError> {
+        let output = self.run(true, args, Some(input)).await?;
+        self.succeeded(args, &output)?;
+        Ok(output.stdout)
+    }
+
     /// Changes something, and returns what git said. The caller holds the repository's queue, or a tree of its own.
     pub async fn write<S: AsRef<OsStr>>(&self, args: &[S]) -> Result<String, GitError> {
         self.write_with(args, None).await
@@ -210,8 +221,8 @@ impl Git {
         input: Option<&str>,
         most: usize,
     ) -> Result<Output, GitError> {
-        // Behind an option for git itself, at most.
-        let of_files = args.iter().take(2).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
+        // Behind two settings for git itself, at most.
+        let of_files = args.iter().take(5).any(|arg| OF_FILES.iter().any(|&name| arg.as_ref() == name));
         let usual = match (reads, of_files) {
             (true, false) => READ,
             (true, true) => READ_FILES,

@@ -3,6 +3,7 @@
 //!
 //! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
 
+pub mod forecast;
 mod git;
 mod process;
 mod queue;

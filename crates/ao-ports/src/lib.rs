@@ -55,4 +55,6 @@ pub use tracker::{
     Hint, Hints, NewTask, Quota, TaskComment, TaskEdit, TaskFilter, TaskPage, TaskSeen, Tracker,
     TrackerAbilities, TrackerError, Webhook,
 };
-pub use workspace::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+pub use workspace::{
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+};

@@ -67,6 +67,15 @@ pub struct Whereabouts {
     pub wrong: Vec<String>,
 }
 
+/// A workspace as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Captured {
+    /// All of it as one commit, on top of its head.
+    pub commit: String,
+    /// Where the objects are that it shares with its repository.
+    pub objects: String,
+}
+
 /// What became of a removal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -107,6 +116,16 @@ pub trait Workspace: Send + Sync {
 
     /// Says whether the workspace is still what it was made as: its branch checked out, in its own place.
     async fn whereabouts(&self, order: &RemoveOrder) -> Whereabouts;
+
+    /// Takes the workspace as it is now, with what is not committed and not ignored, as a commit. Its new objects go into
+    /// the folder `scratch`; neither the workspace nor its repository is changed.
+    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
+        let _ = scratch;
+        Err(WorkspaceError::Failed(format!(
+            "the workspace of {} is of a kind that cannot be looked into",
+            order.session
+        )))
+    }
 
     /// Says of each workspace, and of whatever else lies among ours in the repository, how large it is and whether it
     /// could be removed. Changes nothing.

@@ -5,9 +5,9 @@
 use std::sync::Arc;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon, HookLog, HookTested, Hooks, ImportOrder,
-    Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project, Reloaded,
-    ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon, HookLog,
+    HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output,
+    Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -126,6 +126,17 @@ pub trait Host: Send + Sync + 'static {
     async fn checks(&self, project: &ProjectId) -> Result<Checks, Problem> {
         let _ = project;
         Ok(Checks { checks: vec![], proposed: vec![] })
+    }
+
+    /// Which branches of a project will not merge with each other, as it is now.
+    async fn conflicts(&self, project: &ProjectId) -> Result<Conflicts, Problem> {
+        Err(Problem::new(422, "not-compared", format!("nobody compares the branches of `{project}`")))
+    }
+
+    /// What two of them do not agree on, with both versions of each place.
+    async fn conflict(&self, project: &ProjectId, a: &str, b: &str) -> Result<Conflict, Problem> {
+        let _ = (a, b);
+        Err(Problem::new(422, "not-compared", format!("nobody compares the branches of `{project}`")))
     }
 
     /// Brings issues in from a text, each once however often the same text comes.

@@ -83,6 +83,8 @@ pub(crate) enum TreeError {
         err: io::Error,
     },
     #[error(transparent)]
+    Scratch { err: ao_git::forecast::ScratchError },
+    #[error(transparent)]
     Git(#[from] GitError),
 }
 

@@ -12,6 +12,7 @@
 //!
 //! A new workspace is filled and set up by [`provision`], whatever its kind.
 
+mod capture;
 mod checkout;
 mod clean;
 pub mod clone;

@@ -6,6 +6,7 @@
 //!           agents/            what the agents' adapters remember
 //!           clones/            workspaces that are clones; worktrees lie in their repositories
 //!           checks/            checkouts in which checks run, and what they have put out
+//!           forecast/          what is merged in memory to see whether it would; thrown away at every start
 //!           hooks/             what agents report by `ao hook`, and the key of their tokens beside it
 //!           logs/              what set-up, teardown and hook commands have put out, and the daemon's own log
 //!           configs.json       the configuration files in force
@@ -35,6 +36,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::errands::Errander;
 use crate::error::{CommandError, Kind};
+use crate::forecast::Forecasts;
 use crate::forge::{self, Forges, Wanted};
 use crate::host::secrets::{Discreet, DiscreetRecords};
 use crate::power::Bus;
@@ -110,6 +112,8 @@ pub struct Daemon {
     ground: GroundFor,
     /// The forges and trackers of the projects.
     pub(crate) forges: Arc<Forges>,
+    /// Which branches will not merge with each other.
+    pub(crate) forecasts: Arc<Forecasts>,
     /// The same as in its slot, for whoever makes worktrees of their own: a repository has one queue.
     pub(crate) worktrees: Arc<Worktrees>,
     pub(crate) errands: Arc<Errander>,
@@ -196,6 +200,13 @@ impl Daemon {
         let forges = Arc::new(Forges::new(handle.clone(), ground, workspaces.clone()));
         let mut beside = JoinSet::new();
         beside.spawn(forges.clone().run());
+        let forecasts = Arc::new(Forecasts::new(
+            handle.clone(),
+            clock.clone(),
+            workspaces.clone(),
+            data_dir.join("forecast").into_std_path_buf(),
+        ));
+        beside.spawn(forecasts.clone().run(store.last_seq().await?));
         beside.spawn(hear_hooks(spool.clone(), reporter));
         beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
         beside.spawn(chores::measure_memory(handle.clone()));
@@ -212,6 +223,7 @@ impl Daemon {
             plugged: Mutex::new(plugged),
             ground: agents_ground,
             forges,
+            forecasts,
             worktrees,
             errands,
             workspaces,

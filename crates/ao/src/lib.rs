@@ -19,6 +19,7 @@ pub mod desktop;
 mod errands;
 pub mod error;
 mod follow;
+mod forecast;
 mod forge;
 pub mod git_url;
 mod help;

@@ -4,6 +4,7 @@
 
 mod body;
 mod checks;
+mod conflicts;
 mod error;
 mod events;
 mod issues;

@@ -90,6 +90,9 @@ pub struct Project {
     /// Commands that are run on the way from a task to a merge, after those at the top.
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
+    /// What is done with forecasts of which branches will not merge with each other.
+    #[serde(default)]
+    pub conflict_forecast: ConflictForecastConfig,
     /// How many of its agents may run at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]
@@ -109,6 +112,23 @@ pub struct Project {
     /// Whether its sessions go on by themselves after a provider's limit; as in `lifecycle`, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
+}
+
+/// What is done with forecasts of which branches will not merge with each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct ConflictForecastConfig {
+    /// Whether both agents are told, once, when their changes will not merge with each other.
+    pub tell: bool,
+    /// Whether an issue that names files which another agent changes just now waits for it, half an hour at most.
+    pub hold: bool,
+}
+
+impl Default for ConflictForecastConfig {
+    fn default() -> ConflictForecastConfig {
+        let ao_core::forecast::ForecastConfig { tell, hold } = Default::default();
+        ConflictForecastConfig { tell, hold }
+    }
 }
 
 /// What is different for one kind of agent.

@@ -2,6 +2,7 @@
 
 mod base;
 mod errand;
+mod forecast;
 mod hooks;
 mod incident;
 mod limits;
@@ -55,6 +56,9 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         }
         Event::Project(id, ProjectEvent::Completed { .. } | ProjectEvent::Removed {}) => {
             then.push_back(Input::Review(Subject::Project(id.clone())));
+        }
+        Event::Project(id, ProjectEvent::Foreseen { found, .. }) => {
+            forecast::follow(state, id, found, stamped.at, then);
         }
         Event::Project(_, _) => then.push_back(Input::Schedule),
         Event::Host(HostEvent::Configured { .. }) => {

@@ -48,6 +48,7 @@ pub(super) fn follow(
             then.extend(unclaimed_of(state, session).into_iter().map(|pull| claim(pull, id)));
             then.push_back(Input::Schedule);
         }
+        E::WaitedEnough {} => then.push_back(Input::Schedule),
         E::Requeued { .. } => {
             limits::holds_for(state, session, then);
             then.push_back(Input::Review(Subject::Project(session.spec.project.clone())));

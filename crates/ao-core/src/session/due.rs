@@ -60,6 +60,7 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             }
             events
         }
+        Phase::Queued { .. } if session.waits_until().is_some_and(|at| at <= now) => vec![E::WaitedEnough {}],
         Phase::Ended { at, .. }
             if session.forgotten_at(*at, &state.settings) <= now && !session.workspace.may_exist() =>
         {
@@ -113,10 +114,17 @@ impl Session {
                     .flatten()
                     .min()
             }
+            Phase::Queued { .. } => self.waits_until(),
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         };
         otherwise.into_iter().chain(self.resume_at).min()
+    }
+
+    /// Until when it waits at most for those that change the files which its task names.
+    fn waits_until(&self) -> Option<Timestamp> {
+        let Phase::Queued { since } = self.phase else { return None };
+        crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
     }
 
     /// When it leaves the memory after its end: not while there is something to restore.

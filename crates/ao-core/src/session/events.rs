@@ -330,6 +330,8 @@ pub enum SessionEvent {
         delivery: u32,
         why: String,
     },
+    /// It has waited long enough for others to be out of its way.
+    WaitedEnough {},
     /// The hooks that may object to its start were asked, and do not.
     Cleared {},
     Held {

@@ -255,6 +255,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
         }
         E::Cleared {} => session.cleared = true,
+        E::WaitedEnough {} => session.waited = true,
         E::ResumePlanned { at: then } => session.resume_at = Some(*then),
         E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.spend = *spend,

@@ -281,6 +281,12 @@ pub struct Session {
     /// Whether the hooks that may object to its start have been asked and did not. Asked once, until it ends.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
+    /// The files that its task names, as far as words look like files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mentions: Vec<String>,
+    /// It has waited long enough for those that change these.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub waited: bool,
     /// How often a process of it was started.
     #[serde(default)]
     pub launches: u32,
@@ -406,6 +412,8 @@ impl Session {
         let evidence = Evidence::of(Attempt(0), at);
         Session {
             id,
+            mentions: crate::forecast::named(&format!("{}\n{}", spec.title, spec.prompt)),
+            waited: false,
             created: at,
             phase: Phase::Queued { since: at },
             attempt: Attempt(0),

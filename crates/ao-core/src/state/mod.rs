@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::{self, Budget, BudgetEvent, Limits, Purse, Spend};
 use crate::errand::{self, Errand, ErrandEvent};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
+use crate::forecast;
 use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, IncidentKind, Subject};
 use crate::notice::{self, ChannelRecord, Notice, NoticeEvent};
@@ -385,6 +386,12 @@ impl State {
             ProjectEvent::BaseFound { branch, check, commit, verdict } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.base.found(branch, check, commit, verdict, at);
+                }
+            }
+            ProjectEvent::Foreseen { found, changed, over, touched } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    let fresh = [found.as_slice(), changed].concat();
+                    forecast::evolve(&mut project.forecast, &fresh, over, touched, at);
                 }
             }
             ProjectEvent::Completed { .. } => {

@@ -6,6 +6,7 @@ mod denied;
 mod desk;
 mod doubt;
 mod evidence;
+mod forecast;
 mod hooks;
 mod hostile;
 mod idle;

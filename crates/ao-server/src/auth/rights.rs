@@ -52,6 +52,8 @@ const RULES: &[(&str, &str, Right)] = &[
     ("DELETE", "/api/projects/{id}", Right::Owner),
     ("GET", "/api/projects/{id}/checks", Right::Forge),
     ("GET", "/api/projects/{id}/flakes", Right::Forge),
+    ("GET", "/api/projects/{id}/conflicts", Right::Forge),
+    ("GET", "/api/projects/{id}/conflicts/between", Right::Forge),
     ("GET", "/api/issues", Right::Forge),
     ("POST", "/api/issues", Right::Forge),
     ("POST", "/api/issues/import", Right::Owner),

@@ -2,6 +2,7 @@
 
 mod budgets;
 mod checks;
+mod conflicts;
 mod control;
 mod daemon;
 mod events;
@@ -92,6 +93,8 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(checks::list, checks::run))
         .routes(routes!(checks::show))
         .routes(routes!(checks::log))
+        .routes(routes!(conflicts::list))
+        .routes(routes!(conflicts::between))
         .routes(routes!(hooks::list))
         .routes(routes!(hooks::logs))
         .routes(routes!(hooks::log))

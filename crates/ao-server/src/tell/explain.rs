@@ -155,12 +155,12 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
             _ => false,
         })
         .count();
-    let obstacle = obstacle(state, session).as_ref().map(waits_for);
+    let obstacle = obstacle(state, session).map(|obstacle| waits_for(state, &obstacle));
     Some(Queue { before: u32::try_from(before).unwrap_or(u32::MAX), obstacle })
 }
 
 /// What a session in the queue waits for.
-pub(super) fn waits_for(obstacle: &Obstacle) -> String {
+pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
     match obstacle {
         Obstacle::Cap { max } => format!("{max} agents run already, which is all that may"),
         Obstacle::ProjectCap { max } => {
@@ -171,6 +171,11 @@ pub(super) fn waits_for(obstacle: &Obstacle) -> String {
         Obstacle::Held(why) => format!("it is held: {why}"),
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
         Obstacle::Ports => "all ports of its project are in use".into(),
+        Obstacle::Collides { with, files } => {
+            let with =
+                state.sessions.get(with).map_or_else(|| with.to_string(), |with| with.spec.name.clone());
+            format!("its task names files that `{with}` changes just now: {}", files.join(", "))
+        }
         Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
 /// Why it stands where it stands; for one that waits, what it waits for.
 fn reason(state: &State, session: &Session, now: Timestamp) -> String {
     match obstacle(state, session) {
-        Some(obstacle) if session.holds.is_empty() => super::explain::waits_for(&obstacle),
+        Some(obstacle) if session.holds.is_empty() => super::explain::waits_for(state, &obstacle),
         _ => session.status(now).reason,
     }
 }

@@ -8,7 +8,9 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
 use ao_core::workspace::{KeepReason, TreeFacts, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+use ao_ports::{
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 
 use super::{create, place, remove, subject};
@@ -18,7 +20,7 @@ use crate::options::Options;
 use crate::own::{Kind, OwnTree};
 use crate::repository::{Repository, same};
 use crate::shop::Shop;
-use crate::{clean, rescue, size, whereabouts};
+use crate::{capture, clean, rescue, size, whereabouts};
 use ao_git::Git;
 
 /// Makes, looks at and removes clones.
@@ -149,6 +151,15 @@ impl Workspace for Clones {
         };
         let kind = Kind::Clone { source: source.common_dir.clone() };
         whereabouts::look(&kind, &path, order.session, &order.branch, &source.settings).await
+    }
+
+    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
+        let Some((repository, path)) = self.found(order).await? else {
+            return Err(WorkspaceError::Failed(format!("the workspace of {} is gone", order.session)));
+        };
+        let tree = OwnTree::clone_of(&repository, &path, order.session)?;
+        let common_dir = path.join(".git");
+        Ok(capture::capture(&tree, &common_dir, order.session, Path::new(scratch)).await?)
     }
 
     async fn survey(

@@ -7,7 +7,9 @@ use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
 use ao_core::workspace::{TreeFacts, reasons_to_keep};
 use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
+use ao_ports::{
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+};
 use async_trait::async_trait;
 
 use super::{adopt, create, place, remove, subject, survey};
@@ -17,7 +19,7 @@ use crate::options::Options;
 use crate::own::{Kind, OwnTree};
 use crate::repository::Repository;
 use crate::shop::Shop;
-use crate::{clean, rescue, whereabouts};
+use crate::{capture, clean, rescue, whereabouts};
 
 /// Makes, looks at and removes worktrees.
 #[derive(Debug, Default)]
@@ -100,6 +102,15 @@ impl Workspace for Worktrees {
         };
         let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
         whereabouts::look(&kind, &path, order.session, &order.branch, &repository.settings).await
+    }
+
+    async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
+        let Some((repository, path)) = self.found(order).await? else {
+            return Err(WorkspaceError::Failed(format!("the workspace of {} is gone", order.session)));
+        };
+        let tree = OwnTree::worktree(&repository, &path, order.session)?;
+        let common_dir = repository.common_dir.clone();
+        Ok(capture::capture(&tree, &common_dir, order.session, Path::new(scratch)).await?)
     }
 
     async fn survey(

@@ -2,6 +2,7 @@
 
 mod adopt;
 mod base;
+mod capture;
 mod clones;
 mod commands;
 mod contract;

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, CommentEdit, Commented, Diff, Flakes,
-    ImportOrder, Imported, Issue, IssueEdit, Issues, MergeDone, MergeWish, NewComment, NewIssue,
-    NewIssueComment, NewPull, NewReview, Project, Pull, PullDetail, PullEdit, Pulls, Resolve, Reviewed,
-    ReviewerWish, Spawned, segment,
+    CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, CommentEdit, Commented, Conflict, Conflicts,
+    Diff, Flakes, ImportOrder, Imported, Issue, IssueEdit, Issues, MergeDone, MergeWish, NewComment,
+    NewIssue, NewIssueComment, NewPull, NewReview, Project, Pull, PullDetail, PullEdit, Pulls, Resolve,
+    Reviewed, ReviewerWish, Spawned, segment,
 };
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -237,6 +237,14 @@ pub(crate) async fn check_run(client: &Client, run: &str) -> Called<CheckRun> {
 pub(crate) async fn check_log(client: &Client, run: &str, from: u64, wait: bool) -> Called<CheckLog> {
     const PIECE: u32 = 1024 * 1024;
     client.get(&format!("{CHECKS}/{}/log?from={from}&limit={PIECE}&wait={wait}", segment(run))).await
+}
+
+pub(crate) async fn conflicts(client: &Client, project: &str) -> Called<Conflicts> {
+    client.conflicts(project).await
+}
+
+pub(crate) async fn conflict(client: &Client, project: &str, a: &str, b: &str) -> Called<Conflict> {
+    client.conflict(project, a, b).await
 }
 
 pub(crate) async fn flakes(client: &Client, project: &str) -> Called<Flakes> {

@@ -17,6 +17,7 @@ pub(crate) mod check;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod config_help;
+pub(crate) mod conflicts;
 pub(crate) mod daemon;
 pub(crate) mod dashboard;
 pub(crate) mod demo;

@@ -16,9 +16,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Daemon as About, HookLog, HookTested, Hooks,
-    ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, Problem, Project,
-    Reloaded, ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon as About, HookLog,
+    HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output,
+    Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -218,6 +218,14 @@ impl Host for TheHost {
 
     async fn checks(&self, project: &ProjectId) -> Result<Checks, Problem> {
         forge::checks(self.in_force(), project).await
+    }
+
+    async fn conflicts(&self, project: &ProjectId) -> Result<Conflicts, Problem> {
+        self.daemon.forecasts.conflicts(project).await
+    }
+
+    async fn conflict(&self, project: &ProjectId, a: &str, b: &str) -> Result<Conflict, Problem> {
+        self.daemon.forecasts.conflict(project, a, b).await
     }
 
     async fn import(

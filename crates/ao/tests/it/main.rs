@@ -8,6 +8,7 @@ mod cli;
 mod clone;
 mod comment_edits;
 mod config;
+mod conflicts;
 mod demo;
 mod denied;
 mod disk;

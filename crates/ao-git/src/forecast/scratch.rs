@@ -1,0 +1,82 @@
+//! A place for the objects that looking ahead makes, so that the repository gets none of them.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::Git;
+
+/// So many objects in one of its 256 folders, and all of them are thrown away: they can be made again.
+const CROWDED: usize = 200;
+
+/// A folder of objects beside those of a repository, which git reads together with them.
+#[derive(Debug, Clone)]
+pub struct Scratch {
+    objects: PathBuf,
+    /// Folders of objects that are only read.
+    others: Vec<PathBuf>,
+}
+
+/// Why there is no such place.
+#[derive(Debug, thiserror::Error)]
+#[error("the folder `{}` for forecasts could not be made", .dir.display())]
+pub struct ScratchError {
+    dir: PathBuf,
+    #[source]
+    err: io::Error,
+}
+
+impl Scratch {
+    /// In this folder, which is ours alone, for a repository with this shared git directory.
+    pub fn open(dir: &Path, common_dir: &Path) -> Result<Scratch, ScratchError> {
+        let objects = dir.join("objects");
+        let made = || {
+            fs::create_dir_all(objects.join("info"))?;
+            fs::create_dir_all(objects.join("pack"))
+        };
+        made().map_err(|err| ScratchError { dir: dir.to_owned(), err })?;
+        Ok(Scratch { objects, others: vec![common_dir.join("objects")] })
+    }
+
+    /// Throws everything away if it has become much, and says whether. Nobody may be at work in it.
+    pub fn make_room(dir: &Path) -> Result<bool, ScratchError> {
+        let objects = dir.join("objects");
+        if fs::read_dir(objects.join("17")).map_or(0, Iterator::count) <= CROWDED {
+            return Ok(false);
+        }
+        let emptied = || {
+            fs::remove_dir_all(&objects)?;
+            fs::create_dir_all(objects.join("info"))?;
+            fs::create_dir_all(objects.join("pack"))
+        };
+        emptied().map(|()| true).map_err(|err| ScratchError { dir: dir.to_owned(), err })
+    }
+
+    /// With the objects of another clone too.
+    pub fn reads(&mut self, objects: &Path) {
+        if !self.others.iter().any(|known| known == objects) {
+            self.others.push(objects.to_owned());
+        }
+    }
+
+    pub fn objects(&self) -> &Path {
+        &self.objects
+    }
+
+    /// The same git, with its new objects here. What is not here is not fetched.
+    pub fn git(&self, git: &Git) -> Git {
+        let others: Vec<String> = self.others.iter().map(|path| quoted(path)).collect();
+        git.with("GIT_OBJECT_DIRECTORY", &self.objects)
+            .with("GIT_ALTERNATE_OBJECT_DIRECTORIES", others.join(":"))
+            .with("GIT_NO_LAZY_FETCH", "1")
+    }
+}
+
+/// A path in a list of paths.
+fn quoted(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    match path.contains([':', '"', '\\', '\n']) {
+        true => format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")),
+        false => path.into_owned(),
+    }
+}

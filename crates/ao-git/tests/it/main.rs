@@ -1,0 +1,5 @@
+//! Against real repositories.
+
+mod forecast;
+mod random;
+mod story;

@@ -1,0 +1,57 @@
+//! Which branches will not merge with each other.
+
+use std::sync::Arc;
+
+use ao_api::{Conflict, Conflicts};
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::{Asked, Part};
+use crate::forge::project;
+use crate::problem::Failure;
+
+/// Compares all open pull requests and the work of all live sessions of a project, with what is not committed.
+#[utoipa::path(
+    get, path = "/api/projects/{id}/conflicts", tag = "pulls",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = Conflicts)),
+)]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+) -> Result<Json<Conflicts>, Failure> {
+    let project = project(&app, &caller, Some(&id))?;
+    Ok(Json(app.host.conflicts(&project).await?))
+}
+
+/// Which two.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// A session, a pull request such as `7` or `my-app!7`, or a branch.
+    a: String,
+    /// Another one.
+    b: String,
+}
+
+/// What two of them do not agree on, with both versions of each place.
+#[utoipa::path(
+    get, path = "/api/projects/{id}/conflicts/between", tag = "pulls",
+    params(("id" = String, Path, description = "The name of the project"), Which),
+    responses((status = 200, body = Conflict)),
+)]
+pub(super) async fn between(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+    Asked(which): Asked<Which>,
+) -> Result<Json<Conflict>, Failure> {
+    let project = project(&app, &caller, Some(&id))?;
+    Ok(Json(app.host.conflict(&project, &which.a, &which.b).await?))
+}

@@ -1,0 +1,70 @@
+//! `ao conflicts`: which branches will not merge with each other.
+
+use crate::commands::check::here_or_only;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::{self, Canvas};
+use crate::{calls, complete, ui};
+
+/// Show which branches will not merge with each other
+///
+/// All open pull requests and the work of all live sessions are merged with each other in memory, with what agents have not
+/// committed yet. Nothing is changed anywhere. With two names, it shows what these two do not agree on: for each place
+/// both versions, with what was there before.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao conflicts
+  ao conflicts my-app-3 my-app-5     both versions of each place
+  ao conflicts 12 my-app-5           a pull request and a session
+  ao conflicts --json | jq -r '.clashes[] | \"\\(.a) \\(.b)\"'")]
+pub(crate) struct Args {
+    /// A session, a pull request or a branch
+    #[arg(value_name = "A", requires = "b", add = complete::sessions())]
+    a: Option<String>,
+    /// Another one
+    #[arg(value_name = "B", add = complete::sessions())]
+    b: Option<String>,
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let project = cx.wait_for(async {
+        let project = match &args.project {
+            Some(named) => Some(named.clone()),
+            None => here_or_only(&client).await?,
+        };
+        project.ok_or_else(|| {
+            CommandError::new(Kind::User, "which project is meant is not known")
+                .hint("name it with `--project`")
+        })
+    })?;
+    if let (Some(a), Some(b)) = (&args.a, &args.b) {
+        let conflict = cx.wait_for(async { Ok(calls::forge::conflict(&client, &project, a, b).await?) })?;
+        if cx.json() {
+            return Ok(ui::json(&conflict)?);
+        }
+        if conflict.files.is_empty() {
+            ui::note(format!(
+                "{} and {} merge as they are",
+                show::plain(&conflict.a),
+                show::plain(&conflict.b)
+            ));
+            return Ok(());
+        }
+        return Ok(ui::text(show::conflict(&conflict))?);
+    }
+    let conflicts = cx.wait_for(async { Ok(calls::forge::conflicts(&client, &project).await?) })?;
+    if cx.json() {
+        return Ok(ui::json(&conflicts)?);
+    }
+    if conflicts.branches.is_empty() {
+        ui::note(
+            "there is nothing to compare: no live session and no open pull request; `ao spawn` begins one",
+        );
+        return Ok(());
+    }
+    Ok(ui::text(show::conflicts(&conflicts, Canvas::here()))?)
+}

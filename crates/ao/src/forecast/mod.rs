@@ -1,0 +1,201 @@
+//! Finds out which branches will not merge with each other, whenever one of them may have changed, and tells the engine.
+//!
+//! ```text
+//!  feed: an agent did something, a pull request moved ──► a moment of quiet ──► look
+//!                                                                                │
+//!     Input::Forecast ──► engine      `ao conflicts` ◄── what was last seen ◄────┤
+//!                                                                                ▼
+//!  workspaces: each tree as it is, as a commit ──► ao-git: all pairs, in a scratch folder of our own
+//! ```
+//!
+//! Nothing is asked of anybody by the clock while nobody works. While somebody does, its tree is looked at again after a
+//! while, because an agent may edit for long without a word. One look at a time for each project, beside the engine.
+
+mod lines;
+mod look;
+mod told;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use ao_core::evidence::{Activity, Reading};
+use ao_core::session::SessionEvent;
+use ao_core::{Event, ProjectId, SessionId, State};
+use ao_engine::{AskError, Handle};
+use ao_git::GitError;
+use ao_ports::{Clock, Seq, Workspace};
+use tokio::time::{Instant, timeout_at};
+
+pub(crate) use look::Seen;
+
+/// What happens comes in bursts; this long after the last of it, it is looked at.
+const QUIET: Duration = Duration::from_secs(1);
+/// However much happens, it is looked at so often.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Between two looks, so that a busy fleet leaves something for others to work with.
+const PAUSE: Duration = Duration::from_secs(2);
+/// While agents work, their trees are looked at this often, whether they say something or not.
+const AT_WORK: Duration = Duration::from_secs(60);
+
+/// The forecasts of all projects.
+pub(crate) struct Forecasts {
+    handle: Handle,
+    clock: Arc<dyn Clock>,
+    workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    /// Ours alone, and empty when the daemon starts.
+    folder: PathBuf,
+    /// Each project with what is known of it; held only to look one up.
+    known: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<look::Known>>>>,
+}
+
+/// Why there is no forecast.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ForecastError {
+    #[error("there is no project `{0}`")]
+    NoProject(ProjectId),
+    #[error("the project `{project}` has no branch `{branch}` to compare with; check `defaultBranch`")]
+    NoTarget { project: ProjectId, branch: String },
+    #[error(
+        "comparing the branches of `{0}` took too long, and was given up; it is tried again when one of them changes"
+    )]
+    TooSlow(ProjectId),
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error(transparent)]
+    Scratch(#[from] ao_git::forecast::ScratchError),
+    #[error(transparent)]
+    Engine(#[from] AskError),
+}
+
+/// What may have changed.
+#[derive(Debug, Default)]
+struct News {
+    projects: BTreeSet<ProjectId>,
+    sessions: BTreeSet<SessionId>,
+}
+
+impl News {
+    fn is_empty(&self) -> bool {
+        self.projects.is_empty() && self.sessions.is_empty()
+    }
+
+    fn hear(&mut self, event: &Event) {
+        use SessionEvent as E;
+        match event {
+            Event::Pull(pull, _) => drop(self.projects.insert(pull.project.clone())),
+            Event::Session(id, E::SignalSeen { signal }) => {
+                let acts = signal.reading.is_claim() || matches!(signal.reading, Reading::Exited { .. });
+                if acts {
+                    self.sessions.insert(*id);
+                }
+            }
+            Event::Session(
+                id,
+                E::Accepted { .. }
+                | E::Stands { .. }
+                | E::Exited { .. }
+                | E::Ended { .. }
+                | E::WorkspaceRemoved { .. }
+                | E::PullLinked { .. },
+            ) => drop(self.sessions.insert(*id)),
+            _ => {}
+        }
+    }
+}
+
+impl Forecasts {
+    pub(crate) fn new(
+        handle: Handle,
+        clock: Arc<dyn Clock>,
+        workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+        folder: PathBuf,
+    ) -> Forecasts {
+        // What an earlier daemon left there can be made again.
+        std::fs::remove_dir_all(&folder).ok();
+        Forecasts { handle, clock, workspaces, folder, known: Mutex::default() }
+    }
+
+    /// Looks whenever something may have changed, until it is dropped.
+    pub(crate) async fn run(self: Arc<Forecasts>, seen: Seq) {
+        let mut happens = self.handle.subscribe(seen);
+        // Who was at work before the daemon started may have changed anything.
+        let Ok(projects) = self.handle.view(|state| state.projects.keys().cloned().collect()).await else {
+            return;
+        };
+        let mut news = News { projects, ..News::default() };
+        loop {
+            let again = match self.handle.view(at_work).await {
+                Ok(sessions) => (!sessions.is_empty()).then(|| Instant::now() + AT_WORK),
+                Err(_) => return,
+            };
+            while news.is_empty() {
+                let next = async {
+                    match again {
+                        Some(again) => timeout_at(again, happens.next()).await.ok(),
+                        None => Some(happens.next().await),
+                    }
+                };
+                match next.await {
+                    Some(Ok(Some(published))) => news.hear(&published.event),
+                    Some(Ok(None) | Err(_)) => return,
+                    None => match self.handle.view(at_work).await {
+                        Ok(sessions) if sessions.is_empty() => break,
+                        Ok(sessions) => news.sessions = sessions,
+                        Err(_) => return,
+                    },
+                }
+            }
+            let last = Instant::now() + PATIENCE;
+            while let Ok(next) = timeout_at(last.min(Instant::now() + QUIET), happens.next()).await {
+                match next {
+                    Ok(Some(published)) => news.hear(&published.event),
+                    Ok(None) | Err(_) => return,
+                }
+            }
+            if self.look_into(std::mem::take(&mut news)).await.is_err() {
+                return;
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    async fn look_into(&self, news: News) -> Result<(), AskError> {
+        let News { mut projects, sessions } = news;
+        let those = sessions.clone();
+        projects.extend(
+            self.handle
+                .view(move |state| {
+                    let known = those.iter().filter_map(|id| state.sessions.get(id));
+                    known.map(|session| session.spec.project.clone()).collect::<Vec<_>>()
+                })
+                .await?,
+        );
+        for project in projects {
+            match self.look(&project, Some(&sessions)).await {
+                Ok(_) | Err(ForecastError::NoProject(_)) => {}
+                Err(ForecastError::Engine(err @ AskError::Stopped)) => return Err(err),
+                Err(err) => tracing::warn!(%project, %err, "there is no forecast of conflicts"),
+            }
+        }
+        Ok(())
+    }
+
+    fn known(&self, project: &ProjectId) -> Arc<tokio::sync::Mutex<look::Known>> {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(project.clone()).or_default().clone()
+    }
+}
+
+/// The sessions whose agents work just now.
+fn at_work(state: &State) -> BTreeSet<SessionId> {
+    let works = state.live().filter(|session| session.judgement.activity == Activity::Working);
+    works.map(|session| session.id).collect()
+}
+
+impl std::fmt::Debug for Forecasts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Forecasts").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,206 @@
+//! Which branches will not merge with each other, as a matrix and as a list; and what two of them do not agree on.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use ao_api::{Conflict, ConflictBranch, ConflictFile, ConflictLines, Conflicts};
+
+use super::Canvas;
+use super::table::{Cell, Column, Table};
+use super::words::{plain, plain_line, shorten};
+use crate::ui;
+
+/// A matrix of more than these would not fit into a window.
+const MATRIX: usize = 30;
+/// So many places of a file are named in the list.
+const PLACES: usize = 6;
+
+/// All of them: who clashes with how many, the matrix, and each pair with its files.
+pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
+    let clashing: Vec<&ConflictBranch> = told
+        .branches
+        .iter()
+        .filter(|branch| told.clashes.iter().any(|clash| clash.a == branch.name || clash.b == branch.name))
+        .collect();
+    let mut drawn = String::new();
+    if told.clashes.is_empty() {
+        let all = ui::count(told.branches.len() as u64, "branch").replace("branchs", "branches");
+        let _ = writeln!(drawn, "{all} compared; all of them merge with each other.");
+    } else {
+        drawn += &legend(&clashing, canvas);
+        if clashing.len() <= MATRIX {
+            drawn += &matrix(told, &clashing);
+        }
+        let free = told.branches.len() - clashing.len();
+        if free > 0 {
+            let _ = writeln!(drawn, "\n{free} more merge with everybody.");
+        }
+        let title = ui::TITLE;
+        for clash in &told.clashes {
+            let _ = writeln!(drawn, "\n{title}{} × {}{title:#}", plain(&clash.a), plain(&clash.b));
+            for file in &clash.files {
+                let line = format!("  {}", place(file));
+                let _ =
+                    writeln!(drawn, "{}", canvas.width.map_or(line.clone(), |width| shorten(&line, width)));
+            }
+        }
+        let first = &told.clashes[0];
+        let _ = writeln!(drawn, "\nBoth versions: ao conflicts {} {}", plain(&first.a), plain(&first.b));
+    }
+    for left in &told.left_out {
+        let _ = writeln!(drawn, "not compared: {}: {}", plain(&left.name), plain(&left.why));
+    }
+    drawn
+}
+
+/// What two of them do not agree on, with what it says.
+pub fn conflict(told: &Conflict) -> String {
+    let (title, faint) = (ui::TITLE, ui::FAINT);
+    let mut drawn = String::new();
+    for file in &told.files {
+        let _ =
+            writeln!(drawn, "{title}{}{title:#} {faint}{}{faint:#}", plain(&file.path), plain(&file.kind));
+        for hunk in &file.hunks {
+            let (a, b) = (lines(hunk.a), lines(hunk.b));
+            let _ = writeln!(drawn, "  {} {a}, {} {b}", plain(&told.a), plain(&told.b));
+            for line in hunk.text.as_deref().unwrap_or_default().lines() {
+                let _ = writeln!(drawn, "    {}", named(told, line));
+            }
+        }
+    }
+    drawn
+}
+
+/// A line of a conflict. Git's marks have commits for names, and people have others.
+fn named(told: &Conflict, line: &str) -> String {
+    let marks = [("<<<<<<< ", &told.a), (">>>>>>> ", &told.b)];
+    match marks.iter().find(|(mark, _)| line.starts_with(mark)) {
+        Some((mark, name)) => format!("{mark}{}", plain(name)),
+        None if line.starts_with("||||||| ") => "||||||| before".into(),
+        None => plain_line(line),
+    }
+}
+
+/// Who has which number.
+fn legend(clashing: &[&ConflictBranch], canvas: Canvas) -> String {
+    let columns = [
+        Column::new("#"),
+        Column::new("NAME"),
+        Column::optional("BRANCH"),
+        Column::new("FILES"),
+        Column::new("TITLE"),
+    ];
+    let mut table = Table::new(&columns);
+    for (nth, branch) in clashing.iter().enumerate() {
+        table.row([
+            Cell::new((nth + 1).to_string()),
+            Cell::new(&branch.name),
+            Cell::new(&branch.branch),
+            Cell::new(branch.files.to_string()),
+            Cell::new(&branch.title),
+        ]);
+    }
+    table.draw(canvas.width)
+}
+
+/// How many files each two do not agree on, by their numbers.
+fn matrix(told: &Conflicts, clashing: &[&ConflictBranch]) -> String {
+    let files: BTreeMap<(&str, &str), usize> = told
+        .clashes
+        .iter()
+        .flat_map(|clash| {
+            let (a, b) = (clash.a.as_str(), clash.b.as_str());
+            [((a, b), clash.files.len()), ((b, a), clash.files.len())]
+        })
+        .collect();
+    // Two columns each, so that thirty of them fit into a narrow window.
+    let wide = if clashing.len() > 9 || files.values().any(|count| *count > 9) { 2 } else { 1 };
+    let cell = |text: String| format!(" {text:>wide$}");
+    let mut drawn = String::from("\n  ");
+    drawn.extend((1..=clashing.len()).map(|nth| cell(nth.to_string())));
+    for (nth, row) in clashing.iter().enumerate() {
+        let _ = write!(drawn, "\n{:>2}", nth + 1);
+        drawn.extend(clashing.iter().map(|column| {
+            cell(match files.get(&(row.name.as_str(), column.name.as_str())) {
+                _ if row.name == column.name => "\\".into(),
+                Some(count) => (*count).min(99).to_string(),
+                None => "·".into(),
+            })
+        }));
+    }
+    drawn + "\n"
+}
+
+/// A file with its places on both sides.
+fn place(file: &ConflictFile) -> String {
+    let path = plain(&file.path);
+    if file.hunks.is_empty() {
+        return format!("{path}  {}", plain(&file.kind));
+    }
+    let mut places: Vec<String> =
+        file.hunks.iter().take(PLACES).map(|hunk| format!("{} / {}", lines(hunk.a), lines(hunk.b))).collect();
+    if file.hunks.len() > PLACES {
+        places.push(format!("and {} more", file.hunks.len() - PLACES));
+    }
+    format!("{path}:{}", places.join(", "))
+}
+
+fn lines(lines: ConflictLines) -> String {
+    match lines.count {
+        0 => format!("before {}", lines.first),
+        1 => lines.first.to_string(),
+        count => format!("{}-{}", lines.first, lines.first.saturating_add(count - 1)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_api::{ConflictHunk, Timestamp};
+
+    use super::*;
+
+    fn told() -> Conflicts {
+        let branch = |name: &str| ConflictBranch {
+            name: name.into(),
+            kind: "session".into(),
+            branch: format!("agent/{name}"),
+            title: "Mend the\u{1b}[31m form".into(),
+            session: Some(name.into()),
+            files: 2,
+        };
+        let lines = |first, count| ConflictLines { first, count };
+        let hunk = ConflictHunk { a: lines(5, 1), b: lines(5, 3), text: None };
+        let file = ConflictFile { path: "src/form.rs".into(), kind: "contents".into(), hunks: vec![hunk] };
+        Conflicts {
+            project: "app".into(),
+            at: Timestamp::UNIX_EPOCH,
+            branches: ["app-1", "app-2", "app-3"].map(branch).into(),
+            clashes: vec![Conflict { a: "app-1".into(), b: "app-3".into(), files: vec![file] }],
+            left_out: vec![],
+        }
+    }
+
+    fn canvas(width: Option<usize>) -> Canvas {
+        Canvas { now: Timestamp::UNIX_EPOCH, width }
+    }
+
+    #[test]
+    fn who_clashes_is_numbered_and_the_rest_is_counted() {
+        let drawn = anstream::adapter::strip_str(&conflicts(&told(), canvas(Some(80)))).to_string();
+        assert!(drawn.contains("\n   1 2\n 1 \\ 1\n 2 1 \\\n"), "{drawn}");
+        assert!(drawn.contains("app-1 × app-3\n  src/form.rs:5 / 5-7\n"), "{drawn}");
+        assert!(drawn.contains("1 more merge with everybody"), "{drawn}");
+        assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
+        assert!(!drawn.contains('\u{1b}'), "what others wrote does not steer the terminal");
+    }
+
+    #[test]
+    fn git_s_marks_get_the_names_that_people_know() {
+        let mut conflict = told().clashes.remove(0);
+        let text = "<<<<<<< 0123\nfive\n||||||| 4567\n5\n=======\nFIVE\u{1b}[2J\n>>>>>>> 89ab\n";
+        conflict.files[0].hunks[0].text = Some(text.into());
+        let drawn = anstream::adapter::strip_str(&super::conflict(&conflict)).to_string();
+        assert!(drawn.contains("    <<<<<<< app-1\n    five\n    ||||||| before\n    5\n"), "{drawn}");
+        assert!(drawn.contains("    >>>>>>> app-3\n"), "{drawn}");
+    }
+}
