@@ -5,6 +5,7 @@ mod errand;
 mod hooks;
 mod incident;
 mod limits;
+mod policy;
 mod pull;
 mod queue;
 mod session;
@@ -54,6 +55,12 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Project(id, ProjectEvent::Completed { .. } | ProjectEvent::Removed {}) => {
             then.push_back(Input::Review(Subject::Project(id.clone())));
         }
+        Event::Project(
+            id,
+            event @ (ProjectEvent::PolicyChanged { .. }
+            | ProjectEvent::PolicyBroken { .. }
+            | ProjectEvent::FreezeTurned { .. }),
+        ) => policy::follow(state, id, event, then),
         Event::Project(_, _) => then.push_back(Input::Schedule),
         Event::Host(HostEvent::Configured { .. }) => {
             limits::recount(state, then, |budget| budget.project().is_none());
