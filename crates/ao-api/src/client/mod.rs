@@ -7,6 +7,7 @@ mod checks;
 mod error;
 mod events;
 mod issues;
+mod policies;
 mod pulls;
 mod query;
 mod reactions;
