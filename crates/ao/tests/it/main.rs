@@ -32,6 +32,7 @@ mod notify;
 mod otlp;
 mod output;
 mod place;
+mod policy;
 mod power;
 mod reactions;
 mod reference;
