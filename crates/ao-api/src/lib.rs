@@ -13,6 +13,7 @@ mod explain;
 mod hook;
 mod issue;
 mod message;
+mod policy;
 mod problem;
 mod project;
 mod pull;
@@ -39,6 +40,7 @@ pub use issue::{
 };
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
+pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};
 pub use pull::{

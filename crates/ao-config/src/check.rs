@@ -83,6 +83,10 @@ impl Checking<'_> {
                 let what = format!("`{prefix}` cannot begin a name: letters, digits, `-`, `_` and `.` only");
                 self.at(&inside("sessionPrefix"), what, None);
             }
+            if let Some(policy) = &project.policy {
+                let tree = self.tree.follow(inside("policy"));
+                self.misfits.extend(crate::policy::check(policy, tree));
+            }
             match paths.get(project.path.as_str()) {
                 Some(other) => {
                     let what = format!("`{name}` and `{other}` have the same path");

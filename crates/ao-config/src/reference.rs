@@ -34,7 +34,13 @@ pub(crate) const TOP: [&str; 18] = [
 /// The files that are made from this crate, by their path in the repository. `cargo xtask generate` writes them.
 pub fn generated() -> Vec<(&'static str, String)> {
     let schema = serde_json::to_string_pretty(&crate::schema()).expect("a schema can be written");
-    vec![("docs/config.schema.json", schema + "\n"), ("docs/configuration.md", reference_markdown())]
+    let pretty = |schema| serde_json::to_string_pretty(&schema).expect("a schema can be written") + "\n";
+    vec![
+        ("docs/config.schema.json", schema + "\n"),
+        ("docs/policy.schema.json", pretty(crate::policy_schema())),
+        ("docs/policy.test.schema.json", pretty(crate::policy_cases_schema())),
+        ("docs/configuration.md", reference_markdown()),
+    ]
 }
 
 /// Everything that can be configured, for people to read.

@@ -21,10 +21,10 @@ use crate::names::folded;
 
 /// The schema with our own words in it.
 pub(crate) static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
-    schemars::generate::SchemaSettings::draft2020_12()
-        .into_generator()
-        .into_root_schema_for::<crate::shape::Config>()
-        .to_value()
+    let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
+    // Read by the same rules, and no part of a configuration.
+    generator.subschema_for::<crate::shape::PolicyCases>();
+    generator.into_root_schema_for::<crate::shape::Config>().to_value()
 });
 
 /// What holds at one place: a schema and the ones it refers to, the nearest first.
@@ -47,6 +47,11 @@ pub(crate) enum Refs {
 impl Rule {
     pub(crate) fn root() -> Rule {
         Rule::of(&SCHEMA)
+    }
+
+    /// What holds for a type by itself.
+    pub(crate) fn named(kind: &str) -> Rule {
+        SCHEMA["$defs"].get(kind).map_or_else(Rule::anything, Rule::of)
     }
 
     /// The rule that allows anything.

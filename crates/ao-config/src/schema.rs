@@ -15,7 +15,56 @@ pub fn schema() -> Value {
     dialects(&mut schema);
     widen(&mut schema, true, &enums);
     strip(&mut schema);
+    prune(&mut schema);
     schema
+}
+
+/// The schema of `.ao/policy.yaml`.
+pub fn policy_schema() -> Value {
+    of_kind("PolicyConfig")
+}
+
+/// The schema of `.ao/policy.test.yaml`.
+pub fn policy_cases_schema() -> Value {
+    of_kind("PolicyCases")
+}
+
+fn of_kind(kind: &str) -> Value {
+    let mut schema = SCHEMA["$defs"][kind].clone();
+    schema["$schema"] = SCHEMA["$schema"].clone();
+    schema["$defs"] = SCHEMA["$defs"].clone();
+    let enums = words(&schema);
+    widen(&mut schema, false, &enums);
+    strip(&mut schema);
+    prune(&mut schema);
+    schema
+}
+
+/// Leaves out the definitions that nothing refers to.
+fn prune(schema: &mut Value) {
+    fn refs(value: &Value, found: &mut Vec<String>) {
+        match value {
+            Value::Object(map) => {
+                let name =
+                    map.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+                found.extend(name.map(str::to_owned));
+                map.iter().filter(|(key, _)| *key != "$defs").for_each(|(_, part)| refs(part, found));
+            }
+            Value::Array(list) => list.iter().for_each(|part| refs(part, found)),
+            _ => {}
+        }
+    }
+    let mut open = vec![];
+    refs(schema, &mut open);
+    let mut used = std::collections::BTreeSet::new();
+    while let Some(name) = open.pop() {
+        if used.insert(name.clone()) {
+            refs(&schema["$defs"][&name], &mut open);
+        }
+    }
+    if let Some(defs) = schema["$defs"].as_object_mut() {
+        defs.retain(|name, _| used.contains(name));
+    }
 }
 
 /// Definitions that are a choice between words; a reference may stand for one.

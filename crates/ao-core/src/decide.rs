@@ -15,8 +15,7 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, forecast, hook, notice, policy,
-    project, pull, queue, task,
+    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, forecast, hook, notice, policy, project, pull, queue, task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -34,7 +33,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let of = state.sessions.values().filter(|session| session.spec.project == project);
                 of.filter(|session| session.is_live() || session.workspace.may_exist()).count()
             };
-            let events = project::decide(&project, state.projects.get(&project), in_use, input)?;
+            let events = project::decide(&project, state.projects.get(&project), now, in_use, input)?;
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
         }
         Input::Budget { budget, input } => {
@@ -82,7 +81,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(known) if known.facts.head != *head => {
                     Err(format!("its head is {}, not {head}", known.facts.head))
                 }
-                Some(known) => policy::judge(&project.policy, known, now).require(),
+                Some(known) => state.verdict(known, now).require(),
                 None => Err("it is not known".into()),
             };
             let asks = state.asks_before_merge(&id);
@@ -319,7 +318,8 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         Subject::Session(id) => state.sessions.get(id).map(|session| session.problems(now, state)),
         // A pull request that none of our sessions answers for is not ours to worry about.
         Subject::Pull(id) => {
-            state.pulls.get(id).filter(|pull| pull.owner.is_some()).map(|pull| pull.problems())
+            let owned = state.pulls.get(id).filter(|pull| pull.owner.is_some());
+            owned.map(|pull| state.problems_of_pull(pull, now))
         }
         Subject::Project(id) => {
             let base =

@@ -8,7 +8,9 @@ use crate::budget::{Limits, Spend};
 use crate::forecast::{Clash, Forecast, ForecastConfig, Side};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
+use crate::outside::{Kind, bounded};
 use crate::policy::Policy;
+use crate::pull::TEXT_LIMIT;
 use crate::queue::MergeQueue;
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
@@ -91,7 +93,11 @@ pub struct Project {
     /// Since when nobody has had anything left to do in it, after somebody had.
     #[serde(default)]
     pub complete: Option<Timestamp>,
+    /// The policy that was last read and made sense.
     pub policy: Policy,
+    /// How it is with the policy beside what it says.
+    #[serde(default, skip_serializing_if = "PolicyStand::is_plain")]
+    pub policy_stand: PolicyStand,
     pub queue: MergeQueue,
     /// The failures of its checks that were chance.
     #[serde(default, skip_serializing_if = "Flakes::is_empty")]
@@ -102,6 +108,26 @@ pub struct Project {
     /// Who will not merge with whom.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
+}
+
+/// How it is with a project's policy.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PolicyStand {
+    /// Somebody has written one.
+    #[serde(default)]
+    pub written: bool,
+    /// Why the one on the base branch cannot be read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub broken: Option<String>,
+    /// When a freeze may begin or end next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub edge: Option<Timestamp>,
+}
+
+impl PolicyStand {
+    fn is_plain(&self) -> bool {
+        *self == PolicyStand::default()
+    }
 }
 
 /// What has become of workers: how many, and what they used up.
@@ -119,8 +145,14 @@ pub struct Finished {
 pub enum ProjectInput {
     Configure(Box<ProjectConfig>),
     Remove,
-    /// The policy as the base branch has it.
-    PolicySeen(Box<Policy>),
+    /// The policy as the base branch and the configuration have it; none if nobody has written one.
+    PolicySeen(Option<Box<Policy>>),
+    /// The policy on the base branch makes no sense. The one before stays, and nothing is allowed by it.
+    PolicyBroken {
+        why: String,
+    },
+    /// A freeze may have begun or ended.
+    PolicyDue,
     /// The last of its workers has ended.
     Complete,
     /// A check that failed has passed on the same commit.
@@ -152,6 +184,16 @@ pub enum ProjectEvent {
     },
     PolicyChanged {
         policy: Box<Policy>,
+        /// Nobody has written one: it is the default.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        unwritten: bool,
+    },
+    PolicyBroken {
+        why: String,
+    },
+    /// A freeze has begun or ended, or the clocks were changed.
+    FreezeTurned {
+        frozen: bool,
     },
     /// How the budget of a day was told before there were others; now it is an event of that budget.
     Capped {
@@ -199,6 +241,7 @@ pub enum ProjectEvent {
 pub(crate) fn decide(
     id: &ProjectId,
     known: Option<&Project>,
+    now: Timestamp,
     in_use: impl FnOnce() -> usize,
     input: ProjectInput,
 ) -> Result<Vec<ProjectEvent>, Refusal> {
@@ -262,13 +305,30 @@ pub(crate) fn decide(
                 })
                 .collect())
         }
-        (Some(known), ProjectInput::PolicySeen(policy)) if known.policy == *policy => Ok(vec![]),
         (Some(known), ProjectInput::Complete) => Ok(match known.finished {
             Finished { merged: 0, stopped: 0, .. } => vec![],
             _ if known.complete.is_some() => vec![],
             finished => vec![ProjectEvent::Completed { finished }],
         }),
-        (Some(_), ProjectInput::PolicySeen(policy)) => Ok(vec![ProjectEvent::PolicyChanged { policy }]),
+        (Some(known), ProjectInput::PolicySeen(policy)) => {
+            let unwritten = policy.is_none();
+            let policy = policy.unwrap_or_default();
+            let same = known.policy == *policy
+                && known.policy_stand.written != unwritten
+                && known.policy_stand.broken.is_none();
+            Ok(if same { vec![] } else { vec![ProjectEvent::PolicyChanged { policy, unwritten }] })
+        }
+        (Some(known), ProjectInput::PolicyBroken { why }) => {
+            let why = bounded(Kind::Log, &why, TEXT_LIMIT);
+            let same = known.policy_stand.broken.as_ref() == Some(&why);
+            Ok(if same { vec![] } else { vec![ProjectEvent::PolicyBroken { why }] })
+        }
+        (Some(known), ProjectInput::PolicyDue) => Ok(match known.policy_stand.edge {
+            Some(edge) if edge <= now => {
+                vec![ProjectEvent::FreezeTurned { frozen: known.policy.is_frozen(now) }]
+            }
+            _ => vec![],
+        }),
     }
 }
 
@@ -292,6 +352,7 @@ impl Project {
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
+            policy_stand: PolicyStand::default(),
             queue: MergeQueue::default(),
             flakes: Flakes::new(),
             base: BaseHealth::default(),

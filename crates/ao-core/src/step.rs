@@ -18,6 +18,7 @@ use crate::follow::follow;
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
+use crate::project::ProjectInput;
 use crate::refusal::Refusal;
 use crate::session::SessionInput;
 use crate::state::{State, Timer};
@@ -85,6 +86,7 @@ fn due(timer: Timer) -> Vec<Input> {
         Timer::Notice(notice) => vec![Input::Notice { notice, input: NoticeInput::Due }],
         Timer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
         Timer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
+        Timer::Policy(project) => vec![Input::Project { project, input: ProjectInput::PolicyDue }],
         Timer::Account(account) => vec![Input::AccountDue { account }],
     }
 }

@@ -5,9 +5,7 @@
 use std::sync::Arc;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon, HookLog,
-    HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output,
-    Problem, Project, Reloaded, ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon, HookLog, HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, PolicyShown, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -180,6 +178,12 @@ pub trait Host: Send + Sync + 'static {
     ) -> Result<Option<String>, Problem> {
         let _ = (pull, head, base);
         Ok(None)
+    }
+
+    /// The policy of a project, as it was last read.
+    async fn policy(&self, project: &ProjectId) -> Result<PolicyShown, Problem> {
+        let _ = project;
+        Err(Problem::new(501, "unsupported", "policies are not read here"))
     }
 
     /// The hooks of one project, or of all.

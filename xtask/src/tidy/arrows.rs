@@ -17,6 +17,7 @@ const ARROWS: &[(&str, May)] = &[
     ("ao-agent", SLOT),
     ("ao-workspace", SLOT),
     ("ao-tracker", SLOT),
+    ("ao-scan", May::Use(&["ao-core"])),
     ("ao-scm", SLOT),
     ("ao-notifier", SLOT),
     ("ao-terminal", SLOT),

@@ -8,6 +8,7 @@ mod conflicts;
 mod error;
 mod events;
 mod issues;
+mod policies;
 mod pulls;
 mod query;
 mod reactions;

@@ -54,6 +54,13 @@ pub(crate) fn fit_whole(tree: &mut Tree, around: &Around<'_>) -> Found {
     fit(tree, Some(around))
 }
 
+/// Fits a file that is no configuration to a rule of its own.
+pub(crate) fn fit_as(tree: &mut Tree, rule: &Rule, name: &str, around: &Around<'_>) -> Found {
+    let mut fitting = Fitting { around: Some(around), found: Found::default() };
+    fitting.node(tree, rule, Refs::Never, name);
+    fitting.found
+}
+
 /// Brings what has a short form back to it, for people to read.
 pub(crate) fn shorten(tree: &mut Tree) {
     shorten_at(tree, &Rule::root());

@@ -6,6 +6,8 @@
 mod agents;
 mod checks;
 mod hooks;
+mod policy;
+mod policy_cases;
 mod project;
 mod quiet;
 mod reaction;
@@ -20,6 +22,11 @@ use serde::{Deserialize, Serialize};
 pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig};
 pub use self::checks::CheckConfig;
 pub use self::hooks::{HookConfig, Hooks};
+pub use self::policy::{
+    ApproversConfig, FreezeConfig, NeedsHuman, PatternConfig, PolicyConfig, ProtectedConfig, StandingName,
+    TrustLevel,
+};
+pub use self::policy_cases::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict, PolicyCase, PolicyCases};
 pub use self::project::{
     BudgetConfig, ConflictForecastConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role,
     SecretConfig,

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::Time;
-use super::{AgentConfig, CheckConfig, Hooks, Plugin, Reactions};
+use super::{AgentConfig, CheckConfig, Hooks, Plugin, PolicyConfig, Reactions};
 
 /// A repository that is looked after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -93,6 +93,10 @@ pub struct Project {
     /// What is done with forecasts of which branches will not merge with each other.
     #[serde(default)]
     pub conflict_forecast: ConflictForecastConfig,
+    /// What must hold before its pull requests are merged, whatever `.ao/policy.yaml` on its base branch says: of the two,
+    /// the stricter one counts, key by key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub policy: Option<PolicyConfig>,
     /// How many of its agents may run at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]

@@ -9,6 +9,7 @@ mod layers;
 mod limits;
 mod mistakes;
 mod pages;
+mod policy;
 mod reactions;
 mod secrets;
 mod support;

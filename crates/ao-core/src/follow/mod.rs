@@ -6,6 +6,7 @@ mod forecast;
 mod hooks;
 mod incident;
 mod limits;
+mod policy;
 mod pull;
 mod queue;
 mod session;
@@ -60,6 +61,12 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Project(id, ProjectEvent::Foreseen { found, .. }) => {
             forecast::follow(state, id, found, stamped.at, then);
         }
+        Event::Project(
+            id,
+            event @ (ProjectEvent::PolicyChanged { .. }
+            | ProjectEvent::PolicyBroken { .. }
+            | ProjectEvent::FreezeTurned { .. }),
+        ) => policy::follow(state, id, event, then),
         Event::Project(_, _) => then.push_back(Input::Schedule),
         Event::Host(HostEvent::Configured { .. }) => {
             limits::recount(state, then, |budget| budget.project().is_none());

@@ -4,7 +4,7 @@
 //! less than it seems to. This much is enough for paths, and runs in bounded time whatever the pattern.
 
 /// Returns whether the whole `path`, seen from the root of the repository, fits `glob`.
-pub(super) fn matches(glob: &str, path: &str) -> bool {
+pub fn matches(glob: &str, path: &str) -> bool {
     let below = if glob.ends_with('/') { "**" } else { "" };
     let glob = format!("{}{below}", glob.trim_start_matches('/'));
     let names: Vec<&str> = glob.split('/').collect();

@@ -2,16 +2,30 @@
 
 use serde::Serialize;
 
-use super::{Policy, rules};
+use super::{Policy, people, rules};
 use crate::Timestamp;
-use crate::pull::Pull;
+use crate::pull::{Pull, Standing};
+use crate::session::AgentChoice;
+
+/// What is judged: a pull request, who made it, and when.
+#[derive(Debug, Clone, Copy)]
+pub struct Case<'a> {
+    pub pull: &'a Pull,
+    /// The agent that answers for it, if one of ours does and is known.
+    pub agent: Option<&'a AgentChoice>,
+    pub now: Timestamp,
+    /// Why the policy that is in force on the base branch cannot be read. The one before it is judged by then, and nothing
+    /// is allowed.
+    pub broken: Option<&'a str>,
+}
 
 /// What each rule says about a pull request, for its current head.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Verdict {
     pub rules: Vec<RuleVerdict>,
-    /// Whether the policy merges unasked what it allows. Not a rule: a person may merge without it.
-    pub auto_merge: bool,
+    /// Whether the policy merges unasked what it allows; if it leaves that open, the reactions say so. Not a rule: a person
+    /// may merge without it.
+    pub auto_merge: Option<bool>,
 }
 
 /// What one rule says, and from what it says so.
@@ -28,9 +42,9 @@ impl Verdict {
         self.rules.iter().all(|rule| rule.holds)
     }
 
-    /// Returns whether it may be merged with nobody asking.
+    /// Returns whether the policy itself wants it merged with nobody asking.
     pub fn merges_unasked(&self) -> bool {
-        self.auto_merge && self.allows()
+        self.auto_merge == Some(true) && self.allows()
     }
 
     /// Returns an error that names everything in the way, where [`Verdict::allows`] would only say no.
@@ -46,89 +60,75 @@ impl Verdict {
     }
 }
 
+impl RuleVerdict {
+    pub(super) fn new(rule: &'static str, holds: bool, evidence: impl Into<String>) -> RuleVerdict {
+        RuleVerdict { rule, holds, evidence: evidence.into() }
+    }
+
+    /// What somebody can do about it, if it does not hold.
+    pub fn next(&self) -> Option<&'static str> {
+        if self.holds {
+            return None;
+        }
+        Some(match self.rule {
+            "policy" => "mend the policy on the base branch; `ao policy check` shows the place",
+            "open" => "mark it ready for review, or open it again",
+            "mergeable" => "put its branch onto the base and solve the conflict",
+            "checks" => "wait for the checks, or mend what they found; `ao pr checks` tells",
+            "required_checks" => "see to it that these checks run and pass on this head",
+            "approvals" => "ask those who count for a review of this head",
+            "changes_requested" => "answer the objection, and ask for another review",
+            "threads" => "answer the threads, and resolve them",
+            "size" => "take it apart into smaller ones",
+            "labels" => "change its labels",
+            "freeze" => "wait until the freeze is over",
+            "patterns" => "take the lines out; a secret that was pushed has to be changed, too",
+            "human" | "trust" | "policy_file" => "a person has to approve this head",
+            "protected" => "ask one of those who may approve the path",
+            _ => "see what the evidence says",
+        })
+    }
+}
+
+impl Case<'_> {
+    /// Whether a trusted person has approved this very head.
+    pub(super) fn person_approved(&self) -> bool {
+        self.pull.approvals().iter().any(|review| review.author.standing.is_trusted_person())
+    }
+
+    /// Whether a program made it: ours or another one. Who answers for it and who opened it both count.
+    pub(super) fn by_program(&self) -> bool {
+        self.agent.is_some()
+            || self.pull.owner.is_some()
+            || matches!(self.pull.facts.author.standing, Standing::Agent | Standing::Bot)
+    }
+}
+
 /// Judges a pull request by all rules. None stops another, so that a person sees everything that is missing at once.
-pub fn judge(policy: &Policy, pull: &Pull, now: Timestamp) -> Verdict {
-    let mut rules = vec![
+pub fn judge(policy: &Policy, case: &Case<'_>) -> Verdict {
+    let pull = case.pull;
+    let broken =
+        case.broken.map(|why| RuleVerdict::new("policy", false, format!("it cannot be read: {why}")));
+    let mut verdicts: Vec<RuleVerdict> = broken.into_iter().collect();
+    verdicts.extend([
         rules::open(pull),
         rules::mergeable(pull),
         rules::checks(pull),
         rules::required_checks(policy, pull),
-        rules::approvals(policy, pull),
-        rules::changes_requested(pull),
-        rules::threads(policy, pull),
+        people::approvals(policy, pull),
+        people::changes_requested(pull),
+        people::threads(policy, pull),
+        people::human(policy, case),
+        people::trust(policy, case),
+        people::policy_file(case),
         rules::size(policy, pull),
         rules::labels(policy, pull),
-        rules::freeze(policy, now),
-    ];
-    rules.extend(rules::protected(policy, pull));
-    Verdict { rules, auto_merge: policy.auto_merge }
+        rules::patterns(policy, pull),
+        rules::freeze(policy, case.now),
+    ]);
+    verdicts.extend(people::protected(policy, pull));
+    Verdict { rules: verdicts, auto_merge: policy.auto_merge }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::{Freeze, ProtectedPath};
-    use super::*;
-    use crate::Commit;
-    use crate::pull::PullFacts;
-    use crate::pull::fixture::{after_looks, pull, ready};
-
-    /// acceptance: F11
-    #[test]
-    fn what_is_allowed_is_merged_unasked_only_with_auto_merge_on() {
-        let off = judge(&Policy::default(), &pull(ready()), Timestamp(0));
-        assert!(off.allows() && !off.merges_unasked());
-        let policy = Policy { auto_merge: true, ..Policy::default() };
-        assert!(judge(&policy, &pull(ready()), Timestamp(0)).merges_unasked());
-        let moved = PullFacts { head: Commit::new("head2"), observed_at: Timestamp(2), ..ready() };
-        let verdict = judge(&policy, &after_looks(vec![ready(), moved]), Timestamp(0));
-        assert!(!verdict.merges_unasked());
-        let told: Vec<&str> = verdict.against().map(|rule| rule.evidence.as_str()).collect();
-        assert_eq!(
-            told,
-            ["no check has reported on head2 yet", "0 of 1 on head2; given on an older head, by bob"]
-        );
-    }
-
-    /// acceptance: F12
-    #[test]
-    fn every_rule_is_listed_with_its_evidence_whether_it_holds_or_not() {
-        let policy = Policy {
-            approvals: 2,
-            protected: vec![ProtectedPath { glob: "src/**".into(), approvers: vec!["ann".into()] }],
-            max_lines: Some(5),
-            freeze: vec![Freeze {
-                from: Timestamp(0),
-                until: Timestamp(9_000_000),
-                why: "release week".into(),
-            }],
-            ..Policy::default()
-        };
-        let verdict = judge(&policy, &pull(ready()), Timestamp(1_000));
-        let told: Vec<String> = verdict
-            .rules
-            .iter()
-            .map(|rule| format!("{} {}: {}", if rule.holds { "+" } else { "-" }, rule.rule, rule.evidence))
-            .collect();
-        let expected = [
-            "+ open: open, and no draft",
-            "+ mergeable: merges into main",
-            "+ checks: green on head1",
-            "+ required_checks: none are named",
-            "- approvals: 1 of 2 on head1, by bob",
-            "+ changes_requested: by nobody",
-            "+ threads: none open",
-            "- size: 1 files, 12 lines of at most 5",
-            "+ labels: as they should be",
-            "- freeze: release week, for another 2 h 30 min",
-            "- protected: src/** touched by src/lib.rs, not approved by ann",
-        ];
-        assert_eq!(told, expected);
-        assert!(!verdict.allows());
-        assert_eq!(
-            verdict.require().unwrap_err(),
-            "approvals (1 of 2 on head1, by bob); size (1 files, 12 lines of at most 5); \
-             freeze (release week, for another 2 h 30 min); \
-             protected (src/** touched by src/lib.rs, not approved by ann)"
-        );
-    }
-}
+mod tests;

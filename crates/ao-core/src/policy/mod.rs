@@ -1,20 +1,37 @@
 //! What must hold before a pull request may be merged, as data, and whether it holds, with evidence.
 //!
+//! ```text
+//! policy (from the base branch, and from the configuration) ─┐
+//! pull request (facts, what was found in its added lines) ───┼─▶ judge ─▶ Verdict: each rule, its evidence, what to do
+//! who made it, and the time ─────────────────────────────────┘
+//! ```
+//!
 //! A policy is read from the base branch by whoever reads it, so that no pull request loosens the rules it is judged
-//! by. Nothing here merges, approves or dismisses anything.
+//! by. What is not known is not allowed. Nothing here merges, approves or dismisses anything, and nothing here reads a
+//! file: which of two layers is the stricter one is for the configuration to say.
 
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Timestamp;
 use crate::pull::{Author, Standing};
 
-mod glob;
+mod freeze;
+pub mod glob;
+mod in_force;
 mod judge;
+mod people;
 mod rules;
+mod scan;
+mod trust;
 
-pub use judge::{RuleVerdict, Verdict, judge};
+pub use freeze::{Freeze, WEEK, Weekly, Zone};
+pub use judge::{Case, RuleVerdict, Verdict, judge};
+pub use scan::{Finding, MOST_FINDINGS, Pattern, Scan};
+pub use trust::{Level, Trust};
+
+/// Where a repository keeps its policy.
+pub const POLICY_FILE: &str = ".ao/policy.yaml";
 
 /// The rules of a project. What is left out has its default, and a misspelt rule is an error: silently dropped, it
 /// would protect nothing.
@@ -32,13 +49,30 @@ pub struct Policy {
     pub required_checks: Vec<String>,
     pub required_labels: BTreeSet<String>,
     pub forbidden_labels: BTreeSet<String>,
+    /// What no added line may match.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub forbidden: Vec<Pattern>,
+    /// No added line may have a secret, by the rule set that comes with the program.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub secrets: bool,
     pub freeze: Vec<Freeze>,
+    /// The same every week.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub weekly: Vec<Weekly>,
     /// At least one trusted person must have approved, even if `approvals` is zero.
     pub human_always: bool,
+    /// The same for some pull requests only. Each of these can ask for it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub human: Vec<HumanNeed>,
+    /// What agents may have merged with no person having approved it. All of these must agree.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub trust: Vec<Trust>,
     /// No thread in which a trusted person wrote about a file may be open.
     pub threads_resolved: bool,
-    /// Whether what is allowed is also merged unasked. Off, everything is still judged, but a person decides.
-    pub auto_merge: bool,
+    /// Whether what is allowed is also merged unasked. Left open, the reaction to `approved-and-green` says so, and that is
+    /// off unless somebody switches it on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_merge: Option<bool>,
 }
 
 /// Whose approval counts: anyone of these standings, and these logins.
@@ -57,17 +91,27 @@ pub struct Approvers {
 pub struct ProtectedPath {
     /// Seen from the root of the repository: `*`, `?`, `**`, and `dir/` for all below it.
     pub glob: String,
-    /// One of these logins must have approved. With none, nothing that touches the path is allowed.
+    /// Of these logins, and of those of these standings, so many must have approved. With none named, nothing that
+    /// touches the path is allowed.
     pub approvers: Vec<String>,
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub standings: BTreeSet<Standing>,
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub approvals: u32,
 }
 
-/// A time in which nothing is merged; `until` is the first moment after it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Freeze {
-    pub from: Timestamp,
-    pub until: Timestamp,
-    pub why: String,
+/// Pull requests that a person must have approved. One thing of what is said here is enough to make it one of them.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HumanNeed {
+    pub paths: Vec<String>,
+    pub labels: BTreeSet<String>,
+    /// More files than this.
+    pub files: Option<u64>,
+    /// More lines than this, added and removed together.
+    pub lines: Option<u64>,
+    /// Logins of authors, and names of agents and specialists.
+    pub authors: Vec<String>,
 }
 
 impl Default for Policy {
@@ -82,10 +126,15 @@ impl Default for Policy {
             required_checks: vec![],
             required_labels: BTreeSet::new(),
             forbidden_labels: BTreeSet::new(),
+            forbidden: vec![],
+            secrets: false,
             freeze: vec![],
+            weekly: vec![],
             human_always: false,
+            human: vec![],
+            trust: vec![],
             threads_resolved: true,
-            auto_merge: false,
+            auto_merge: None,
         }
     }
 }
@@ -105,6 +154,14 @@ impl Approvers {
     }
 }
 
+fn one() -> u32 {
+    1
+}
+
+fn is_one(number: &u32) -> bool {
+    *number == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,7 +170,7 @@ mod tests {
     fn what_is_left_out_keeps_its_safe_default() {
         let policy: Policy =
             serde_json::from_str(r#"{"approvals": 2, "approvers": {"logins": ["bob"]}}"#).unwrap();
-        assert_eq!((policy.approvals, policy.auto_merge, policy.threads_resolved), (2, false, true));
+        assert_eq!((policy.approvals, policy.auto_merge, policy.threads_resolved), (2, None, true));
         assert_eq!(policy.approvers.standings, Approvers::default().standings);
     }
 

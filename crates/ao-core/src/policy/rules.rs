@@ -1,10 +1,13 @@
-//! The rules, one function each: whether it holds for a pull request, and the evidence.
+//! The rules about the change itself, one function each: whether it holds for a pull request, and the evidence.
 
 use std::time::Duration;
 
-use super::{Policy, RuleVerdict, glob};
+use super::{Policy, RuleVerdict};
 use crate::Timestamp;
-use crate::pull::{CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, ThreadFacts};
+use crate::pull::{CheckState, Green, Mergeable, Pull, PullState};
+
+/// How many findings are named.
+const NAMED: usize = 5;
 
 pub(super) fn open(pull: &Pull) -> RuleVerdict {
     let (holds, evidence) = match &pull.facts.state {
@@ -13,7 +16,7 @@ pub(super) fn open(pull: &Pull) -> RuleVerdict {
         PullState::Open if pull.facts.draft => (false, "still a draft".into()),
         PullState::Open => (true, "open, and no draft".into()),
     };
-    RuleVerdict { rule: "open", holds, evidence }
+    RuleVerdict::new("open", holds, evidence)
 }
 
 /// Only a known conflict stands in the way: forges forget the answer each time the base moves, and a merge tries
@@ -25,7 +28,7 @@ pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
         (None, Mergeable::Clean) => (true, format!("merges into {base}")),
         (None, _) => (true, format!("no conflict with {base} is known")),
     };
-    RuleVerdict { rule: "mergeable", holds, evidence }
+    RuleVerdict::new("mergeable", holds, evidence)
 }
 
 pub(super) fn checks(pull: &Pull) -> RuleVerdict {
@@ -33,7 +36,7 @@ pub(super) fn checks(pull: &Pull) -> RuleVerdict {
         Green::Yes => (true, format!("green on {}", pull.facts.head)),
         Green::Waiting { why } | Green::Red { why } => (false, why),
     };
-    RuleVerdict { rule: "checks", holds, evidence }
+    RuleVerdict::new("checks", holds, evidence)
 }
 
 pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
@@ -47,71 +50,22 @@ pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
         (all, 0) => format!("all {all} passed on {}", pull.facts.head),
         (_, _) => format!("not passed on {}: {}", pull.facts.head, missing.join(", ")),
     };
-    RuleVerdict { rule: "required_checks", holds: missing.is_empty(), evidence }
-}
-
-pub(super) fn approvals(policy: &Policy, pull: &Pull) -> RuleVerdict {
-    let (counted, ignored): (Vec<_>, Vec<_>) =
-        pull.approvals().into_iter().partition(|review| policy.approvers.include(&review.author));
-    let person = counted.iter().any(|review| review.author.standing.is_trusted_person());
-    let enough = counted.len() as u64 >= u64::from(policy.approvals);
-    let mut evidence =
-        format!("{} of {} on {}{}", counted.len(), policy.approvals, pull.facts.head, by(&counted));
-    let stale = pull.stale_approvals();
-    if !stale.is_empty() {
-        evidence += &format!("; given on an older head{}", by(&stale));
-    }
-    if !ignored.is_empty() {
-        evidence += &format!("; not counted{}", by(&ignored));
-    }
-    let lacks_person = policy.human_always && !person;
-    if lacks_person {
-        evidence += "; a person always has to approve";
-    }
-    RuleVerdict { rule: "approvals", holds: enough && !lacks_person, evidence }
-}
-
-fn by(reviews: &[&ReviewFacts]) -> String {
-    let logins: Vec<&str> = reviews.iter().map(|review| review.author.login.as_str()).collect();
-    if logins.is_empty() { String::new() } else { format!(", by {}", logins.join(", ")) }
-}
-
-pub(super) fn changes_requested(pull: &Pull) -> RuleVerdict {
-    let objections = pull.changes_requested();
-    let evidence =
-        if objections.is_empty() { "by nobody".into() } else { format!("stands{}", by(&objections)) };
-    RuleVerdict { rule: "changes_requested", holds: objections.is_empty(), evidence }
-}
-
-/// Threads without a path are plain comments, which forges have no way to resolve.
-pub(super) fn threads(policy: &Policy, pull: &Pull) -> RuleVerdict {
-    let by_person = |thread: &&ThreadFacts| {
-        thread.comments.iter().any(|comment| comment.author.standing.is_trusted_person())
-    };
-    let open: Vec<&str> =
-        pull.facts.threads.iter().filter(by_person).filter_map(|thread| thread.path.as_deref()).collect();
-    let evidence = match (policy.threads_resolved, open.len()) {
-        (_, 0) => "none open".into(),
-        (true, _) => format!("open in {}", open.join(", ")),
-        (false, some) => format!("{some} open, which is allowed"),
-    };
-    RuleVerdict { rule: "threads", holds: open.is_empty() || !policy.threads_resolved, evidence }
+    RuleVerdict::new("required_checks", missing.is_empty(), evidence)
 }
 
 pub(super) fn size(policy: &Policy, pull: &Pull) -> RuleVerdict {
     let size = &pull.facts.size;
+    if size.files.is_empty() && (policy.max_files.is_some() || policy.max_lines.is_some()) {
+        return RuleVerdict::new("size", false, "the changed files are not known");
+    }
     let (files, lines) = (size.files.len() as u64, size.added.saturating_add(size.removed));
     let within = |size: u64, most: Option<u64>| most.is_none_or(|most| size <= most);
     let limit = |most: Option<u64>| most.map(|most| format!(" of at most {most}")).unwrap_or_default();
-    RuleVerdict {
-        rule: "size",
-        holds: within(files, policy.max_files) && within(lines, policy.max_lines),
-        evidence: format!(
-            "{files} files{}, {lines} lines{}",
-            limit(policy.max_files),
-            limit(policy.max_lines)
-        ),
-    }
+    RuleVerdict::new(
+        "size",
+        within(files, policy.max_files) && within(lines, policy.max_lines),
+        format!("{files} files{}, {lines} lines{}", limit(policy.max_files), limit(policy.max_lines)),
+    )
 }
 
 pub(super) fn labels(policy: &Policy, pull: &Pull) -> RuleVerdict {
@@ -126,53 +80,42 @@ pub(super) fn labels(policy: &Policy, pull: &Pull) -> RuleVerdict {
         (true, false) => format!("forbidden {}", unwanted.join(", ")),
         (false, false) => format!("missing {}; forbidden {}", missing.join(", "), unwanted.join(", ")),
     };
-    RuleVerdict { rule: "labels", holds: missing.is_empty() && unwanted.is_empty(), evidence }
+    RuleVerdict::new("labels", missing.is_empty() && unwanted.is_empty(), evidence)
+}
+
+/// What was found in the lines that it adds. What was not looked through, or for something else, is not known.
+pub(super) fn patterns(policy: &Policy, pull: &Pull) -> RuleVerdict {
+    let verdict = |holds, evidence: String| RuleVerdict::new("patterns", holds, evidence);
+    let Some(rules) = policy.looks_for() else { return verdict(true, "none are named".into()) };
+    let head = &pull.facts.head;
+    let Some(scan) = pull.scan.as_ref().filter(|scan| scan.rules == rules && scan.head == *head) else {
+        return verdict(false, format!("the added lines of {head} have not been looked through yet"));
+    };
+    if !scan.found.is_empty() {
+        let named = scan.found.iter().take(NAMED);
+        let mut found: Vec<String> =
+            named.map(|found| format!("{}:{} ({})", found.file, found.line, found.rule)).collect();
+        match (scan.found.len().saturating_sub(NAMED), scan.more) {
+            (0, _) => {}
+            (more, false) => found.push(format!("and {more} more")),
+            (more, true) => found.push(format!("and more than {more} more")),
+        }
+        return verdict(false, format!("found in {}", found.join(", ")));
+    }
+    match &scan.failed {
+        Some(why) => verdict(false, format!("the added lines could not be looked through: {why}")),
+        None => verdict(true, format!("nothing was found in the added lines of {head}")),
+    }
 }
 
 pub(super) fn freeze(policy: &Policy, now: Timestamp) -> RuleVerdict {
-    let current = policy.freeze.iter().filter(|freeze| freeze.from <= now && now < freeze.until);
-    match current.max_by_key(|freeze| freeze.until) {
-        None => RuleVerdict { rule: "freeze", holds: true, evidence: "none now".into() },
-        Some(freeze) => RuleVerdict {
-            rule: "freeze",
-            holds: false,
-            evidence: format!("{}, for another {}", freeze.why, roughly(freeze.until.since(now))),
-        },
+    match policy.frozen(now) {
+        None => RuleVerdict::new("freeze", true, "none now"),
+        Some(on) => {
+            let left = roughly(on.until.since(now));
+            RuleVerdict::new("freeze", false, format!("{}, for another {left}", on.why))
+        }
     }
-}
-
-pub(super) fn protected(policy: &Policy, pull: &Pull) -> Vec<RuleVerdict> {
-    let verdict = |holds, evidence| RuleVerdict { rule: "protected", holds, evidence };
-    if policy.protected.is_empty() {
-        return vec![verdict(true, "no paths are named".into())];
-    }
-    if pull.facts.size.files.is_empty() {
-        return vec![verdict(false, "the changed files are not known".into())];
-    }
-    let approvals = pull.approvals();
-    policy
-        .protected
-        .iter()
-        .map(|path| {
-            let touched = pull.facts.size.files.iter().find(|file| glob::matches(&path.glob, file));
-            let allowing =
-                approvals.iter().find(|review| path.approvers.iter().any(|login| review.author.is(login)));
-            match (touched, allowing) {
-                (None, _) => verdict(true, format!("{} is not touched", path.glob)),
-                (Some(file), Some(review)) => verdict(
-                    true,
-                    format!("{} touched by {file}, approved by {}", path.glob, review.author.login),
-                ),
-                (Some(file), None) if path.approvers.is_empty() => {
-                    verdict(false, format!("{} touched by {file}, which nobody may approve", path.glob))
-                }
-                (Some(file), None) => {
-                    let who = path.approvers.join(" or ");
-                    verdict(false, format!("{} touched by {file}, not approved by {who}", path.glob))
-                }
-            }
-        })
-        .collect()
 }
 
 fn roughly(time: Duration) -> String {
@@ -180,104 +123,5 @@ fn roughly(time: Duration) -> String {
         minutes @ 0..60 => format!("{minutes} min"),
         minutes @ 60..2880 => format!("{} h {} min", minutes / 60, minutes % 60),
         minutes => format!("{} days", minutes / 1440),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::judge;
-    use super::super::{Approvers, Freeze, ProtectedPath};
-    use super::*;
-    use crate::pull::fixture::*;
-    use crate::pull::{ChangeSize, PullFacts, ReviewVerdict, Standing};
-
-    fn against(policy: &Policy, facts: PullFacts) -> Vec<String> {
-        let verdict = judge(policy, &pull(facts), Timestamp(1_000));
-        verdict.against().map(|rule| format!("{}: {}", rule.rule, rule.evidence)).collect()
-    }
-
-    #[test]
-    fn a_pull_request_must_be_open_without_conflict_and_green() {
-        let spoiled = |spoil: &dyn Fn(&mut PullFacts)| {
-            let mut facts = ready();
-            spoil(&mut facts);
-            against(&Policy::default(), facts)
-        };
-        assert_eq!(spoiled(&|_| {}), [""; 0]);
-        assert_eq!(spoiled(&|f| f.draft = true), ["open: still a draft"]);
-        assert_eq!(spoiled(&|f| f.state = PullState::Closed), ["open: closed"]);
-        assert_eq!(spoiled(&|f| f.mergeable = Mergeable::Unknown), [""; 0]);
-        let conflict = Mergeable::Conflict { files: vec!["a.rs".into()] };
-        assert_eq!(spoiled(&|f| f.mergeable = conflict.clone()), ["mergeable: conflicts with main in a.rs"]);
-        assert_eq!(spoiled(&|f| f.checks[0] = failed("build", "E1")), ["checks: failed on head1: build"]);
-        let objection = review("r2", member("ann"), ReviewVerdict::ChangesRequested, "no");
-        assert_eq!(spoiled(&|f| f.reviews.push(objection.clone())), ["changes_requested: stands, by ann"]);
-        let open = thread("t1", vec![comment("c1", member("ann"), "1")]);
-        assert_eq!(spoiled(&|f| f.threads.push(open.clone())), ["threads: open in src/lib.rs"]);
-        let plain = ThreadFacts { path: None, ..open };
-        assert_eq!(spoiled(&|f| f.threads.push(plain.clone())), [""; 0]);
-    }
-
-    #[test]
-    fn only_those_count_as_approvers_whom_the_policy_names() {
-        let mut facts = ready();
-        facts.reviews = vec![approved("r1", outsider()), approved("r2", agent()), approved("r3", bot())];
-        let told = ["approvals: 0 of 1 on head1; not counted, by stranger"];
-        assert_eq!(against(&Policy::default(), facts.clone()), told);
-        let everyone = Approvers {
-            standings: [Standing::Agent, Standing::Bot].into(),
-            logins: vec!["Stranger".into(), "ao-agent".into()],
-        };
-        let policy = Policy { approvers: everyone, approvals: 2, ..Policy::default() };
-        assert_eq!(against(&policy, facts.clone()), ["approvals: 1 of 2 on head1, by stranger"]);
-        facts.reviews.clear();
-        let policy = Policy { approvals: 0, ..Policy::default() };
-        assert_eq!(against(&policy, facts.clone()), [""; 0]);
-        let policy = Policy { approvals: 0, human_always: true, ..Policy::default() };
-        assert_eq!(against(&policy, facts), ["approvals: 0 of 0 on head1; a person always has to approve"]);
-    }
-
-    #[test]
-    fn a_protected_path_wants_one_of_its_own_approvers() {
-        let judged = |approvers: &[&str], files: &[&str]| {
-            let size =
-                ChangeSize { files: files.iter().map(|file| (*file).to_owned()).collect(), ..ready().size };
-            let approvers = approvers.iter().map(|login| (*login).to_owned()).collect();
-            let protected = vec![ProtectedPath { glob: "ci/".into(), approvers }];
-            against(&Policy { protected, ..Policy::default() }, PullFacts { size, ..ready() })
-        };
-        assert_eq!(judged(&["ann"], &["src/ci/x"]), [""; 0]);
-        assert_eq!(judged(&["ann", "Bob"], &["a", "ci/x"]), [""; 0]);
-        assert_eq!(
-            judged(&["ann", "eve"], &["ci/x"]),
-            ["protected: ci/ touched by ci/x, not approved by ann or eve"]
-        );
-        assert_eq!(judged(&[], &["ci/x"]), ["protected: ci/ touched by ci/x, which nobody may approve"]);
-        assert_eq!(judged(&["bob"], &[]), ["protected: the changed files are not known"]);
-    }
-
-    #[test]
-    fn named_checks_must_have_run_and_labels_must_fit() {
-        let mut facts = ready();
-        facts.checks.push(check("e2e", CheckState::Skipped));
-        facts.labels = ["WIP".to_owned()].into();
-        let policy = Policy {
-            required_checks: vec!["build".into(), "e2e".into(), "audit".into()],
-            required_labels: ["reviewed".to_owned()].into(),
-            forbidden_labels: ["wip".to_owned()].into(),
-            ..Policy::default()
-        };
-        let told =
-            ["required_checks: not passed on head1: e2e, audit", "labels: missing reviewed; forbidden wip"];
-        assert_eq!(against(&policy, facts), told);
-    }
-
-    #[test]
-    fn a_freeze_lasts_from_its_first_moment_until_before_its_last() {
-        let freeze = vec![Freeze { from: Timestamp(10), until: Timestamp(20), why: "x".into() }];
-        let policy = Policy { freeze, ..Policy::default() };
-        for (now, allowed) in [(9, true), (10, false), (19, false), (20, true)] {
-            assert_eq!(judge(&policy, &pull(ready()), Timestamp(now)).allows(), allowed, "{now}");
-        }
     }
 }

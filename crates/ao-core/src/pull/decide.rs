@@ -18,7 +18,9 @@ pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<Pull
         (Some(pull), PullInput::Seen(seen)) if seen.observed_at < pull.facts.observed_at => Ok(vec![]),
         (Some(pull), PullInput::Seen(seen)) => Ok(news(&pull.facts, &seen.tidied())),
 
-        (None, PullInput::Claim { .. } | PullInput::Release { .. }) => Err(PullRefusal::Unknown),
+        (None, PullInput::Claim { .. } | PullInput::Release { .. } | PullInput::Scanned(_)) => {
+            Err(PullRefusal::Unknown)
+        }
         (Some(pull), PullInput::Claim { session }) => match pull.owner {
             Some(owner) if owner == *session => Ok(vec![]),
             Some(by) => Err(PullRefusal::Owned { by }),
@@ -28,6 +30,15 @@ pub(crate) fn decide(known: Option<&Pull>, input: &PullInput) -> Result<Vec<Pull
             }
             None => Ok(vec![PullEvent::Claimed { session: *session }]),
         },
+        // What was found in another head says nothing about this one.
+        (Some(pull), PullInput::Scanned(scan)) if scan.head != pull.facts.head || !pull.is_open() => {
+            Ok(vec![])
+        }
+        (Some(pull), PullInput::Scanned(scan)) => {
+            let scan = scan.bounded();
+            let news = pull.scan.as_ref() != Some(&scan);
+            Ok(news.then(|| PullEvent::Scanned { scan: Box::new(scan) }).into_iter().collect())
+        }
         (Some(pull), PullInput::Release { session }) => match pull.owner {
             Some(owner) if owner == *session => Ok(vec![PullEvent::Released { session: *session }]),
             Some(by) => Err(PullRefusal::Owned { by }),

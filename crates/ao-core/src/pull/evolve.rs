@@ -18,6 +18,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 runs: BTreeMap::new(),
                 disowned_by: BTreeSet::new(),
                 conflict: None,
+                scan: None,
                 changed_at: at,
             });
         }
@@ -56,9 +57,11 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
         PullEvent::HeadMoved { .. } | PullEvent::Merged { .. } => {
             pull.failures.clear();
             pull.runs.clear();
-            pull.conflict = None;
+            (pull.conflict, pull.scan) = (None, None);
         }
-        PullEvent::Retargeted { .. } => pull.conflict = None,
+        // Against another base it adds other lines.
+        PullEvent::Retargeted { .. } => (pull.conflict, pull.scan) = (None, None),
+        PullEvent::Scanned { scan } => pull.scan = Some((**scan).clone()),
         PullEvent::Claimed { session } => {
             pull.owner = Some(*session);
             pull.disowned_by.remove(session);
@@ -141,7 +144,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
         PullEvent::Closed {} => facts.state = PullState::Closed,
         PullEvent::Reopened {} => facts.state = PullState::Open,
         PullEvent::Seen { observed_at } => facts.observed_at = *observed_at,
-        PullEvent::Claimed { .. } | PullEvent::Released { .. } => {}
+        PullEvent::Claimed { .. } | PullEvent::Released { .. } | PullEvent::Scanned { .. } => {}
     }
 }
 

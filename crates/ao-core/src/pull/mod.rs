@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::policy::Scan;
 use crate::{Commit, PullId, SessionId, Timestamp};
 
 mod asks;
@@ -57,6 +58,9 @@ pub struct Pull {
     pub disowned_by: BTreeSet<SessionId>,
     /// The conflict this head has, kept while the forge computes anew, for the same reason.
     pub conflict: Option<Conflict>,
+    /// What was found in the lines that this head adds, if that was looked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scan: Option<Scan>,
     /// When the last event happened to it.
     pub changed_at: Timestamp,
 }
@@ -83,6 +87,8 @@ pub enum PullInput {
     Release {
         session: SessionId,
     },
+    /// The lines that a head adds were looked through.
+    Scanned(Box<Scan>),
 }
 
 /// What happened to a pull request.
@@ -187,6 +193,10 @@ pub enum PullEvent {
     Released {
         session: SessionId,
     },
+    /// The lines that the head adds were looked through.
+    Scanned {
+        scan: Box<Scan>,
+    },
 }
 
 /// Why a request about a pull request was refused.
@@ -214,6 +224,7 @@ impl Pull {
             runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
             conflict: None,
+            scan: None,
             changed_at: facts.observed_at,
         }
     }

@@ -273,9 +273,14 @@ impl State {
     pub fn reaction(&self, kind: &IncidentKind, subject: &Subject) -> Reaction {
         let (project, agent) = self.whose(subject);
         let layers = self.reaction_layers(kind, project, agent);
-        let whole = layers
-            .into_iter()
-            .fold(Reaction::default_for(kind), |reaction, (_, patch)| reaction.patched(patch));
+        let patches: Vec<&ReactionPatch> = layers.into_iter().map(|(_, patch)| patch).collect();
+        let default = Reaction::default_for(kind);
+        let mut whole = patches.iter().fold(default, |reaction, patch| reaction.patched(patch));
+        if *kind == IncidentKind::ApprovedAndGreen
+            && let Some(project) = project.and_then(|project| self.projects.get(project))
+        {
+            project.policy.over(&mut whole, &patches);
+        }
         whole.bounded()
     }
 

@@ -50,6 +50,8 @@ pub(crate) enum Timer {
     Errand(ErrandId),
     Budget(Budget),
     Account(String),
+    /// A freeze of a project begins or ends.
+    Policy(ProjectId),
 }
 
 /// What of a session the indexes know.

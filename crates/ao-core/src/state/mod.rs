@@ -17,7 +17,7 @@ use crate::forecast;
 use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, IncidentKind, Subject};
 use crate::notice::{self, ChannelRecord, Notice, NoticeEvent};
-use crate::project::{Project, ProjectEvent};
+use crate::project::{PolicyStand, Project, ProjectEvent};
 use crate::pull::{self, Pull};
 use crate::queue;
 use crate::reaction::{IDLE_AFTER, Judge, threshold};
@@ -363,14 +363,30 @@ impl State {
             },
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
+                self.index.set_timer(Timer::Policy(id.clone()), None);
                 let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
                     self.forget_purse(&budget);
                 }
             }
-            ProjectEvent::PolicyChanged { policy } => {
+            ProjectEvent::PolicyChanged { policy, unwritten } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy = (**policy).clone();
+                    let edge = policy.next_edge(at);
+                    project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
+                    self.index.set_timer(Timer::Policy(id.clone()), edge);
+                }
+            }
+            ProjectEvent::PolicyBroken { why } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.policy_stand.broken = Some(why.clone());
+                }
+            }
+            ProjectEvent::FreezeTurned { .. } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    let edge = project.policy.next_edge(at);
+                    project.policy_stand.edge = edge;
+                    self.index.set_timer(Timer::Policy(id.clone()), edge);
                 }
             }
             ProjectEvent::Flaked { check, signature, excerpt } => {
@@ -637,6 +653,9 @@ impl State {
             .chain(self.purses.iter().map(|(budget, purse)| (Timer::Budget(budget.clone()), purse.due())))
             .chain(
                 self.accounts.iter().map(|(account, until)| (Timer::Account(account.clone()), Some(*until))),
+            )
+            .chain(
+                self.projects.iter().map(|(id, known)| (Timer::Policy(id.clone()), known.policy_stand.edge)),
             )
             .collect::<Vec<_>>();
         for (timer, due) in timers {

@@ -15,6 +15,7 @@ mod limits;
 mod notices;
 mod outbox;
 mod owners;
+mod policy;
 mod reactions;
 mod regressions;
 mod sessions;

@@ -65,6 +65,8 @@ const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/api/pulls/{id}", Right::Forge),
     ("PATCH", "/api/pulls/{id}", Right::Forge),
     ("GET", "/api/pulls/{id}/diff", Right::Forge),
+    ("GET", "/api/pulls/{id}/policy", Right::Forge),
+    ("GET", "/api/policy", Right::Forge),
     ("POST", "/api/pulls/{id}/comments", Right::Forge),
     ("PATCH", "/api/pulls/{id}/comments/{comment}", Right::Forge),
     ("POST", "/api/pulls/{id}/reviews", Right::Forge),

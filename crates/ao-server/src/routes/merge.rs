@@ -202,6 +202,7 @@ async fn land(
             let what = format!("its head is {}, not {meant}", facts.head);
             found.push(Blocker { what, yields: false });
         }
+        found.extend(by_policy(app, id).await?);
         found.retain(|blocker| !(blocker.yields && wish.anyway));
         if !found.is_empty() {
             return Err(not_mergeable(id, &found, None));
@@ -243,12 +244,32 @@ async fn land(
     }
 }
 
+/// What a policy that somebody has written is against. The rules that every merge goes by are told already. A person may
+/// merge all the same: who may call this may push to the branch as well, and says so here where it can be seen.
+async fn by_policy(app: &App, id: &PullId) -> Result<Vec<Blocker>, Failure> {
+    const TOLD: [&str; 4] = ["open", "mergeable", "checks", "changes_requested"];
+    let (id, now) = (id.clone(), app.clock.now());
+    let against = app.handle.view(move |state| {
+        let stand = state.projects.get(&id.project).map(|project| &project.policy_stand);
+        if !stand.is_some_and(|stand| stand.written || stand.broken.is_some()) {
+            return vec![];
+        }
+        let verdict = state.pulls.get(&id).map(|pull| state.verdict(pull, now));
+        let against = verdict.iter().flat_map(|verdict| verdict.against());
+        against
+            .filter(|rule| !TOLD.contains(&rule.rule))
+            .map(|rule| format!("policy, {}: {}", rule.rule, rule.evidence))
+            .collect()
+    });
+    Ok(against.await?.into_iter().map(|what| Blocker { what, yields: true }).collect())
+}
+
 fn not_mergeable(id: &PullId, found: &[Blocker], output: Option<&str>) -> Failure {
     let what: Vec<String> = found.iter().map(|blocker| blocker.what.clone()).collect();
     let title = format!("{id} is not merged: {}", what.join("; "));
     let mut problem = Problem::new(409, "not-mergeable", title);
     if found.iter().all(|blocker| blocker.yields) {
-        problem = problem.hint("`--anyway` merges it in spite of checks and reviews");
+        problem = problem.hint("`--anyway` merges it in spite of checks, reviews and policy");
     } else {
         problem = problem.hint(format!("`ao pr show {id}` tells where it stands"));
     }

@@ -12,6 +12,7 @@ mod merge;
 mod messages;
 mod open_pull;
 mod output;
+mod policies;
 mod projects;
 mod pulls;
 mod reactions;
@@ -83,6 +84,8 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(pulls::list, open_pull::open))
         .routes(routes!(pulls::show, pulls::edit))
         .routes(routes!(pulls::diff))
+        .routes(routes!(policies::of_pull))
+        .routes(routes!(policies::show))
         .routes(routes!(reviews::comment))
         .routes(routes!(reviews::edit_comment))
         .routes(routes!(reviews::review))

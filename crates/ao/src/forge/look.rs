@@ -7,7 +7,7 @@ use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
 use ao_core::{Input, ProjectId, PullId, State, TaskId};
 use ao_engine::AskError;
-use ao_ports::{Hint, TrackerError};
+use ao_ports::{Hint, Hints as _, TrackerError};
 
 use super::Forges;
 use crate::host::cleanup::order_of;
@@ -39,7 +39,11 @@ impl Forges {
                         tasks.insert(task);
                     }
                     Hint::Project(project) => {
-                        let found = self.pulls_of(&project).await;
+                        // Whether or not anything is open: who has broken it wants to know.
+                        let found = match self.see_policy(&project).await {
+                            Ok(_) => self.pulls_of(&project).await,
+                            Err(err) => Err(err),
+                        };
                         let found =
                             self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
@@ -81,10 +85,16 @@ impl Forges {
         };
         let _turn = turn.lock().await;
         let seen = scm.pulls(pulls).await?;
+        // After the look and before the engine hears of it: nothing is judged by an older policy than its base has.
+        if self.see_policy(&first.project).await? {
+            // What the others add may have to be looked through now.
+            self.asked.hint(Hint::Project(first.project.clone()));
+        }
         for (pull, facts) in &seen {
             let input = PullInput::Seen(Box::new(facts.clone()));
             self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
         }
+        self.look_through(&*scm, &seen).await?;
         Ok(seen)
     }
 

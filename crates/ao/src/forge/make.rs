@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_config::shape::{CheckConfig, MergeStrategy};
+use ao_config::shape::{CheckConfig, MergeStrategy, PolicyConfig};
 use ao_config::{Effective, Env};
 use ao_core::ProjectId;
 use ao_core::incident::IncidentKind;
@@ -21,7 +21,9 @@ pub(crate) struct Wanted {
     tracker: String,
     /// Whether issues are files of the repository.
     files: bool,
-    repository: Utf8PathBuf,
+    pub(super) repository: Utf8PathBuf,
+    /// What the configuration says must hold before anything is merged.
+    pub(super) policy: Option<PolicyConfig>,
     pub(crate) default_branch: String,
     pub(crate) checks: Vec<CheckSpec>,
     pub(crate) strategy: Strategy,
@@ -39,6 +41,7 @@ impl Wanted {
             tracker: effective.tracker.plugin.clone(),
             files: keep == Some("files"),
             repository: effective.project.path.clone(),
+            policy: effective.project.policy.clone(),
             default_branch: effective.project.default_branch.clone(),
             checks: effective.project.checks.iter().map(|check| spec(check, env)).collect(),
             strategy: match landing.and_then(|landing| landing.strategy) {

@@ -12,6 +12,7 @@
 mod asked;
 mod look;
 mod make;
+pub(crate) mod policy;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -39,6 +40,8 @@ pub(crate) struct Forges {
     watching: Mutex<JoinSet<()>>,
     /// One look at a time for each project: of two, the earlier one could arrive last and be believed.
     looking: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
+    /// What was last read of the policies.
+    policies: Mutex<BTreeMap<ProjectId, policy::ReadPolicy>>,
 }
 
 /// What every forge stands on.
@@ -72,6 +75,7 @@ impl Forges {
             projects: Mutex::default(),
             watching: Mutex::default(),
             looking: Mutex::default(),
+            policies: Mutex::default(),
         }
     }
 
@@ -162,10 +166,15 @@ impl Forges {
         if let Some(gone) = self.projects().remove(project) {
             gone.watches.iter().for_each(AbortHandle::abort);
         }
+        self.policies().remove(project);
     }
 
     fn projects(&self) -> MutexGuard<'_, BTreeMap<ProjectId, Project>> {
         self.projects.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn policies(&self) -> MutexGuard<'_, BTreeMap<ProjectId, policy::ReadPolicy>> {
+        self.policies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn watching(&self) -> MutexGuard<'_, JoinSet<()>> {

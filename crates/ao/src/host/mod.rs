@@ -16,9 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use ao_api::{
-    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon as About, HookLog,
-    HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output,
-    Problem, Project, Reloaded, ReviewerWish,
+    ChannelTest, Checks, Cleanup, CleanupOrder, ConfigShown, Conflict, Conflicts, Daemon as About, HookLog, HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output, PolicyField, PolicyShown, Problem, Project, Reloaded, ReviewerWish,
 };
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
@@ -210,6 +208,31 @@ impl Host for TheHost {
 
     async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, Problem> {
         self.daemon.forges.see(pulls).await.map_err(forge::not_seen)
+    }
+
+    async fn policy(&self, project: &ProjectId) -> Result<PolicyShown, Problem> {
+        let id = project.clone();
+        let stand = self.daemon.handle.view(move |state| {
+            state.projects.get(&id).map(|project| project.policy_stand.clone()).unwrap_or_default()
+        });
+        let read = self.daemon.forges.read_policy(project).await.map_err(forge::not_seen)?;
+        let stand = stand.await.map_err(stopping)?;
+        let (fields, broken) = match read.fields {
+            Ok(fields) => (fields, None),
+            Err(why) => (vec![], Some(why)),
+        };
+        let fields = fields.into_iter().map(|field| PolicyField {
+            key: field.key.to_owned(),
+            value: field.value,
+            from: field.from,
+        });
+        Ok(PolicyShown {
+            project_id: project.to_string(),
+            written: stand.written,
+            commit: read.tip,
+            broken,
+            fields: fields.collect(),
+        })
     }
 
     fn tracker(&self, project: &ProjectId) -> Result<Arc<dyn Tracker>, Problem> {

@@ -35,6 +35,7 @@ mod notify;
 mod otlp;
 mod output;
 mod place;
+mod policy;
 mod power;
 mod reactions;
 mod reference;

@@ -5,6 +5,7 @@ use camino::Utf8PathBuf;
 
 use super::finding::Finding;
 use crate::error::CommandError;
+use crate::forge::policy::on_base;
 use crate::initial::{Initial, Wishes};
 use crate::paths;
 use crate::repository::Repository;
@@ -58,11 +59,28 @@ async fn absent() -> Finding {
 pub(super) async fn projects(loaded: Option<&Loaded>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, project) in loaded.into_iter().flat_map(|loaded| &loaded.config.projects) {
+        let mut policed = None;
         findings.push(match Repository::at(&project.path).await {
-            Ok(repository) => Finding::ok("project", format!("{name} is {}", repository.root)),
+            Ok(repository) => {
+                policed = policy(name, &repository, &project.default_branch).await;
+                Finding::ok("project", format!("{name} is {}", repository.root))
+            }
             Err(err) => Finding::problem("project", format!("{name}: {err}"))
                 .fix(format!("ao config set projects.{name}.path <folder>; or `ao remove-project {name}`")),
         });
+        findings.extend(policed);
     }
     findings
+}
+
+/// Whether what the base branch says must hold before a merge can be read. A project without a policy has nothing to say.
+async fn policy(name: &str, repository: &Repository, branch: &str) -> Option<Finding> {
+    let on_base = on_base(&repository.root, branch).await;
+    Some(match on_base.policy {
+        Ok(None) => return None,
+        Ok(Some(_)) => Finding::ok("policy", format!("{name} has one on {branch}")),
+        Err(why) => Finding::problem("policy", format!("the policy of {name} on {branch} cannot be read"))
+            .means(format!("nothing is merged by it: {}", why.replace('\n', "\n                    ")))
+            .fix("mend .ao/policy.yaml on the base branch; `ao policy check` shows the place"),
+    })
 }

@@ -20,7 +20,7 @@ use crate::fleet::git;
 use crate::house::{House, until};
 
 /// A branch off the one that is checked out, with one commit of these files. Whatever was checked out is so again afterwards.
-fn branch(repository: &Path, name: &str, files: &[(&str, &[u8])]) -> String {
+pub(crate) fn branch(repository: &Path, name: &str, files: &[(&str, &[u8])]) -> String {
     let before = git(repository, &["symbolic-ref", "--short", "HEAD"]);
     git(repository, &["switch", "--quiet", "-c", name]);
     let commit = commit(repository, &format!("Work on {name}"), files);
@@ -29,7 +29,7 @@ fn branch(repository: &Path, name: &str, files: &[(&str, &[u8])]) -> String {
 }
 
 /// A commit of these files on what is checked out.
-fn commit(repository: &Path, message: &str, files: &[(&str, &[u8])]) -> String {
+pub(crate) fn commit(repository: &Path, message: &str, files: &[(&str, &[u8])]) -> String {
     for (path, bytes) in files {
         let path = repository.join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -45,20 +45,20 @@ fn commit(repository: &Path, message: &str, files: &[(&str, &[u8])]) -> String {
 impl House {
     /// The user proposes a branch, and gets the number of the pull request.
     #[track_caller]
-    fn propose(&self, head: &str, title: &str) -> String {
+    pub(crate) fn propose(&self, head: &str, title: &str) -> String {
         let made = self.ao(&["pr", "create", "--head", head, "--title", title, "--json"]).succeeds().json();
         made["number"].to_string()
     }
 
     /// A pull request with everything.
     #[track_caller]
-    fn pull(&self, number: &str) -> Value {
+    pub(crate) fn pull(&self, number: &str) -> Value {
         self.ao(&["pr", "show", number, "--json"]).succeeds().json()
     }
 
     /// The one pull request of this title, as soon as it is there and so.
     #[track_caller]
-    fn pull_titled(&self, title: &str, is_so: impl Fn(&Value) -> bool) -> Value {
+    pub(crate) fn pull_titled(&self, title: &str, is_so: impl Fn(&Value) -> bool) -> Value {
         let mut found = Value::Null;
         until(&format!("the pull request `{title}`"), || {
             let listed = self.ao(&["pr", "list", "--state", "all", "--json"]).succeeds().json();
@@ -73,7 +73,7 @@ impl House {
 
     /// Waits until all checks of a pull request's present head are over, and says whether they have passed.
     #[track_caller]
-    fn checked(&self, number: &str) -> bool {
+    pub(crate) fn checked(&self, number: &str) -> bool {
         let mut state = String::new();
         until("the checks to end", || {
             state = self.pull(number)["checks"].as_str().unwrap().to_owned();
@@ -84,7 +84,7 @@ impl House {
 
     /// A worker whose agent has committed this file and proposed it under this title; with the number of the pull request.
     #[track_caller]
-    fn worker(&self, title: &str, file: &str, text: &str) -> (String, String) {
+    pub(crate) fn worker(&self, title: &str, file: &str, text: &str) -> (String, String) {
         let prompt = format!(
             "[[tool printf '{text}' > {file} && git add {file} && git commit -qm '{title}' && git push -q && \
              ao pr create --title '{title}']]"
@@ -96,7 +96,7 @@ impl House {
 
     /// Lets an agent run a command, and waits until its turn with it is over.
     #[track_caller]
-    fn agent_runs(&self, session: &str, command: &str) {
+    pub(crate) fn agent_runs(&self, session: &str, command: &str) {
         let mark = self.path(&format!("tmp/ran-{}", fastrand::u64(..)));
         let text = format!("[[tool {command}; echo $? > {}]]", mark.display());
         self.ao(&["send", session, &text]).succeeds();
@@ -107,7 +107,7 @@ impl House {
     /// Says something to an agent that changes nothing, and waits until it has taken it. Whatever it was to be told before
     /// that, it has been told by then.
     #[track_caller]
-    fn turns_until_now(&self, session: &str) -> Vec<String> {
+    pub(crate) fn turns_until_now(&self, session: &str) -> Vec<String> {
         let marker = format!("marker {}", fastrand::u64(..));
         self.ao(&["send", session, &marker]).succeeds();
         until("the marker to be taken", || self.turns(session).iter().any(|turn| turn.contains(&marker)));

@@ -1,0 +1,217 @@
+//! Two layers of a policy put together: of what both say, the stricter one; of what one says, that.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ao_core::Timestamp;
+use ao_core::policy::{Approvers, HumanNeed, Level, Pattern, Policy, ProtectedPath, Trust};
+use ao_core::pull::Standing;
+use serde_json::Value;
+
+use super::when::{Window, window};
+use crate::shape::{ApproversConfig, NeedsHuman, PolicyConfig, ProtectedConfig, StandingName};
+
+/// A policy that somebody has written, and where.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    pub from: &'a str,
+    pub policy: &'a PolicyConfig,
+}
+
+/// A policy as it counts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InForce {
+    pub policy: Policy,
+    /// Each key, what it comes to, and who has said so.
+    pub fields: Vec<Field>,
+}
+
+/// One key of a policy.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Field {
+    pub key: &'static str,
+    pub value: Value,
+    /// Nobody, if it is the default.
+    pub from: Vec<String>,
+}
+
+/// What layers come to together.
+pub fn in_force(layers: &[Said<'_>], now: Timestamp) -> InForce {
+    let default = Policy::default();
+    let all = |read: fn(&PolicyConfig) -> &Vec<String>| -> BTreeSet<String> {
+        layers.iter().flat_map(|said| read(said.policy)).cloned().collect()
+    };
+    let policies = || layers.iter().map(|said| said.policy);
+    let least = |read: fn(&PolicyConfig) -> Option<u64>| policies().filter_map(read).min();
+    let windows: Vec<Window> = policies()
+        .flat_map(|policy| &policy.freeze)
+        // What makes no sense was refused where it was read.
+        .filter_map(|freeze| window(freeze, now).ok())
+        .collect();
+    let (mut freeze, mut weekly) = (vec![], vec![]);
+    for window in windows {
+        match window {
+            Window::Once(once) => freeze.push(once),
+            Window::Weekly(all) => weekly.extend(all),
+        }
+    }
+    let auto: Vec<bool> = policies().filter_map(|policy| policy.auto_merge).collect();
+    let resolved: Vec<bool> = policies().filter_map(|policy| policy.threads_resolved).collect();
+    let policy = Policy {
+        approvals: policies().filter_map(|policy| policy.approvals).max().unwrap_or(default.approvals),
+        approvers: approvers(policies().filter_map(|policy| policy.approvers.as_ref())),
+        protected: policies().flat_map(|policy| &policy.protected).flat_map(protected).collect(),
+        max_files: least(|policy| policy.max_files),
+        max_lines: least(|policy| policy.max_lines),
+        required_checks: all(|policy| &policy.required_checks).into_iter().collect(),
+        required_labels: all(|policy| &policy.required_labels),
+        forbidden_labels: all(|policy| &policy.forbidden_labels),
+        forbidden: policies().flat_map(|policy| &policy.forbidden).map(pattern).collect(),
+        secrets: policies().any(|policy| policy.secrets == Some(true)),
+        freeze,
+        weekly,
+        human_always: policies().any(|policy| policy.human_always == Some(true)),
+        human: policies().filter_map(|policy| policy.needs_human.as_ref()).map(need).collect(),
+        trust: policies().filter_map(trust).collect(),
+        threads_resolved: if resolved.is_empty() {
+            default.threads_resolved
+        } else {
+            resolved.contains(&true)
+        },
+        // Off counts more than on.
+        auto_merge: match (auto.contains(&false), auto.contains(&true)) {
+            (true, _) => Some(false),
+            (false, true) => Some(true),
+            (false, false) => None,
+        },
+    };
+    let fields = fields(layers, &policy);
+    InForce { policy, fields }
+}
+
+/// Those who count for every layer. A login that one layer names and another knows by its standing only does not: nobody
+/// here knows what somebody is to the repository.
+fn approvers<'a>(said: impl Iterator<Item = &'a ApproversConfig>) -> Approvers {
+    let one = |config: &ApproversConfig| match (&config.standings, &config.logins) {
+        (None, None) => Approvers::default(),
+        (standings, logins) => Approvers {
+            standings: standings.iter().flatten().map(standing).collect(),
+            logins: logins.clone().unwrap_or_default(),
+        },
+    };
+    let both = |mut mine: Approvers, other: Approvers| {
+        mine.standings.retain(|standing| other.standings.contains(standing));
+        mine.logins.retain(|login| other.logins.iter().any(|known| known.eq_ignore_ascii_case(login)));
+        mine
+    };
+    said.map(one).reduce(both).unwrap_or_default()
+}
+
+fn standing(name: &StandingName) -> Standing {
+    match name {
+        StandingName::Owner => Standing::Owner,
+        StandingName::Member => Standing::Member,
+        StandingName::Collaborator => Standing::Collaborator,
+    }
+}
+
+fn protected(config: &ProtectedConfig) -> impl Iterator<Item = ProtectedPath> {
+    config.paths.iter().map(|path| ProtectedPath {
+        glob: path.clone(),
+        approvers: config.approvers.clone(),
+        standings: config.standings.iter().map(standing).collect(),
+        approvals: config.approvals,
+    })
+}
+
+fn pattern(config: &crate::shape::PatternConfig) -> Pattern {
+    Pattern {
+        name: config.name.clone().unwrap_or_else(|| config.regex.clone()),
+        regex: config.regex.clone(),
+        paths: config.paths.clone(),
+        except: config.except.clone(),
+    }
+}
+
+fn need(config: &NeedsHuman) -> HumanNeed {
+    HumanNeed {
+        paths: config.paths.clone(),
+        labels: config.labels.iter().cloned().collect(),
+        files: config.more_files_than,
+        lines: config.more_lines_than,
+        authors: config.authors.clone(),
+    }
+}
+
+/// The trust that a layer says something of. Who is not named and has no default has none.
+fn trust(policy: &PolicyConfig) -> Option<Trust> {
+    if policy.trust.is_empty() {
+        return None;
+    }
+    let mut levels = Trust::known_levels();
+    levels.extend(policy.trust_levels.iter().map(|(name, level)| {
+        let level = Level {
+            human: level.human,
+            paths: level.paths.clone(),
+            max_files: level.max_files,
+            max_lines: level.max_lines,
+        };
+        (name.clone(), level)
+    }));
+    let mut agents: BTreeMap<String, String> = policy.trust.clone().into_iter().collect();
+    let default = agents.remove("default").unwrap_or_else(|| "none".to_owned());
+    let used = |name: &String| agents.values().any(|level| level == name) || *name == default;
+    levels.retain(|name, _| used(name));
+    Some(Trust { agents, default, levels })
+}
+
+fn fields(layers: &[Said<'_>], policy: &Policy) -> Vec<Field> {
+    let said: Vec<(&str, Value)> = layers
+        .iter()
+        .map(|said| (said.from, serde_json::to_value(said.policy).unwrap_or_default()))
+        .collect();
+    let value = |key: &'static str, value: Value| {
+        let from =
+            said.iter().filter(|(_, said)| said.get(key).is_some()).map(|(from, _)| (*from).to_owned());
+        Field { key, value, from: from.collect() }
+    };
+    vec![
+        value("approvals", policy.approvals.into()),
+        value("approvers", json(&policy.approvers)),
+        value("protected", json(&policy.protected)),
+        value("maxFiles", policy.max_files.into()),
+        value("maxLines", policy.max_lines.into()),
+        value("requiredChecks", json(&policy.required_checks)),
+        value("requiredLabels", json(&policy.required_labels)),
+        value("forbiddenLabels", json(&policy.forbidden_labels)),
+        value("forbidden", json(&policy.forbidden)),
+        value("secrets", policy.secrets.into()),
+        value("freeze", merged(layers, |policy| json(&policy.freeze))),
+        value("humanAlways", policy.human_always.into()),
+        value("needsHuman", merged(layers, |policy| json(&policy.needs_human))),
+        value("trust", merged(layers, |policy| json(&policy.trust))),
+        value("trustLevels", merged(layers, |policy| json(&policy.trust_levels))),
+        value("threadsResolved", policy.threads_resolved.into()),
+        value("autoMerge", policy.auto_merge.into()),
+    ]
+}
+
+/// What each layer says of a key that counts for each by itself.
+fn merged(layers: &[Said<'_>], read: impl Fn(&PolicyConfig) -> Value) -> Value {
+    let empty = |value: &Value| match value {
+        Value::Null => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(map) => map.is_empty(),
+        _ => false,
+    };
+    let mut said: Vec<Value> =
+        layers.iter().map(|said| read(said.policy)).filter(|value| !empty(value)).collect();
+    match said.len() {
+        0 => Value::Null,
+        1 => said.swap_remove(0),
+        _ => Value::Array(said),
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Value {
+    serde_json::to_value(value).unwrap_or_default()
+}

@@ -1,0 +1,155 @@
+//! A policy in force, step by step: what is ready, what is merged unasked, and what time and a broken file change.
+
+use ao_core::policy::{Finding, Freeze, Policy, Scan};
+use ao_core::project::ProjectInput;
+use ao_core::pull::{Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::{Commit, Input, Timestamp};
+
+use crate::desk::{Desk, app};
+use crate::incidents::{facts, pull, with_pull};
+
+fn seen(desk: &mut Desk, change: impl FnOnce(&mut PullFacts)) {
+    let mut look = facts(desk, "c1", CheckState::Passed);
+    look.size = ChangeSize { files: vec!["src/a.rs".into()], added: 3, removed: 0 };
+    change(&mut look);
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(look)) });
+}
+
+fn approved_by(logins: &[&str]) -> Vec<ReviewFacts> {
+    let review = |login: &&str| ReviewFacts {
+        id: (*login).to_owned(),
+        author: Author { login: (*login).to_owned(), standing: Standing::Member },
+        verdict: ReviewVerdict::Approved,
+        commit: Commit::new("c1"),
+        body: String::new(),
+        revision: "1".into(),
+    };
+    logins.iter().map(review).collect()
+}
+
+fn say(desk: &mut Desk, policy: Policy) {
+    let input = ProjectInput::PolicySeen(Some(Box::new(policy)));
+    desk.take(Input::Project { project: app(), input });
+}
+
+fn is_queued(desk: &Desk) -> bool {
+    !desk.state.projects[&app()].queue.entries.is_empty()
+}
+
+fn auto() -> Policy {
+    Policy { auto_merge: Some(true), ..Policy::default() }
+}
+
+/// Being asked once with one approval must not use up the only try. acceptance: F11
+#[test]
+fn two_approvals_are_waited_for_and_then_it_is_queued() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    say(&mut desk, Policy { approvals: 2, ..auto() });
+    seen(&mut desk, |look| look.reviews = approved_by(&["bob"]));
+    desk.wait(3_600);
+    assert!(!is_queued(&desk));
+    seen(&mut desk, |look| look.reviews = approved_by(&["bob", "ann"]));
+    assert!(is_queued(&desk));
+}
+
+/// acceptance: F11
+#[test]
+fn nothing_is_queued_unless_it_was_switched_on_and_off_counts_more() {
+    for (auto_merge, reaction, queued) in [
+        (None, None, false),
+        (Some(false), None, false),
+        (Some(true), None, true),
+        (None, Some(true), true),
+        (Some(false), Some(true), false),
+        (Some(true), Some(false), false),
+    ] {
+        let mut settings = ao_core::Settings::default();
+        if let Some(auto) = reaction {
+            let patch = ao_core::reaction::ReactionPatch { auto: Some(auto), ..Default::default() };
+            settings.reactions.insert(ao_core::incident::IncidentKind::ApprovedAndGreen, patch);
+        }
+        let mut desk = Desk::with(settings);
+        with_pull(&mut desk);
+        say(&mut desk, Policy { auto_merge, ..Policy::default() });
+        seen(&mut desk, |look| look.reviews = approved_by(&["bob"]));
+        assert_eq!(is_queued(&desk), queued, "policy {auto_merge:?}, reaction {reaction:?}");
+    }
+}
+
+#[test]
+fn where_no_approval_is_asked_for_none_is_waited_for_but_a_person_is_for_the_policy_itself() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    say(&mut desk, Policy { approvals: 0, ..auto() });
+    seen(&mut desk, |look| look.size.files.push(".ao/policy.yaml".into()));
+    assert!(!is_queued(&desk));
+    seen(&mut desk, |_| {});
+    assert!(is_queued(&desk));
+}
+
+#[test]
+fn what_is_ready_goes_when_the_freeze_ends_with_nobody_looking() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    let until = Timestamp(desk.now.0 + 3_600_000);
+    let freeze = vec![Freeze { from: Timestamp(0), until, why: "release".into() }];
+    say(&mut desk, Policy { freeze, ..auto() });
+    seen(&mut desk, |look| look.reviews = approved_by(&["bob"]));
+    assert!(!is_queued(&desk));
+    desk.wait(3_500);
+    assert!(!is_queued(&desk));
+    desk.wait(200);
+    assert!(is_queued(&desk));
+}
+
+#[test]
+fn a_broken_policy_holds_everything_up_and_a_person_is_told_once_with_the_place() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    say(&mut desk, auto());
+    for _ in 0..2 {
+        let why = ".ao/policy.yaml:2:1: unknown key `autoMerg` (did you mean `autoMerge`?)".to_owned();
+        desk.take(Input::Project { project: app(), input: ProjectInput::PolicyBroken { why } });
+    }
+    let told: Vec<String> = desk.told().into_iter().filter(|text| text.contains("cannot be read")).collect();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains(".ao/policy.yaml:2:1") && told[0].contains("did you mean"), "{told:?}");
+    seen(&mut desk, |look| look.reviews = approved_by(&["bob"]));
+    assert!(!is_queued(&desk));
+    say(&mut desk, auto());
+    assert!(is_queued(&desk), "mended");
+}
+
+#[test]
+fn what_was_not_looked_through_waits_and_a_new_head_is_looked_through_anew() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    let policy = Policy { secrets: true, approvals: 0, ..auto() };
+    let rules = policy.looks_for().unwrap();
+    say(&mut desk, policy);
+    seen(&mut desk, |_| {});
+    assert!(!is_queued(&desk));
+    let scan = |head: &str, found: &[u32]| Scan {
+        head: Commit::new(head),
+        rules: rules.clone(),
+        found: found
+            .iter()
+            .map(|line| Finding { file: "src/a.rs".into(), line: *line, rule: "github-pat".into() })
+            .collect(),
+        more: false,
+        failed: None,
+    };
+    let take = |desk: &mut Desk, scan| {
+        desk.take(Input::Pull { pull: pull(), input: PullInput::Scanned(Box::new(scan)) })
+    };
+    assert!(take(&mut desk, scan("c0", &[])).is_empty(), "of a head that is gone");
+    take(&mut desk, scan("c1", &[3]));
+    assert!(!is_queued(&desk));
+    let mut next = facts(&desk, "c2", CheckState::Passed);
+    next.size = ChangeSize { files: vec!["src/a.rs".into()], added: 3, removed: 0 };
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(next)) });
+    assert!(!is_queued(&desk));
+    take(&mut desk, scan("c2", &[]));
+    assert!(is_queued(&desk));
+}

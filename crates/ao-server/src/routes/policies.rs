@@ -1,0 +1,83 @@
+//! Policies: what counts in a project, and what it says of a pull request.
+
+use std::sync::Arc;
+
+use ao_api::{PolicyRule, PolicyShown, PolicyVerdict};
+use ao_core::PullId;
+use ao_core::incident::{IncidentKind, Subject};
+use ao_core::policy::RuleVerdict;
+use ao_core::pull::Pull;
+use ao_core::reaction::Action;
+use axum::Json;
+use axum::extract::State;
+
+use super::pulls::Within;
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Part};
+use crate::forge::{allow, project, pull_meant, see};
+use crate::problem::Failure;
+
+/// What the policy of its project says of a pull request: every rule with its evidence, and what to do about it.
+#[utoipa::path(
+    get, path = "/api/pulls/{id}/policy", tag = "policies",
+    params(
+        ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
+        Within,
+    ),
+    responses((status = 200, body = PolicyVerdict)),
+)]
+pub(super) async fn of_pull(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+) -> Result<Json<PolicyVerdict>, Failure> {
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    allow(&caller, Deed::Read(&id.project))?;
+    let facts = see(&app, &id).await?;
+    // One that was over before anybody here heard of it is judged by the look alone.
+    let looked = Pull::at_a_look(&id, &facts);
+    let now = app.clock.now();
+    let told = app.handle.view(move |state| {
+        let pull = state.pulls.get(&id).map_or(&looked, |known| &**known);
+        let verdict = state.verdict(pull, now);
+        let reaction = state.reaction(&IncidentKind::ApprovedAndGreen, &Subject::Pull(id.clone()));
+        PolicyVerdict {
+            pull: id.to_string(),
+            project_id: id.project.to_string(),
+            head: pull.facts.head.to_string(),
+            allowed: verdict.allows(),
+            auto_merge: reaction.auto && reaction.action == Action::Merge,
+            written: is_written(state, &id),
+            rules: verdict.rules.iter().map(rule).collect(),
+        }
+    });
+    Ok(Json(told.await?))
+}
+
+/// The policy of a project as it counts, and who has said what of it.
+#[utoipa::path(
+    get, path = "/api/policy", tag = "policies", params(Within), responses((status = 200, body = PolicyShown)),
+)]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(within): Asked<Within>,
+) -> Result<Json<PolicyShown>, Failure> {
+    let project = project(&app, &caller, within.project.as_deref())?;
+    Ok(Json(app.host.policy(&project).await?))
+}
+
+fn is_written(state: &ao_core::State, id: &PullId) -> bool {
+    state.projects.get(&id.project).is_some_and(|project| project.policy_stand.written)
+}
+
+fn rule(verdict: &RuleVerdict) -> PolicyRule {
+    PolicyRule {
+        rule: verdict.rule.to_owned(),
+        holds: verdict.holds,
+        evidence: verdict.evidence.clone(),
+        next: verdict.next().map(str::to_owned),
+    }
+}

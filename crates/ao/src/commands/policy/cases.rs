@@ -1,0 +1,186 @@
+//! A case of a policy as the pull request that it stands for, and how what came out differs from what was expected.
+
+use ao_config::policy::at;
+use ao_config::shape::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict};
+use ao_core::policy::{Case, Policy, Verdict, judge};
+use ao_core::pull::{
+    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Conflict, Mergeable, Pull, PullFacts,
+    PullState, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
+};
+use ao_core::session::AgentChoice;
+use ao_core::{Commit, ProjectId, PullId, Timestamp};
+
+/// What a policy says of a case.
+pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verdict {
+    let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or(now);
+    let mut pull =
+        Pull::at_a_look(&PullId { project: ProjectId::new("case"), number: 1 }, &facts(given, now));
+    if !given.conflicts.is_empty() {
+        let (base, head) = (pull.facts.base.clone(), head());
+        pull.conflict = Some(Conflict { base, head, files: given.conflicts.clone() });
+    }
+    pull.scan = ao_scan::scan(policy, &head(), &diff(given), true);
+    let agent = given.agent.as_ref().map(|name| AgentChoice {
+        name: name.clone(),
+        specialist: given.specialist.clone(),
+        ..AgentChoice::default()
+    });
+    judge(policy, &Case { pull: &pull, agent: agent.as_ref(), now, broken: None })
+}
+
+/// What is expected and did not come out, each in a sentence.
+pub(super) fn unmet(expected: &CaseExpected, verdict: &Verdict) -> Vec<String> {
+    let mut unmet = vec![];
+    let word = |allowed: bool| if allowed { "allowed" } else { "refused" };
+    if let Some(wanted) = expected.verdict.map(|verdict| verdict == CaseVerdict::Allowed)
+        && wanted != verdict.allows()
+    {
+        unmet.push(format!("expected it to be {}, and it is {}", word(wanted), word(verdict.allows())));
+    }
+    if let Some(wanted) = &expected.against {
+        let against: Vec<&str> = verdict.against().map(|rule| rule.rule).collect();
+        let known = |rule: &str| verdict.rules.iter().any(|verdict| verdict.rule == rule);
+        for rule in wanted.iter().filter(|rule| !against.contains(&rule.as_str())) {
+            let what = if known(rule) { "and it holds" } else { "and there is no such rule" };
+            unmet.push(format!("expected `{rule}` to be against it, {what}"));
+        }
+        let mut others: Vec<&str> =
+            against.into_iter().filter(|rule| !wanted.iter().any(|wanted| wanted == rule)).collect();
+        others.dedup();
+        unmet
+            .extend(others.into_iter().map(|rule| format!("`{rule}` is against it, which was not expected")));
+    }
+    if let Some(wanted) = expected.auto_merge
+        && wanted != verdict.merges_unasked()
+    {
+        let not = if wanted { "is not" } else { "is" };
+        unmet.push(format!("it {not} merged unasked, which was not expected"));
+    }
+    unmet
+}
+
+fn head() -> Commit {
+    Commit::new("head")
+}
+
+fn member(login: &str) -> Author {
+    Author { login: login.to_owned(), standing: Standing::Member }
+}
+
+fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
+    let by_agent = given.agent.is_some();
+    let login = given.author.clone().or_else(|| given.agent.clone()).unwrap_or_else(|| "somebody".to_owned());
+    let standing = if by_agent { Standing::Agent } else { Standing::Member };
+    let files = match (given.files.is_empty(), given.added.is_empty()) {
+        (false, _) => given.files.clone(),
+        (true, false) => given.added.keys().cloned().collect(),
+        (true, true) => vec!["src/lib.rs".to_owned()],
+    };
+    let review = |n: usize, author: Author, verdict: ReviewVerdict| ReviewFacts {
+        id: format!("{verdict:?} {n}"),
+        author,
+        verdict,
+        commit: head(),
+        body: String::new(),
+        revision: String::new(),
+    };
+    let approvals = given.approvals.iter().enumerate().map(|(n, (login, word))| {
+        let author = Author { login: login.clone(), standing: standing_called(word) };
+        review(n, author, ReviewVerdict::Approved)
+    });
+    let objections = given
+        .changes_requested
+        .iter()
+        .enumerate()
+        .map(|(n, login)| review(n, member(login), ReviewVerdict::ChangesRequested));
+    PullFacts {
+        observed_at: now,
+        title: "a case".into(),
+        url: String::new(),
+        head: head(),
+        head_branch: "case".into(),
+        head_repo: None,
+        head_author: None,
+        head_title: None,
+        base_branch: "main".into(),
+        base_remote: None,
+        base: Commit::new("base"),
+        draft: given.draft,
+        state: PullState::Open,
+        author: Author { login, standing },
+        labels: given.labels.iter().cloned().collect(),
+        mergeable: match given.conflicts.is_empty() {
+            true => Mergeable::Clean,
+            false => Mergeable::Conflict { files: given.conflicts.clone() },
+        },
+        checks: checks(given),
+        reviews: approvals.chain(objections).collect(),
+        threads: given.open_threads.iter().enumerate().map(|(n, path)| thread(n, path)).collect(),
+        size: ChangeSize { files, added: given.lines.unwrap_or(10), removed: 0 },
+    }
+}
+
+fn standing_called(word: &str) -> Standing {
+    match word {
+        "owner" => Standing::Owner,
+        "member" => Standing::Member,
+        "collaborator" => Standing::Collaborator,
+        "bot" => Standing::Bot,
+        "agent" => Standing::Agent,
+        _ => Standing::Outsider,
+    }
+}
+
+fn checks(given: &CaseGiven) -> Vec<CheckFacts> {
+    let check = |name: &str, state| CheckFacts {
+        name: name.to_owned(),
+        commit: head(),
+        state,
+        required: false,
+        run: None,
+    };
+    if given.checks.is_empty() {
+        return vec![check("a check", CheckState::Passed)];
+    }
+    let failed = || CheckState::Failed {
+        signature: String::new(),
+        excerpt: String::new(),
+        url: String::new(),
+        log: None,
+        files: vec![],
+        certain: false,
+    };
+    let state = |state: &CaseCheck| match state {
+        CaseCheck::Passed => CheckState::Passed,
+        CaseCheck::Failed => failed(),
+        CaseCheck::Pending => CheckState::Pending,
+        CaseCheck::Skipped => CheckState::Skipped,
+    };
+    given.checks.iter().map(|(name, said)| check(name, state(said))).collect()
+}
+
+fn thread(n: usize, path: &str) -> ThreadFacts {
+    let comment = CommentFacts {
+        id: format!("c{n}"),
+        author: member("a-reviewer"),
+        body: "?".into(),
+        url: String::new(),
+        revision: String::new(),
+    };
+    ThreadFacts {
+        id: format!("t{n}"),
+        path: Some(path.to_owned()),
+        line: None,
+        resolved: false,
+        comments: vec![comment],
+    }
+}
+
+/// The diff that adds the lines of a case.
+fn diff(given: &CaseGiven) -> String {
+    let file = |(file, text): (&String, &String)| {
+        let lines: String = text.lines().map(|line| format!("+{line}\n")).collect();
+        format!("--- /dev/null\n+++ b/{file}\n@@ -0,0 +1,{} @@\n{lines}", text.lines().count())
+    };
+    given.added.iter().map(file).collect()
+}

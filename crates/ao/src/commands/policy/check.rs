@@ -1,0 +1,80 @@
+//! `ao policy check`: everything that is wrong with a policy, at once.
+
+use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::{ConfigError, read_file};
+use camino::Utf8PathBuf;
+use serde_json::{Value, json};
+
+use super::{cases_of, file};
+use crate::clock::SystemClock;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::ui;
+use ao_ports::Clock;
+
+/// Look for what is wrong with a policy, without a daemon
+///
+/// Reads the file of this checkout, which counts once it is on the base branch, and the cases beside it. Says everything that
+/// is wrong, each thing with its file, line and column. Ends with 2 if there is something.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao policy check
+  ao policy check draft.yaml
+  ao policy check --json | jq '.problems[].what'")]
+pub(crate) struct Args {
+    /// The file to look at [default: .ao/policy.yaml of this repository]
+    file: Option<Utf8PathBuf>,
+}
+
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let path = file(args.file.as_deref(), cx)?;
+    let policy = match read_file(&path).and_then(|text| read_policy(&path, &text)) {
+        Ok(policy) => policy,
+        Err(err) => return refuse(err, cx),
+    };
+    let cases = cases_of(&path);
+    let mut files = vec![path.clone()];
+    if cases.is_file() {
+        if let Err(err) = read_file(&cases).and_then(|text| read_cases(&cases, &text)) {
+            return refuse(err, cx);
+        }
+        files.push(cases);
+    }
+    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now());
+    let said: Vec<&str> =
+        counts.fields.iter().filter(|field| !field.from.is_empty()).map(|field| field.key).collect();
+    if cx.json() {
+        return Ok(ui::json(&json!({ "ok": true, "files": files, "keys": said, "problems": [] }))?);
+    }
+    let good = ui::GOOD;
+    for file in &files {
+        ui::line(format_args!("{good}ok{good:#}  {file}"))?;
+    }
+    match said.is_empty() {
+        true => {
+            ui::line("it says nothing, so the default counts: one approval, and nothing is merged unasked")?
+        }
+        false => ui::line(format_args!("it says: {}", said.join(", ")))?,
+    }
+    Ok(())
+}
+
+fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
+    if cx.json() {
+        let problems: Vec<Value> = err
+            .problems
+            .iter()
+            .map(|problem| {
+                json!({
+                    "file": problem.file,
+                    "line": problem.place.map(|(line, _)| line),
+                    "column": problem.place.map(|(_, column)| column),
+                    "what": problem.what,
+                    "hint": problem.hint,
+                })
+            })
+            .collect();
+        ui::json(&json!({ "ok": false, "problems": problems }))?;
+    }
+    Err(err.into())
+}

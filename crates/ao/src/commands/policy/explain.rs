@@ -1,0 +1,60 @@
+//! `ao policy explain`: every rule, whether it holds, from what, and what to do.
+
+use std::fmt::Write;
+
+use ao_api::PolicyVerdict;
+use ao_api::client::Meant;
+
+use crate::commands::pr::Which;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::plain;
+use crate::ui;
+
+/// Show what the policy says of a pull request: every rule, its evidence, and what to do next
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao policy explain 7
+  ao policy explain my-app!7 --json | jq '.rules[] | select(.holds | not)'")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+}
+
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let verdict = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let named = args.which.named(project.as_deref());
+        let meant = Meant { id: named.name, project: named.project };
+        Ok(client.policy_verdict(meant).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::json(&verdict)?);
+    }
+    Ok(ui::text(told(&verdict))?)
+}
+
+fn told(verdict: &PolicyVerdict) -> String {
+    let (good, bad, faint) = (ui::GOOD, ui::ERROR, ui::FAINT);
+    let mut text = String::new();
+    let head: String = verdict.head.chars().take(12).collect();
+    let sum = match (verdict.allowed, verdict.auto_merge) {
+        (true, true) => format!("{good}allowed{good:#}, and merged unasked"),
+        (true, false) => format!("{good}allowed{good:#}, for somebody to merge: merging unasked is off"),
+        (false, _) => format!("{bad}not allowed{bad:#}"),
+    };
+    let _ = writeln!(text, "{} at {}: {sum}", plain(&verdict.pull), plain(&head));
+    if !verdict.written {
+        let _ = writeln!(text, "{faint}nobody has written a policy; this is by the default one{faint:#}");
+    }
+    let width = verdict.rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default();
+    for rule in &verdict.rules {
+        let mark = if rule.holds { format!("{good}+{good:#}") } else { format!("{bad}-{bad:#}") };
+        let _ = writeln!(text, "  {mark} {:width$}  {}", plain(&rule.rule), plain(&rule.evidence));
+        if let Some(next) = &rule.next {
+            let _ = writeln!(text, "    {:width$}  {faint}next: {}{faint:#}", "", plain(next));
+        }
+    }
+    text
+}

@@ -1,0 +1,78 @@
+//! `ao policy show`: the policy that counts, and who has said what of it.
+
+use ao_api::{PolicyField, PolicyShown};
+use serde_json::Value;
+
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{Canvas, Cell, Column, Table, plain};
+use crate::{complete, ui};
+
+/// Show the policy that counts in a project, and who has said what of it
+///
+/// It is read from the tip of the base branch, and put together with `policy` of the project. A file that cannot be read is
+/// told of; until it is mended, nothing is merged by it.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao policy show
+  ao policy show --project my-app --json")]
+pub(crate) struct Args {
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let shown = cx.wait_for(async {
+        let project = forge::project(&client, args.project.as_deref()).await;
+        Ok(client.policy(project.as_deref()).await?)
+    })?;
+    if cx.json() {
+        return Ok(ui::json(&shown)?);
+    }
+    head(&shown)?;
+    if shown.broken.is_none() {
+        ui::text(table(&shown.fields).draw(Canvas::here().width))?;
+    }
+    Ok(())
+}
+
+fn head(shown: &PolicyShown) -> Result<(), CommandError> {
+    let commit: String = shown.commit.as_deref().unwrap_or("no commit").chars().take(12).collect();
+    if let Some(broken) = &shown.broken {
+        let bad = ui::ERROR;
+        ui::line(format_args!(
+            "{bad}the policy at {} cannot be read{bad:#}; nothing is merged by it",
+            plain(&commit)
+        ))?;
+        for line in broken.lines() {
+            ui::line(format_args!("  {}", plain(line)))?;
+        }
+        ui::line("mend it on the base branch; `ao policy check` shows the place")?;
+    } else if shown.written {
+        ui::line(format_args!("the policy of {} at {}", plain(&shown.project_id), plain(&commit)))?;
+    } else {
+        ui::line(format_args!(
+            "nobody has written a policy for {}; the default counts. Begin with `.ao/policy.yaml`: docs/policy.md",
+            plain(&shown.project_id)
+        ))?;
+    }
+    Ok(())
+}
+
+fn table(fields: &[PolicyField]) -> Table {
+    let mut table = Table::new(&[Column::new("KEY"), Column::new("VALUE"), Column::new("FROM")]);
+    for field in fields {
+        let value = match &field.value {
+            Value::Null => None,
+            Value::Array(list) if list.is_empty() => None,
+            Value::String(text) => Some(plain(text)),
+            value => Some(plain(&value.to_string())),
+        };
+        let from = if field.from.is_empty() { "default".to_owned() } else { field.from.join(", ") };
+        table.row([Cell::new(&field.key), Cell::or_dash(value), Cell::new(plain(&from))]);
+    }
+    table
+}

@@ -1,0 +1,91 @@
+//! `ao policy test`: tries a policy on the cases beside it.
+
+use ao_config::policy::{Said, in_force, read_cases, read_policy};
+use ao_config::read_file;
+use ao_core::policy::Verdict;
+use camino::Utf8PathBuf;
+use serde_json::{Value, json};
+
+use super::cases::{judged, unmet};
+use super::{cases_of, file};
+use crate::clock::SystemClock;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::show::plain;
+use crate::ui;
+use ao_ports::Clock;
+
+/// Try a policy on the cases beside it, without a daemon
+///
+/// The cases of `.ao/policy.yaml` are in `.ao/policy.test.yaml`: what is given, and what is expected of it. Ends with 1 if a
+/// case comes out otherwise, and with 2 if a file is wrong.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao policy test
+  ao policy test draft.yaml --cases cases.yaml
+  ao policy test --json | jq '.cases[] | select(.ok | not)'")]
+pub(crate) struct Args {
+    /// The policy [default: .ao/policy.yaml of this repository]
+    file: Option<Utf8PathBuf>,
+    /// The cases [default: policy.test.yaml beside the policy]
+    #[arg(long)]
+    cases: Option<Utf8PathBuf>,
+}
+
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let path = file(args.file.as_deref(), cx)?;
+    let beside = match &args.cases {
+        Some(typed) => crate::paths::here()?.join(typed),
+        None => cases_of(&path),
+    };
+    let policy = read_policy(&path, &read_file(&path)?)?;
+    if !beside.is_file() {
+        let error = CommandError::new(Kind::Unknown, format!("there are no cases in `{beside}`"));
+        return Err(error.hint("write some: `cases: [{ name: small ones pass, expect: allowed }]`"));
+    }
+    let cases = read_cases(&beside, &read_file(&beside)?)?.cases;
+    let counts = in_force(&[Said { from: "file", policy: &policy }], SystemClock.now()).policy;
+    let mut told: Vec<Value> = vec![];
+    let mut failed = 0_u64;
+    for case in &cases {
+        let verdict = judged(&counts, &case.given, SystemClock.now());
+        let wrong = unmet(&case.expect, &verdict);
+        failed += u64::from(!wrong.is_empty());
+        if cx.json() {
+            let against: Vec<&str> = verdict.against().map(|rule| rule.rule).collect();
+            told.push(
+                json!({ "name": case.name, "ok": wrong.is_empty(), "unmet": wrong, "against": against }),
+            );
+        } else {
+            line(&case.name, &wrong, &verdict)?;
+        }
+    }
+    if cx.json() {
+        ui::json(&json!({ "ok": failed == 0, "cases": told }))?;
+    } else {
+        let all = ui::count(cases.len() as u64, "case");
+        ui::line(format_args!("{all}, {failed} otherwise than expected"))?;
+    }
+    match failed {
+        0 => Ok(()),
+        _ => Err(CommandError::new(
+            Kind::User,
+            format!("{} came out otherwise than expected", ui::count(failed, "case")),
+        )),
+    }
+}
+
+fn line(name: &str, wrong: &[String], verdict: &Verdict) -> Result<(), CommandError> {
+    let (good, bad, faint) = (ui::GOOD, ui::ERROR, ui::FAINT);
+    if wrong.is_empty() {
+        return Ok(ui::line(format_args!("{good}ok{good:#}    {}", plain(name)))?);
+    }
+    ui::line(format_args!("{bad}wrong{bad:#} {}", plain(name)))?;
+    for wrong in wrong {
+        ui::line(format_args!("        {}", plain(wrong)))?;
+    }
+    for rule in verdict.against() {
+        ui::line(format_args!("        {faint}- {}: {}{faint:#}", rule.rule, plain(&rule.evidence)))?;
+    }
+    Ok(())
+}
