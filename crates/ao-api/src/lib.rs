@@ -12,6 +12,7 @@ mod explain;
 mod hook;
 mod issue;
 mod message;
+mod plan;
 mod problem;
 mod project;
 mod pull;
@@ -37,6 +38,7 @@ pub use issue::{
 };
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
+pub use plan::{Advice, AdviceList, Plan, Planned};
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};
 pub use pull::{

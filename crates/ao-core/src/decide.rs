@@ -1,5 +1,6 @@
 //! What an input means: the events that it comes to, or the reason why it comes to none.
 
+use crate::assign;
 use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
@@ -160,6 +161,10 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 let Input::Order { key, order, behalf } = input else { continue };
                 events.extend(errand_wanted(state, &events, key, *order, behalf));
             }
+            for pick in assign::picks(state, now) {
+                let (key, order, behalf) = assign::order(&pick);
+                events.extend(errand_wanted(state, &events, key, order, behalf));
+            }
             Ok(events)
         }
         // Taken apart by `step`, which knows what is due.
@@ -202,7 +207,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             return Err(Refusal::TaskClosed { task: task.clone() });
         }
         if let Some(facts) = state.tasks.get(task).filter(|_| !request.trusted) {
-            task::may_pick_up(task, facts)?;
+            state.may_pick_up(task, facts)?;
         }
     }
     if request.role == session::Role::Orchestrator {

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::assign::{AutoAssign, Specialist};
 use crate::budget::{Limits, Spend};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
@@ -44,6 +45,12 @@ pub struct ProjectConfig {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// How it picks up tasks by itself; it does not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssign>,
+    /// The agents that are for certain tasks of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialists: Vec<Specialist>,
 }
 
 /// A project as the log tells it.
@@ -71,6 +78,12 @@ pub struct Project {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// How it picks up tasks by itself; it does not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssign>,
+    /// The agents that are for certain tasks of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialists: Vec<Specialist>,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -256,6 +269,8 @@ impl Project {
             ports: config.ports.clone(),
             reactions: config.reactions.clone(),
             hooks: config.hooks.clone(),
+            auto_assign: config.auto_assign.clone(),
+            specialists: config.specialists.clone(),
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
@@ -278,6 +293,8 @@ impl Project {
         self.ports = config.ports.clone();
         self.reactions = config.reactions.clone();
         self.hooks = config.hooks.clone();
+        self.auto_assign = config.auto_assign.clone();
+        self.specialists = config.specialists.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -294,6 +311,8 @@ impl Project {
             ports: self.ports.clone(),
             reactions: self.reactions.clone(),
             hooks: self.hooks.clone(),
+            auto_assign: self.auto_assign.clone(),
+            specialists: self.specialists.clone(),
         }
     }
 

@@ -48,6 +48,7 @@ impl Input {
                     pass(title);
                     pass(prompt);
                 }
+                Order::Assign { why, .. } => pass(why),
                 Order::Reply { text, .. } => pass(text),
                 _ => {}
             },

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::Time;
-use super::{AgentConfig, CheckConfig, Hooks, Plugin, Reactions};
+use super::{AgentConfig, AutoAssignConfig, CheckConfig, Hooks, Plugin, Reactions};
 
 /// A repository that is looked after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -90,6 +90,9 @@ pub struct Project {
     /// Commands that are run on the way from a task to a merge, after those at the top.
     #[serde(default, skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
+    /// Which of its issues are given to agents without a person's word. As `orchestrator.autoAssign` says, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssignConfig>,
     /// How many of its agents may run at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]

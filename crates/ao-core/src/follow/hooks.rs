@@ -120,7 +120,7 @@ pub(super) fn answered(state: &State, behalf: &Behalf, event: &ErrandEvent, then
             text: format!("the hook `{point}` of `{project}` failed: {why}"),
             channel: None,
         })),
-        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Nobody => {}
+        Behalf::Incident(_) | Behalf::Base { .. } | Behalf::Task(_) | Behalf::Nobody => {}
     }
 }
 

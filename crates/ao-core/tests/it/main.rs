@@ -1,6 +1,7 @@
 //! The core as a whole: inputs in, events out, step by step.
 
 mod actions;
+mod assign;
 mod budgets;
 mod desk;
 mod doubt;

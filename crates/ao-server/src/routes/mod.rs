@@ -11,6 +11,7 @@ mod merge;
 mod messages;
 mod open_pull;
 mod output;
+mod plan;
 mod projects;
 mod pulls;
 mod reactions;
@@ -99,6 +100,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(budgets::list))
+        .routes(routes!(plan::show))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

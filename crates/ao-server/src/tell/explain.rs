@@ -172,6 +172,16 @@ pub(super) fn waits_for(obstacle: &Obstacle) -> String {
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
         Obstacle::Ports => "all ports of its project are in use".into(),
         Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
+        Obstacle::SpecialistCap { id, max } => {
+            format!("{max} of `{id}` run already, which is all that may")
+        }
+        Obstacle::Untrusted { author } => {
+            format!("{author} may not set agents to work, and nobody who may has answered for it")
+        }
+        Obstacle::NoSpecialist => "no specialist is for its labels".into(),
+        Obstacle::NotAssigned { why } => format!("it could not be given to an agent: {why}"),
+        Obstacle::Worked => "it has had its session; another one is for a person to start".into(),
+        Obstacle::Begun => "its session is being made".into(),
     }
 }
 

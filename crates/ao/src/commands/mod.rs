@@ -36,6 +36,7 @@ pub(crate) mod new;
 pub(crate) mod notify;
 pub(crate) mod open;
 pub(crate) mod pause;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod pr;
 pub(crate) mod reactions;
