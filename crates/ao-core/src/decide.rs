@@ -14,8 +14,8 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, hook, notice, policy, project, pull,
-    queue, task,
+    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, digest, fleet, hook, notice, policy, project,
+    pull, queue, task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -144,6 +144,18 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
+        Input::Digest { day } if state.was_told(&digest::key(&day)) => Ok(vec![]),
+        Input::Digest { day } => Ok(match digest::summary(state, now) {
+            Some(text) => {
+                let id = state.next_notice();
+                let new =
+                    notice::Notice::new(id, notice::Level::Info, Subject::Host, &digest::key(&day), &text);
+                // It is gathered already, and is not to wait for the next time that others are.
+                let notice = notice::Notice { gathered: 1, ..new };
+                vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })]
+            }
+            None => vec![],
+        }),
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
             let turns = schedule::admit(state);

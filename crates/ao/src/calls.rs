@@ -7,9 +7,9 @@ pub(crate) mod forge;
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest,
-    HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest, Output, Plan,
-    Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs,
+    HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest,
+    Output, Plan, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -44,6 +44,10 @@ pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
 
 pub(crate) async fn plan(client: &Client, project: Option<&str>) -> Called<Plan> {
     client.get(&format!("/api/plan{}", Query::new().maybe("project", project).finish())).await
+}
+
+pub(crate) async fn advice(client: &Client, project: Option<&str>) -> Called<AdviceList> {
+    client.get(&format!("/api/advice{}", Query::new().maybe("project", project).finish())).await
 }
 
 pub(crate) async fn budgets(client: &Client) -> Called<Budgets> {

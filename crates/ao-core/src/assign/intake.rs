@@ -52,6 +52,15 @@ pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
     picks
 }
 
+/// Whether a project has a task that begins by itself as soon as there is room.
+pub(crate) fn has_next(state: &State, id: &ProjectId, now: Timestamp) -> bool {
+    let Some(project) = state.projects.get(id) else { return false };
+    let Some(auto) = &project.auto_assign else { return false };
+    let begun = |order: &Order| matches!(order, Order::Assign { task, .. } if task.project == *id);
+    state.errands.values().any(|errand| begun(&errand.order))
+        || !line_of(state, id, project, auto, now).is_empty()
+}
+
 /// The slots that are taken, or will be by those that are already on their way.
 pub(crate) fn promised(state: &State) -> Slots<'_> {
     let mut slots = Slots::now(state);

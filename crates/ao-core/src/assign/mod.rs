@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 pub use intake::task_obstacle;
-pub(crate) use intake::{order, picks, tasks_of};
+pub(crate) use intake::{has_next, order, picks, tasks_of};
 pub use route::{Choice, choose};
 
 /// How a project picks up tasks by itself.

@@ -11,6 +11,7 @@ use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Budget, BudgetEvent, Limits, Purse, Spend};
+use crate::digest::{self, Tally};
 use crate::errand::{self, Behalf, Errand, ErrandEvent, ErrandOutcome};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::health::count_flake;
@@ -71,6 +72,9 @@ pub struct State {
     /// The tasks that could not be given to anybody.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub unassigned: BTreeMap<TaskId, Unassigned>,
+    /// What has happened in each project since the day was last told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tally: BTreeMap<ProjectId, Tally>,
     /// Free memory when it was last too little.
     pub scarce_mb: Option<u64>,
     /// Processes that should not be, with their runtime.
@@ -381,6 +385,7 @@ impl State {
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
                 self.tasks.retain(|task, _| task.project != *id);
+                self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
                 let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
@@ -451,7 +456,7 @@ impl State {
         if let SessionEvent::Spent { spend } = event {
             self.count_spend(id, *spend, at);
         }
-        let State { sessions, projects, settings, index, .. } = self;
+        let State { sessions, projects, settings, index, tally, .. } = self;
         let Some(session) = sessions.get_mut(&id) else {
             return;
         };
@@ -464,7 +469,9 @@ impl State {
             }
             SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
                 if let Some(project) = project {
-                    project.finish(matches!(outcome, session::Outcome::Merged { .. }), session.spend);
+                    let merged = matches!(outcome, session::Outcome::Merged { .. });
+                    project.finish(merged, session.spend);
+                    tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
             }
             _ => {}
@@ -498,6 +505,9 @@ impl State {
         // A project that is gone takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
         let (budgets, before) = (self.budgets_of(session), session.spend);
+        if known {
+            self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
+        }
         for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
             self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
@@ -536,6 +546,13 @@ impl State {
     }
 
     fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
+        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+            && digest::needs_person(&key.kind)
+            && let Some(project) = self.project_of(&key.subject)
+        {
+            let tally = self.tally.entry(project).or_default();
+            tally.escalated = tally.escalated.saturating_add(1);
+        }
         match event {
             IncidentEvent::Opened { revision, detail } => {
                 self.incidents.insert(key.clone(), Incident::opened(key, revision, detail, at));
@@ -554,6 +571,17 @@ impl State {
         }
     }
 
+    /// The project that a subject is of.
+    fn project_of(&self, subject: &Subject) -> Option<ProjectId> {
+        let project = match subject {
+            Subject::Host => return None,
+            Subject::Project(project) => project,
+            Subject::Session(id) => &self.sessions.get(id)?.spec.project,
+            Subject::Pull(pull) => &pull.project,
+        };
+        self.projects.contains_key(project).then(|| project.clone())
+    }
+
     fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent, at: Timestamp) {
         self.record_channel(event, at);
         match event {
@@ -569,6 +597,9 @@ impl State {
                 }
                 if let Some(key) = &notice.incident {
                     self.index.notices.entry(key.clone()).or_default().insert(id);
+                }
+                if digest::is_digest(&notice.key) {
+                    self.tally.clear();
                 }
                 self.notices.insert(id, notice.clone());
             }

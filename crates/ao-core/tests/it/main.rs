@@ -1,6 +1,7 @@
 //! The core as a whole: inputs in, events out, step by step.
 
 mod actions;
+mod advise;
 mod assign;
 mod budgets;
 mod desk;
@@ -14,6 +15,7 @@ mod limits;
 mod notices;
 mod outbox;
 mod owners;
+mod plan;
 mod reactions;
 mod regressions;
 mod sessions;

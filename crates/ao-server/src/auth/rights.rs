@@ -82,6 +82,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("POST", "/api/workspaces/cleanup", Right::Owner),
     ("GET", "/api/budgets", Right::Owner),
     ("GET", "/api/plan", Right::Forge),
+    ("GET", "/api/advice", Right::Forge),
     ("GET", "/api/daemon", Right::Owner),
     ("POST", "/api/daemon/stop", Right::Owner),
     ("POST", "/api/daemon/reload", Right::Owner),

@@ -1,5 +1,6 @@
 //! The calls. Each turns a request into one input or one look, and what comes of it into words.
 
+mod advice;
 mod budgets;
 mod checks;
 mod control;
@@ -101,6 +102,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(budgets::list))
         .routes(routes!(plan::show))
+        .routes(routes!(advice::list))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

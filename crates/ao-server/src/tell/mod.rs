@@ -1,5 +1,6 @@
 //! What the core thinks, in the words of the wire. Looking changes nothing.
 
+mod advice;
 mod budget;
 mod check;
 mod explain;
@@ -13,6 +14,7 @@ mod session;
 use ao_core::Timestamp;
 use serde::Serialize;
 
+pub(crate) use advice::advice;
 pub(crate) use budget::budgets;
 pub(crate) use check::{check_log, check_run};
 pub(crate) use explain::explanation;

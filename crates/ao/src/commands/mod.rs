@@ -8,6 +8,7 @@ use crate::show::{self, Canvas};
 use crate::ui;
 
 pub(crate) mod add_project;
+pub(crate) mod advise;
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod attach;

@@ -2,6 +2,7 @@
 //!
 //! Texts carry their colours; whoever prints them leaves those out where nobody looks.
 
+mod advice;
 mod budget;
 mod card;
 pub(crate) mod check;
@@ -20,6 +21,7 @@ mod words;
 
 use ao_api::Timestamp;
 
+pub use advice::advice;
 pub use budget::budgets;
 pub use card::card;
 pub use check::{checks, failure, runs};

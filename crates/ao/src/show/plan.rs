@@ -161,13 +161,47 @@ mod tests {
     fn a_plan_is_told_round_by_round() {
         let drawn = plan(&some(), Canvas { width: None, ..Canvas::here() });
         let drawn = anstream::adapter::strip_str(&drawn).to_string();
-        insta::assert_snapshot!(drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @"");
+        insta::assert_snapshot!(drawn.lines().map(str::trim_end).collect::<Vec<_>>().join("\n"), @r#"
+        Running (1 of 4 slots)
+        WORK   AGENT  TITLE
+        app#1  -      do "app#1"
+
+        Next
+        WORK   AGENT  TITLE       WHY
+        app#2  -      do "app#2"  after app#1
+
+        Then, round 2
+        WORK   AGENT  TITLE       WHY
+        app#3  -      do "app#3"  after app#2, app#9
+
+        Waiting for something else
+        WORK   AGENT  TITLE       WHY
+        app#4  -      do "app#4"  eve may not set agents to work
+        "#);
     }
 
     #[test]
     fn a_graph_has_an_arrow_from_each_blocker_and_no_markup_of_others() {
         let mut hostile = some();
         hostile.waiting[0].title = "x\"]; click n0 \"javascript:alert(1)\"\n<b>".into();
-        insta::assert_snapshot!(plan_graph(&hostile), @"");
+        insta::assert_snapshot!(plan_graph(&hostile), @r#"
+        graph LR
+          subgraph g0["running"]
+            n0["app#35;1: do #34;app#35;1#34;"]
+          end
+          subgraph g1["round 1"]
+            n1["app#35;2: do #34;app#35;2#34;"]
+          end
+          subgraph g2["round 2"]
+            n2["app#35;3: do #34;app#35;3#34;"]
+          end
+          subgraph g3["waiting"]
+            n3["app#35;4: x#34;#93;#59; click n0 #34;javascript:alert(1)#34; #60;b#62;<br/><i>eve may not set agents to work</i>"]
+          end
+          n0 --> n1
+          n1 --> n2
+          x0 --> n2
+          x0["app#35;9"]
+        "#);
     }
 }
