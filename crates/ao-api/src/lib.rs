@@ -13,6 +13,7 @@ mod explain;
 mod hook;
 mod issue;
 mod message;
+mod plan;
 mod policy;
 mod problem;
 mod project;
@@ -40,6 +41,7 @@ pub use issue::{
 };
 pub use jiff::Timestamp;
 pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessage};
+pub use plan::{Advice, AdviceList, Plan, Planned};
 pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
 pub use project::{NewProject, Project, Projects};

@@ -29,13 +29,6 @@ pub(crate) fn idle(config: &Config, tree: &Tree) -> Vec<Misfit> {
             checking.at_key(path, format!("`{key}` is read, and not acted on yet"), None);
         }
     };
-    idle(&["orchestrator", "autoAssign"], config.orchestrator.auto_assign);
-    for (n, specialist) in config.agents.iter().enumerate() {
-        let filters = &specialist.config.filters;
-        let says =
-            [&filters.labels, &filters.exclude_labels, &filters.projects].iter().any(|l| !l.is_empty());
-        idle(&["agents", &n.to_string(), "config", "filters"], says);
-    }
     idle(&["plugins"], !config.plugins.is_empty());
     checking.misfits
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_core::Settings;
+use ao_core::assign::{self as core_assign, AutoAssign};
 use ao_core::budget::Limits;
 use ao_core::forecast::ForecastConfig;
 use ao_core::notice::Level;
@@ -13,8 +14,8 @@ use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, Secret
 use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
-    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, Plugin, PortsConfig, Priority,
-    Project, ReactionConfig, Reactions,
+    ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
+    Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions, Specialist,
 };
 
 /// What holds for one project after its own words and the defaults are put together.
@@ -71,6 +72,44 @@ impl Config {
     pub fn hooks_of(&self, project: &str) -> Vec<ao_core::hook::Hook> {
         let own = self.projects.get(project).map(|project| project.hooks.core()).unwrap_or_default();
         self.hooks.core().into_iter().chain(own).collect()
+    }
+
+    /// How a project picks up issues by itself, and the specialists that are for it.
+    pub fn assignment_of(&self, name: &str) -> (Option<AutoAssign>, Vec<core_assign::Specialist>) {
+        let Some(effective) = self.effective(name) else { return (None, vec![]) };
+        let of_project = [&effective.project.worker.agent_config, &effective.project.agent_config];
+        let account = |own: Option<&AgentConfig>, tool: &str| {
+            let mut said = own.into_iter().chain(of_project);
+            said.find_map(|config| config.account.clone()).unwrap_or_else(|| tool.to_owned())
+        };
+        let set = |labels: &[String]| labels.iter().cloned().collect();
+        let here = |specialist: &&Specialist| {
+            let projects = &specialist.config.filters.projects;
+            projects.is_empty() || projects.iter().any(|project| project == name)
+        };
+        let specialists = self.agents.iter().filter(here).map(|specialist| core_assign::Specialist {
+            id: specialist.id.clone(),
+            labels: set(&specialist.config.filters.labels),
+            exclude_labels: set(&specialist.config.filters.exclude_labels),
+            named: !specialist.config.filters.projects.is_empty(),
+            skills: specialist.config.skills.clone(),
+            max_parallel: specialist.max_parallel,
+            account: account(Some(&specialist.config.agent_config), &specialist.tool),
+        });
+        let said = effective.project.auto_assign.clone();
+        let auto = said.or_else(|| self.orchestrator.auto_assign.then(AutoAssignConfig::default));
+        let own = self.agents.iter().find(|specialist| specialist.id == effective.agent);
+        let auto = auto.filter(|auto| auto.enabled).map(|auto| AutoAssign {
+            labels: set(&auto.labels),
+            exclude_labels: set(&auto.exclude_labels),
+            approval_label: auto.approval_label,
+            specialists_only: auto.specialists_only,
+            account: match own {
+                Some(own) => account(Some(&own.config.agent_config), &own.tool),
+                None => account(None, effective.agent),
+            },
+        });
+        (auto, specialists.collect())
     }
 
     /// Everything that holds for a project, or nothing if there is none of that name.
@@ -199,6 +238,9 @@ impl Project {
                 tell: self.conflict_forecast.tell,
                 hold: self.conflict_forecast.hold,
             },
+            // Said with what the whole file says, see `Config::assignment_of`.
+            auto_assign: None,
+            specialists: vec![],
         }
     }
 }

@@ -245,7 +245,10 @@ fn kind_of(rule: &Rule) -> String {
         return words.join(", ");
     }
     if let Some(short) = rule.word("x-short") {
-        return format!("text, or mapping with `{short}`");
+        return match rule.get("x-truth") {
+            Some(_) => "`true`, `false` or mapping".into(),
+            None => format!("text, or mapping with `{short}`"),
+        };
     }
     let types = rule.types();
     let words: Vec<String> = types

@@ -9,6 +9,7 @@
 //! | `x-also` | a choice | other words, and what they mean |
 //! | `x-one` | a list | one thing by itself stands for a list of it |
 //! | `x-short` | a mapping | a plain text stands for a mapping with this one key |
+//! | `x-truth` | a mapping with `x-short` | it is a plain `true` or `false` that does |
 //! | `x-kind` | a text | `time`, `size`, `path`, `address` or `condition` |
 //! | `x-env` | anything | `now` (as at the top), `late`: references are put in where it is used, `never`: it has none |
 //! | `x-text` | a mapping | numbers and truths behind its keys are texts |

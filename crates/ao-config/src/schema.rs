@@ -132,7 +132,8 @@ fn widen(schema: &mut Value, refs: bool, enums: &[String]) {
     if map.contains_key("x-short") {
         let description = map.remove("description");
         let whole = Value::Object(std::mem::take(map));
-        map.insert("anyOf".into(), json!([{ "type": "string" }, whole]));
+        let short = if whole.get("x-truth").is_some() { "boolean" } else { "string" };
+        map.insert("anyOf".into(), json!([{ "type": short }, whole]));
         map.extend(description.map(|description| ("description".to_owned(), description)));
     }
 }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use crate::assign;
 use crate::budget;
 use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
@@ -15,7 +16,8 @@ use crate::session::{self, Phase, Session, SessionEvent, SessionInput, SessionSp
 use crate::state::State;
 use crate::text::sanitise;
 use crate::{
-    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, fleet, forecast, hook, notice, policy, project, pull, queue, task,
+    ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp, digest, fleet, forecast, hook, notice,
+    project, pull, queue, task,
 };
 
 /// So many missing at once, and more than half of all: the look is broken, not the world.
@@ -151,6 +153,18 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             };
             Ok(vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })])
         }
+        Input::Digest { day } if state.was_told(&digest::key(&day)) => Ok(vec![]),
+        Input::Digest { day } => Ok(match digest::summary(state, now) {
+            Some(text) => {
+                let id = state.next_notice();
+                let new =
+                    notice::Notice::new(id, notice::Level::Info, Subject::Host, &digest::key(&day), &text);
+                // It is gathered already, and is not to wait for the next time that others are.
+                let notice = notice::Notice { gathered: 1, ..new };
+                vec![Event::Notice(id, notice::NoticeEvent::Raised { notice })]
+            }
+            None => vec![],
+        }),
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
             let turns = schedule::admit(state);
@@ -167,6 +181,10 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
                 let Input::Order { key, order, behalf } = input else { continue };
                 events.extend(errand_wanted(state, &events, now, key, *order, behalf));
+            }
+            for pick in assign::picks(state, now) {
+                let (key, order, behalf) = assign::order(&pick);
+                events.extend(errand_wanted(state, &events, now, key, order, behalf));
             }
             Ok(events)
         }
@@ -220,7 +238,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
             return Err(Refusal::TaskClosed { task: task.clone() });
         }
         if let Some(facts) = state.tasks.get(task).filter(|_| !request.trusted) {
-            task::may_pick_up(task, facts)?;
+            state.may_pick_up(task, facts)?;
         }
     }
     if request.role == session::Role::Orchestrator {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::hook::{Hook, HookPoint};
 use crate::incident::IncidentKey;
 use crate::session;
-use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, Timestamp};
+use crate::{Commit, ErrandId, Moment, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// How often an errand that failed for now is tried.
 const TRIES: u32 = 3;
@@ -58,6 +58,14 @@ pub enum Order {
         title: String,
         prompt: String,
     },
+    /// Begins a task. It has one session, so that a second time finds the first one.
+    Assign {
+        task: TaskId,
+        /// The specialist; the project's own agent if there is none.
+        agent: Option<String>,
+        /// Why it is that one.
+        why: String,
+    },
     /// Runs a check of a pull request again, on the same commit. `number` counts the re-runs of that commit.
     Rerun { pull: PullId, check: String, commit: Commit, number: u32 },
     /// Runs a check on the base branch itself; the result is kept by tree, so that a second time costs nothing.
@@ -99,6 +107,8 @@ pub enum Behalf {
     Base { project: ProjectId, check: String, commit: Commit },
     /// A point that was reached. Nobody waits for its hooks, but their failure is told.
     Point { project: ProjectId, point: HookPoint },
+    /// A task that is to begin.
+    Task(TaskId),
     /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
     Nobody,
 }

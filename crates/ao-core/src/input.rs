@@ -99,6 +99,10 @@ pub enum Input {
         /// The one channel that it goes to, if not those for its level.
         channel: Option<String>,
     },
+    /// The day is over as far as telling people is concerned. Told once for each day.
+    Digest {
+        day: String,
+    },
     /// An event of the user's own has happened, or goes on with something new.
     Raise {
         subject: Subject,

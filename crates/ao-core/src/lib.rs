@@ -9,9 +9,12 @@
 //! Nothing here asks a clock, draws a random number, touches a disk or waits. Time and fresh numbers come in with each
 //! input as its [`Moment`]. That is what lets the same code run a real fleet and a thousand simulated ones.
 
+pub mod advise;
+pub mod assign;
 pub mod budget;
 pub mod codec;
 mod decide;
+pub mod digest;
 pub mod effect;
 pub mod errand;
 pub mod event;
@@ -26,6 +29,7 @@ pub mod incident;
 pub mod input;
 pub mod notice;
 pub mod outside;
+pub mod plan;
 pub mod policy;
 pub mod project;
 pub mod pull;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::assign::{AutoAssign, Specialist};
 use crate::budget::{Limits, Spend};
 use crate::forecast::{Clash, Forecast, ForecastConfig, Side};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
@@ -55,6 +56,12 @@ pub struct ProjectConfig {
     /// What is done with forecasts of conflicts.
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
+    /// How it picks up tasks by itself; it does not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssign>,
+    /// The agents that are for certain tasks of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialists: Vec<Specialist>,
 }
 
 /// A project as the log tells it.
@@ -87,6 +94,12 @@ pub struct Project {
     pub hooks: Vec<Hook>,
     #[serde(default, skip_serializing_if = "ForecastConfig::is_default")]
     pub conflict_forecast: ForecastConfig,
+    /// How it picks up tasks by itself; it does not, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssign>,
+    /// The agents that are for certain tasks of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub specialists: Vec<Specialist>,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -349,6 +362,8 @@ impl Project {
             agent_reactions: config.agent_reactions.clone(),
             hooks: config.hooks.clone(),
             conflict_forecast: config.conflict_forecast,
+            auto_assign: config.auto_assign.clone(),
+            specialists: config.specialists.clone(),
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
@@ -375,6 +390,8 @@ impl Project {
         self.agent_reactions = config.agent_reactions.clone();
         self.hooks = config.hooks.clone();
         self.conflict_forecast = config.conflict_forecast;
+        self.auto_assign = config.auto_assign.clone();
+        self.specialists = config.specialists.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -393,6 +410,8 @@ impl Project {
             agent_reactions: self.agent_reactions.clone(),
             hooks: self.hooks.clone(),
             conflict_forecast: self.conflict_forecast,
+            auto_assign: self.auto_assign.clone(),
+            specialists: self.specialists.clone(),
         }
     }
 

@@ -53,6 +53,7 @@ impl Input {
                     pass(title);
                     pass(prompt);
                 }
+                Order::Assign { why, .. } => pass(why),
                 Order::Reply { text, .. } => pass(text),
                 _ => {}
             },

@@ -1,20 +1,27 @@
 //! Who gets a free slot: within the caps, the most urgent of the project that has the fewest.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::assign::Specialist;
 use crate::forecast::{InUse, may_wait};
 use crate::session::{Phase, Session, room};
-use crate::state::State;
+use crate::state::{Place, State};
 use crate::{ProjectId, SessionId, TaskId};
 
-/// Why a session waits in the queue.
+/// Why a session waits in the queue, or a task for its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Obstacle {
     Cap {
         max: u32,
     },
     ProjectCap {
+        max: u32,
+    },
+    /// As many of a specialist's sessions run as may.
+    SpecialistCap {
+        id: String,
         max: u32,
     },
     Memory {
@@ -32,6 +39,43 @@ pub enum Obstacle {
         with: SessionId,
         files: Vec<String>,
     },
+    /// Who wrote the task may not set agents to work.
+    Untrusted {
+        author: String,
+    },
+    /// No specialist is for the task, and only those are to be given any.
+    NoSpecialist,
+    /// The task could not be given to anybody.
+    NotAssigned {
+        why: String,
+    },
+    /// The task has had its session; another one is a person's word.
+    Worked,
+    /// Its session is being made.
+    Begun,
+}
+
+impl Obstacle {
+    /// What kind of obstacle it is, in a word for programs.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Obstacle::Cap { .. } => "cap",
+            Obstacle::ProjectCap { .. } => "project_cap",
+            Obstacle::SpecialistCap { .. } => "specialist_cap",
+            Obstacle::Memory { .. } => "memory",
+            Obstacle::BlockedBy(_) => "blocked_by",
+            Obstacle::Held(_) => "held",
+            Obstacle::Account(_) => "account",
+            Obstacle::Ports => "ports",
+            Obstacle::Asked => "asked",
+            Obstacle::Collides { .. } => "collides",
+            Obstacle::Untrusted { .. } => "untrusted",
+            Obstacle::NoSpecialist => "no_specialist",
+            Obstacle::NotAssigned { .. } => "not_assigned",
+            Obstacle::Worked => "worked",
+            Obstacle::Begun => "begun",
+        }
+    }
 }
 
 /// Whose turn it is.
@@ -43,43 +87,44 @@ pub(crate) struct Turns<'a> {
     pub(crate) asked: Vec<&'a Session>,
 }
 
+/// The slots, as far as they are taken: in all, and of each project and specialist.
+#[derive(Debug, Clone)]
+pub(crate) struct Slots<'a> {
+    state: &'a State,
+    taken: u32,
+    /// Those that sessions have now count too.
+    as_now: bool,
+    /// Beside those.
+    in_project: BTreeMap<ProjectId, u32>,
+    of_specialist: BTreeMap<String, u32>,
+    /// How many more sessions the ports of each project do for.
+    ports: BTreeMap<ProjectId, u32>,
+}
+
 /// Whose turn it is now. Who has to be asked about takes no slot meanwhile and lets the others pass.
 pub(crate) fn admit(state: &State) -> Turns<'_> {
     let mut turns = Turns::default();
-    let mut taken_in: BTreeMap<&ProjectId, u32> = BTreeMap::new();
-    // Each project with the number of slots that it may have, and who waits.
-    let mut lines: Vec<(&ProjectId, u32, Vec<&Session>)> = Vec::new();
     if state.scarce_mb.is_some() {
         return turns;
     }
+    let mut lines: Vec<(&ProjectId, Vec<&Session>)> = Vec::new();
     for (project, line) in state.waiting() {
-        let in_use = OnceCell::new();
-        let ready: Vec<&Session> = line
-            .iter()
-            .rev()
-            .filter_map(|place| state.sessions.get(&place.session).map(|session| &**session))
-            .filter(|session| {
-                let in_use = || in_use.get_or_init(|| InUse::in_project(state, project));
-                own_obstacle(state, session, in_use).is_none()
-            })
-            .collect();
+        let ready = ready_of(state, project, line);
         if !ready.is_empty() {
-            let taken = state.slots_taken_in(project);
-            let cap = state.projects.get(project).and_then(|known| known.max_live).unwrap_or(u32::MAX);
-            taken_in.insert(project, taken);
-            lines.push((project, cap.min(taken.saturating_add(room(state, project))), ready));
+            lines.push((project, ready));
         }
     }
+    if lines.is_empty() {
+        return turns;
+    }
+    let mut slots = Slots::now(state);
     let free = state.settings.max_live.saturating_sub(state.slots_taken()) as usize;
-    while turns.admitted.len() < free {
-        let fairest = lines
-            .iter_mut()
-            .filter(|(project, cap, line)| !line.is_empty() && taken_in[*project] < *cap)
-            .min_by_key(|(project, _, line)| {
-                (taken_in[*project], line.last().map(|next| std::cmp::Reverse(next.spec.priority)))
-            });
-        let Some((project, _, line)) = fairest else { break };
+    while let Some((project, line)) = fairest(&slots, &mut lines, |session| session.spec.priority) {
         let next = line.pop().expect("empty lines were left out");
+        let specialist = next.spec.agent.specialist.as_deref();
+        if slots.full(project, specialist).is_some() {
+            continue;
+        }
         if state.awaits_word(next) {
             // No more than could start at once: a long line is not a reason to ask a thousand questions.
             if turns.asked.len() < free {
@@ -87,10 +132,45 @@ pub(crate) fn admit(state: &State) -> Turns<'_> {
             }
             continue;
         }
-        *taken_in.get_mut(*project).expect("every line has its count") += 1;
+        slots.take(project, specialist);
         turns.admitted.push(next);
     }
     turns
+}
+
+/// The line whose turn it is: that of the project with the fewest, and among those the one with the most urgent next. None if
+/// nobody waits whom the caps of all and of its project let pass.
+pub(crate) fn fairest<'l, 'a, T>(
+    slots: &Slots<'_>,
+    lines: &'l mut [(&'a ProjectId, Vec<T>)],
+    priority: impl Fn(&T) -> i32,
+) -> Option<(&'a ProjectId, &'l mut Vec<T>)> {
+    lines
+        .iter_mut()
+        .filter(|(project, line)| !line.is_empty() && slots.full(project, None).is_none())
+        .min_by_key(|(project, line)| {
+            (slots.taken_in(project), line.last().map(|next| Reverse(priority(next))))
+        })
+        .map(|(project, line)| (*project, line))
+}
+
+/// Those in the queue whom nothing of their own keeps: where they are to run, and as whom.
+pub(crate) fn ready(state: &State) -> impl Iterator<Item = (&ProjectId, Option<&str>)> {
+    let lines = state.waiting().flat_map(|(project, line)| ready_of(state, project, line));
+    lines.map(|session| (&session.spec.project, session.spec.agent.specialist.as_deref()))
+}
+
+/// Those of one project's line whom nothing of their own keeps, the next one last.
+fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -> Vec<&'a Session> {
+    let in_use = OnceCell::new();
+    line.iter()
+        .rev()
+        .filter_map(|place| state.sessions.get(&place.session).map(|session| &**session))
+        .filter(|session| {
+            let in_use = || in_use.get_or_init(|| InUse::in_project(state, project));
+            own_obstacle(state, session, in_use).is_none()
+        })
+        .collect()
 }
 
 /// Why a queued session does not run, if it does not; what a person is shown.
@@ -98,27 +178,17 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     if !matches!(session.phase, Phase::Queued { .. }) {
         return None;
     }
-    let project_cap = state.projects.get(&session.spec.project).and_then(|project| project.max_live);
     let in_use = OnceCell::new();
     let in_use = || in_use.get_or_init(|| InUse::in_project(state, &session.spec.project));
     own_obstacle(state, session, in_use)
         .or_else(|| state.scarce_mb.map(|free_mb| Obstacle::Memory { free_mb }))
-        .or_else(|| {
-            project_cap
-                .filter(|max| state.slots_taken_in(&session.spec.project) >= *max)
-                .map(|max| Obstacle::ProjectCap { max })
-        })
-        .or_else(|| (room(state, &session.spec.project) == 0).then_some(Obstacle::Ports))
-        .or_else(|| {
-            let max = state.settings.max_live;
-            (state.slots_taken() >= max).then_some(Obstacle::Cap { max })
-        })
+        .or_else(|| Slots::now(state).full(&session.spec.project, session.spec.agent.specialist.as_deref()))
         .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 
 /// What keeps this session in particular from running, whatever the caps.
 /// `in_use` is asked only if the session is one that waits for files.
-fn own_obstacle<'a>(
+pub(crate) fn own_obstacle<'a>(
     state: &'a State,
     session: &Session,
     in_use: impl FnOnce() -> &'a InUse<'a>,
@@ -138,10 +208,87 @@ fn own_obstacle<'a>(
 /// The task that has to be closed before this one is begun.
 fn blocker(state: &State, session: &Session) -> Option<Obstacle> {
     let task = session.spec.task.as_ref().and_then(|task| state.tasks.get(task))?;
-    task.blocked_by
-        .iter()
-        .find(|blocker| state.tasks.get(blocker).is_none_or(|blocker| !blocker.closed))
-        .map(|blocker| Obstacle::BlockedBy(blocker.clone()))
+    state.open_blockers(task).next().map(|blocker| Obstacle::BlockedBy(blocker.clone()))
+}
+
+impl<'a> Slots<'a> {
+    /// As they are taken now.
+    pub(crate) fn now(state: &'a State) -> Slots<'a> {
+        let mut slots = Slots::free(state);
+        slots.taken = state.slots_taken();
+        slots.as_now = true;
+        let bounded = state.projects.iter().filter(|(_, project)| project.ports.is_some());
+        slots.ports = bounded.map(|(id, _)| (id.clone(), room(state, id))).collect();
+        // Counted only where somebody is bounded: a fleet of thousands is not walked through for nothing.
+        if state.projects.values().any(|project| project.specialists.iter().any(|s| s.max_parallel.is_some()))
+        {
+            for session in state.live().filter(|session| session.takes_slot()) {
+                slots.count_specialist(session.spec.agent.specialist.as_deref());
+            }
+        }
+        slots
+    }
+
+    /// As if nobody had any, nor any ports.
+    pub(crate) fn free(state: &'a State) -> Slots<'a> {
+        Slots {
+            state,
+            taken: 0,
+            as_now: false,
+            in_project: BTreeMap::new(),
+            of_specialist: BTreeMap::new(),
+            ports: BTreeMap::new(),
+        }
+    }
+
+    /// What keeps one more from its slot, the nearest cap first.
+    pub(crate) fn full(&self, project: &ProjectId, specialist: Option<&str>) -> Option<Obstacle> {
+        let known = self.state.projects.get(project);
+        if let Some((id, max)) = specialist.and_then(|id| Some((id, cap_of(known?.specialists.iter(), id)?)))
+            && self.of_specialist.get(id).copied().unwrap_or(0) >= max
+        {
+            return Some(Obstacle::SpecialistCap { id: id.to_owned(), max });
+        }
+        if let Some(max) = known.and_then(|known| known.max_live).filter(|max| self.taken_in(project) >= *max)
+        {
+            return Some(Obstacle::ProjectCap { max });
+        }
+        if self.ports.get(project) == Some(&0) {
+            return Some(Obstacle::Ports);
+        }
+        let max = self.state.settings.max_live;
+        (self.taken >= max).then_some(Obstacle::Cap { max })
+    }
+
+    pub(crate) fn take(&mut self, project: &ProjectId, specialist: Option<&str>) {
+        self.taken = self.taken.saturating_add(1);
+        *self.in_project.entry(project.clone()).or_default() += 1;
+        if let Some(left) = self.ports.get_mut(project) {
+            *left = left.saturating_sub(1);
+        }
+        self.count_specialist(specialist);
+    }
+
+    pub(crate) fn taken_in(&self, project: &ProjectId) -> u32 {
+        let now = if self.as_now { self.state.slots_taken_in(project) } else { 0 };
+        now.saturating_add(self.in_project.get(project).copied().unwrap_or(0))
+    }
+
+    /// How many more of a specialist's sessions may run.
+    pub(crate) fn room_for(&self, specialist: &Specialist) -> u32 {
+        let taken = self.of_specialist.get(&specialist.id).copied().unwrap_or(0);
+        specialist.max_parallel.map_or(u32::MAX, |max| max.saturating_sub(taken))
+    }
+
+    fn count_specialist(&mut self, specialist: Option<&str>) {
+        if let Some(id) = specialist {
+            *self.of_specialist.entry(id.to_owned()).or_default() += 1;
+        }
+    }
+}
+
+fn cap_of<'s>(mut specialists: impl Iterator<Item = &'s Specialist>, id: &str) -> Option<u32> {
+    specialists.find(|specialist| specialist.id == id).and_then(|specialist| specialist.max_parallel)
 }
 
 impl Session {

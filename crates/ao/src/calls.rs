@@ -7,12 +7,14 @@ pub(crate) mod forge;
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs, HookTest,
-    HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest, Output,
-    Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs,
+    HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest,
+    Output, Plan, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
+
+use self::forge::Query;
 
 type Called<T> = Result<T, ClientError>;
 
@@ -38,6 +40,14 @@ pub(crate) async fn sessions(client: &Client) -> Called<Sessions> {
 
 pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
     client.get(&session_path(session, "")).await
+}
+
+pub(crate) async fn plan(client: &Client, project: Option<&str>) -> Called<Plan> {
+    client.get(&format!("/api/plan{}", Query::new().maybe("project", project).finish())).await
+}
+
+pub(crate) async fn advice(client: &Client, project: Option<&str>) -> Called<AdviceList> {
+    client.get(&format!("/api/advice{}", Query::new().maybe("project", project).finish())).await
 }
 
 pub(crate) async fn budgets(client: &Client) -> Called<Budgets> {

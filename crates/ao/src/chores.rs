@@ -1,4 +1,5 @@
-//! What the daemon does beside steering: keeps the machine awake while agents work, and forgets what is past keeping.
+//! What the daemon does beside steering: keeps the machine awake while agents work, tells of the day, and
+//! forgets what is past keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,6 +17,9 @@ use crate::power::{self, Bus};
 
 /// Rescue refs live for weeks; a day more or less is the same.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// How often it is looked whether the day is to be told of.
+const LOOK_AT_CLOCK: Duration = Duration::from_secs(15);
 
 /// Holds the machine awake for as long as somebody works.
 pub(crate) async fn keep_awake(handle: Handle, seen: Seq, bus: Bus) {
@@ -45,6 +49,36 @@ fn anybody_works(state: &State) -> bool {
         Phase::Running { .. } => matches!(session.judgement.activity, Activity::Working | Activity::Starting),
         _ => false,
     })
+}
+
+/// Tells, once a day at the time that the configuration names, what the day has brought. One that was missed while nobody ran
+/// is told at the next start.
+pub(crate) async fn tell_of_the_day(
+    handle: Handle,
+    clock: Arc<dyn Clock>,
+    when: impl Fn() -> Option<(jiff::civil::Time, jiff::tz::TimeZone)>,
+) {
+    // A day on which there was nothing to tell stays so, whatever happens later.
+    let mut told = None;
+    loop {
+        if let Some((time, zone)) = when() {
+            let now = jiff::Timestamp::from_millisecond(clock.now().0).unwrap_or_default();
+            let day = last_day(now, time, &zone);
+            if told != Some(day) && handle.ask(Input::Digest { day: day.to_string() }).await.is_err() {
+                return;
+            }
+            told = Some(day);
+        }
+        // Looked at again and again, because computers sleep and people edit.
+        tokio::time::sleep(LOOK_AT_CLOCK).await;
+    }
+}
+
+/// The last day on which this time has come.
+fn last_day(now: jiff::Timestamp, time: jiff::civil::Time, zone: &jiff::tz::TimeZone) -> jiff::civil::Date {
+    let here = now.to_zoned(zone.clone());
+    let today = here.date();
+    if here.time() >= time { today } else { today.yesterday().unwrap_or(today) }
 }
 
 /// Forgets, once a day, what could be restored and is past its time.
@@ -111,4 +145,21 @@ fn free_memory_mb() -> Option<u64> {
     let line = told.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kilobytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kilobytes / 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_told_from_its_hour_on_in_its_own_zone() {
+        let day = |now: &str, zone: &str| {
+            let zone = jiff::tz::TimeZone::get(zone).unwrap();
+            last_day(now.parse().unwrap(), jiff::civil::time(18, 0, 0, 0), &zone).to_string()
+        };
+        assert_eq!(day("2026-03-02T17:59:59Z", "UTC"), "2026-03-01");
+        assert_eq!(day("2026-03-02T18:00:00Z", "UTC"), "2026-03-02");
+        assert_eq!(day("2026-03-02T17:00:00Z", "Europe/Berlin"), "2026-03-02");
+        assert_eq!(day("2026-03-02T16:59:00Z", "Europe/Berlin"), "2026-03-01");
+    }
 }

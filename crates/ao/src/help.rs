@@ -13,7 +13,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
     ("Talk", &["send", "answer", "attach", "wait"]),
     ("Changes", &["issue", "pr", "check", "conflicts", "review", "review-check"]),
-    ("Look", &["explain", "why", "budget", "logs", "events", "open"]),
+    ("Look", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
     ("Reactions", &["reactions", "emit", "hooks", "notify"]),
     ("Care", &["doctor", "verify"]),

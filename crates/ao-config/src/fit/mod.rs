@@ -288,7 +288,8 @@ impl Fitting<'_> {
             return true;
         }
         let wanted: Vec<&str> = types.iter().map(|kind| in_words(kind, rule)).collect();
-        let short = rule.word("x-short").map(|_| "a text or ").unwrap_or_default();
+        let plain = if rule.get("x-truth").is_some() { "`true`, `false` or " } else { "a text or " };
+        let short = rule.word("x-short").map(|_| plain).unwrap_or_default();
         let what = format!("`{name}` has to be {short}{}, and is {}", wanted.join(" or "), tree.described());
         let unit = matches!((rule.word("x-kind"), &tree.value), (Some("time"), Value::Number(_)));
         let hint = unit.then(|| "add a unit, such as `30s`, `15m` or `2h`".to_owned());

@@ -54,6 +54,10 @@ pub struct Specialist {
     /// Where it runs, if not as by default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<super::Plugin>,
+    /// How many of it may run at a time, in all projects together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1), extend("x-also" = ["maxParallelAgents", "maxAgents"]))]
+    pub max_parallel: Option<u32>,
     /// What it is good at, and what it is given.
     #[serde(default)]
     pub config: SpecialistConfig,
@@ -94,13 +98,46 @@ pub struct Filters {
     pub projects: Vec<String>,
 }
 
+/// Which issues of a project are given to agents without a person's word: `true` for all, or a mapping that says which.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+#[schemars(extend("x-short" = "enabled", "x-truth" = true))]
+pub struct AutoAssignConfig {
+    /// Whether any are.
+    pub enabled: bool,
+    /// Only those with one of these labels; any, if there are none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<String>,
+    /// But none with any of these.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub exclude_labels: Vec<String>,
+    /// By this label a person answers for an issue of somebody who may not set agents to work. Agents cannot put it on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub approval_label: Option<String>,
+    /// Whether what no specialist is for is left alone, instead of being done by the project's own agent.
+    pub specialists_only: bool,
+}
+
+impl Default for AutoAssignConfig {
+    fn default() -> AutoAssignConfig {
+        AutoAssignConfig {
+            enabled: true,
+            labels: vec![],
+            exclude_labels: vec![],
+            approval_label: None,
+            specialists_only: false,
+        }
+    }
+}
+
 /// The agent that looks after the others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OrchestratorConfig {
     /// Whether there is one.
     pub enabled: bool,
-    /// Whether new issues are given to agents without a person's word: to the specialist whose filters fit.
+    /// Whether new issues are given to agents without a person's word: to the specialist whose filters fit, or else to the
+    /// project's own agent. A project can say otherwise for itself.
     pub auto_assign: bool,
     /// Which agent it is, if not the default one.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,9 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig};
+pub use self::agents::{
+    AgentConfig, AutoAssignConfig, Filters, OrchestratorConfig, Permissions, Specialist, SpecialistConfig,
+};
 pub use self::checks::CheckConfig;
 pub use self::hooks::{HookConfig, Hooks};
 pub use self::policy::{

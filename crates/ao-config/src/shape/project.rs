@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::units::Time;
-use super::{AgentConfig, CheckConfig, Hooks, Plugin, PolicyConfig, Reactions};
+use super::{AgentConfig, AutoAssignConfig, CheckConfig, Hooks, Plugin, PolicyConfig, Reactions};
 
 /// A repository that is looked after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -97,6 +97,9 @@ pub struct Project {
     /// the stricter one counts, key by key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub policy: Option<PolicyConfig>,
+    /// Which of its issues are given to agents without a person's word. As `orchestrator.autoAssign` says, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub auto_assign: Option<AutoAssignConfig>,
     /// How many of its agents may run at a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-also" = ["maxAgents", "maxSessions"]))]

@@ -78,3 +78,46 @@ fn a_file_for_one_project_is_a_project() {
     assert_eq!(approved.channel.as_deref(), Some("slack"));
     assert_eq!(config.settings().reaction(&IncidentKind::ApprovedAndGreen).action, Action::Notify);
 }
+
+/// Dialect b as it is written, with a project beside it: each issue goes to the specialist that is meant.
+#[test]
+fn specialists_get_the_issues_that_their_filters_mean() {
+    let text = format!(
+        "projects: {{ shop: {{ path: /shop }}, wiki: {{ path: /wiki, autoAssign: false }} }}\n{}",
+        EXAMPLES[1].1
+    );
+    let config = read(&text).unwrap_or_else(|err| panic!("{err}")).config;
+    let (auto, specialists) = config.assignment_of("shop");
+    let auto = auto.expect("the orchestrator says so for all");
+    let chosen = |labels: &[&str]| {
+        let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+        let choice = ao_core::assign::choose(&auto, &specialists, &labels, |_| 1).expect("somebody does it");
+        choice.id().unwrap_or("own").to_owned()
+    };
+    assert_eq!(chosen(&["ui"]), "frontend-specialist");
+    assert_eq!(chosen(&["api", "bug"]), "backend-specialist");
+    assert_eq!(chosen(&["frontend", "backend"]), "backend-specialist", "excluded from the other");
+    assert_eq!(chosen(&["docs"]), "own");
+    let accounts: Vec<&str> = specialists.iter().map(|one| one.account.as_str()).collect();
+    assert_eq!(accounts, ["claude-code", "aider"]);
+    assert_eq!(config.assignment_of("wiki").0, None, "a project can say otherwise for itself");
+}
+
+#[test]
+fn a_project_says_which_of_its_issues_are_picked_up() {
+    let text = "agents: [{ id: one, tool: codex, maxParallel: 2, config: { filters: { projects: [shop] } } }]\n\
+                projects:\n  shop:\n    path: /shop\n    agentConfig: { account: work }\n    autoAssign: { labels: [agents], \
+                exclude_labels: [later], approvalLabel: ok, specialistsOnly: true }\n  wiki: { path: /wiki, autoAssign: true }\n";
+    let config = read(text).unwrap_or_else(|err| panic!("{err}")).config;
+    let (auto, specialists) = config.assignment_of("shop");
+    let auto = auto.unwrap();
+    assert!(auto.wants(&["agents".to_owned()].into()) && !auto.wants(&["other".to_owned()].into()));
+    assert!(!auto.wants(&["agents".to_owned(), "Later".to_owned()].into()));
+    assert!(auto.approves(&["OK".to_owned()].into()) && auto.specialists_only);
+    assert_eq!(auto.account, "work");
+    assert_eq!((specialists[0].named, specialists[0].max_parallel), (true, Some(2)));
+    let (auto, specialists) = config.assignment_of("wiki");
+    assert!(auto.is_some_and(|auto| auto.labels.is_empty()) && specialists.is_empty());
+    let wrong = read("projects: { shop: { path: /shop, autoAssign: sometimes } }\n").unwrap_err().to_string();
+    assert!(wrong.contains("autoAssign") || wrong.contains("enabled"), "{wrong}");
+}

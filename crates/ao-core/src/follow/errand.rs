@@ -3,14 +3,15 @@
 use std::collections::VecDeque;
 
 use super::hooks;
-use crate::ErrandId;
 use crate::errand::{Behalf, ErrandEvent, ErrandOutcome, Reacting};
 use crate::health::BaseVerdict;
-use crate::incident::IncidentInput;
+use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
+use crate::notice::Level;
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
+use crate::{ErrandId, TaskId};
 
 /// How much of what an errand says is kept with the problem that it was done for.
 const SAID: usize = 2 * 1024;
@@ -38,10 +39,27 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
                 input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
             });
         }
+        Behalf::Task(task) => then.extend(for_task(state, task, result)),
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
             hooks::answered(state, behalf, event, then);
         }
     }
+}
+
+/// A task that nobody could be given to is a person's, who is told once for each reason.
+fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String>) -> Vec<Input> {
+    let mut then = vec![Input::Schedule];
+    if let (Ok(ErrandOutcome::Refused { why }) | Err(why), true) = (result, state.tasks.contains_key(task)) {
+        let why = cut(why, SAID);
+        then.push(Input::Tell {
+            level: Level::Action,
+            subject: Subject::Project(task.project.clone()),
+            key: format!("unassigned {task} {why}"),
+            text: format!("{task} was not given to an agent: {why}"),
+            channel: None,
+        });
+    }
+    then
 }
 
 fn for_incident(

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use super::limits;
 use super::pull::{addressed, claim};
+use crate::assign;
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
 use crate::incident::{IncidentInput, Subject};
@@ -198,8 +199,10 @@ pub(super) fn follow(
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
             let project = &session.spec.project;
-            // An orchestrator is there for a person, and is no work that could be done.
-            if !state.live_in(project).any(|other| other.spec.role != Role::Orchestrator) {
+            // An orchestrator is there for a person, and is no work that could be done; a task that is next is.
+            if !state.live_in(project).any(|other| other.spec.role != Role::Orchestrator)
+                && !assign::has_next(state, project, at)
+            {
                 let input = ProjectInput::Complete;
                 then.push_back(Input::Project { project: project.clone(), input });
             }

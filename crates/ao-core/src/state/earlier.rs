@@ -24,6 +24,11 @@ struct Day {
 
 /// Puts what an earlier shape knew where it is looked for now.
 pub(super) fn read(state: &mut State, body: &[u8]) -> Result<(), serde_json::Error> {
+    // From before it was remembered which tasks have had a session.
+    if state.worked.is_empty() {
+        let of = state.sessions.values().filter(|session| session.spec.role == crate::session::Role::Worker);
+        state.worked = of.filter_map(|session| session.spec.task.clone()).collect();
+    }
     if !state.purses.is_empty() {
         return Ok(());
     }

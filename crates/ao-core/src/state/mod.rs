@@ -11,7 +11,8 @@ use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{self, Budget, BudgetEvent, Limits, Purse, Spend};
-use crate::errand::{self, Errand, ErrandEvent};
+use crate::digest::{self, Tally};
+use crate::errand::{self, Behalf, Errand, ErrandEvent, ErrandOutcome};
 use crate::event::{AccountEvent, Event, HostEvent, Stamped};
 use crate::forecast;
 use crate::health::count_flake;
@@ -31,6 +32,9 @@ pub(crate) use index::{Place, Timer};
 
 /// How many keys of past notices are remembered, to tell people everything once.
 const NOTICE_KEYS: usize = 1024;
+
+/// How many tasks that had a session are remembered, beside those that are open.
+const WORKED: usize = 16 * 1024;
 
 /// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
 /// short; so a new field gets a default, and a new shape a step that reads the old one.
@@ -63,6 +67,15 @@ pub struct State {
     /// What has been spent of budgets that several sessions share.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub purses: BTreeMap<Budget, Purse>,
+    /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub worked: BTreeSet<TaskId>,
+    /// The tasks that could not be given to anybody.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub unassigned: BTreeMap<TaskId, Unassigned>,
+    /// What has happened in each project since the day was last told.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tally: BTreeMap<ProjectId, Tally>,
     /// Free memory when it was last too little.
     pub scarce_mb: Option<u64>,
     /// Processes that should not be, with their runtime.
@@ -82,6 +95,13 @@ pub struct State {
 pub struct LimitsSeen {
     pub times: u32,
     pub until: Timestamp,
+}
+
+/// That a task could not be given to anybody.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unassigned {
+    pub why: String,
+    pub at: Timestamp,
 }
 
 /// A limit that comes so soon after the last one is the next of a row.
@@ -107,11 +127,12 @@ impl State {
             Event::Project(id, event) => self.evolve_project(id, event, at),
             Event::Task(id, TaskEvent::Seen { facts }) => {
                 self.tasks.insert(id.clone(), facts.clone());
+                self.unassigned.remove(id);
             }
-            // What was spent on it is asked for no more, unless a session of it is still here to be looked at.
+            // It is asked for no more, nor is what was spent on it, unless a session of it is still here to be looked at.
             Event::Task(id, TaskEvent::Closed {}) => {
                 if !self.sessions.values().any(|session| session.spec.task.as_ref() == Some(id)) {
-                    self.forget_purse(&Budget::Task(id.clone()));
+                    self.forget_task(id);
                 }
             }
             Event::Session(id, event) => self.evolve_session(*id, event, at),
@@ -130,7 +151,7 @@ impl State {
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
             Event::Notice(id, event) => self.evolve_notice(*id, event, at),
-            Event::Errand(id, event) => self.evolve_errand(*id, event),
+            Event::Errand(id, event) => self.evolve_errand(*id, event, at),
             Event::Budget(budget, event) => self.evolve_budget(budget, event, at),
         }
     }
@@ -352,6 +373,8 @@ impl State {
                     let patience = project.reactions != config.reactions
                         || project.agent_reactions != config.agent_reactions;
                     project.configure(config);
+                    // What could not be then may be possible now.
+                    self.unassigned.retain(|task, _| task.project != *id);
                     // Its reactions say when its sessions are due.
                     if patience {
                         self.reindex();
@@ -364,6 +387,9 @@ impl State {
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
                 self.index.set_timer(Timer::Policy(id.clone()), None);
+                self.tasks.retain(|task, _| task.project != *id);
+                self.tally.remove(id);
+                self.unassigned.retain(|task, _| task.project != *id);
                 let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
                 for budget in gone.cloned().collect::<Vec<_>>() {
                     self.forget_purse(&budget);
@@ -444,13 +470,16 @@ impl State {
             if let Some(project) = self.projects.get_mut(&session.spec.project) {
                 project.begin();
             }
+            if let (Some(task), session::Role::Worker) = (&spec.task, spec.role) {
+                self.remember_worked(task);
+            }
             self.sessions.insert(id, Box::new(session));
             return;
         }
         if let SessionEvent::Spent { spend } = event {
             self.count_spend(id, *spend, at);
         }
-        let State { sessions, projects, settings, index, .. } = self;
+        let State { sessions, projects, settings, index, tally, .. } = self;
         let Some(session) = sessions.get_mut(&id) else {
             return;
         };
@@ -471,6 +500,7 @@ impl State {
                 if let Some(project) = project {
                     let merged = matches!(outcome, session::Outcome::Merged { .. });
                     project.finish(merged, session.summed, session.spend);
+                    tally.entry(session.spec.project.clone()).or_default().ended(merged);
                 }
                 session.summed = session.spend;
             }
@@ -505,6 +535,9 @@ impl State {
         // A project that is gone takes its budgets along.
         let known = self.projects.contains_key(&session.spec.project);
         let (budgets, before) = (self.budgets_of(session), session.spend);
+        if known {
+            self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
+        }
         for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
             self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
         }
@@ -523,15 +556,38 @@ impl State {
             }
         }
         if let Some(task) = task.filter(|task| self.tasks.get(*task).is_some_and(|known| known.closed)) {
-            self.tasks.remove(task);
-            self.forget_purse(&Budget::Task(task.clone()));
-            for other in self.tasks.values_mut() {
-                other.blocked_by.remove(task);
-            }
+            self.forget_task(task);
+        }
+    }
+
+    /// Forgets a task that is closed and that nobody here works on.
+    fn forget_task(&mut self, task: &TaskId) {
+        self.tasks.remove(task);
+        self.unassigned.remove(task);
+        self.forget_purse(&Budget::Task(task.clone()));
+        for other in self.tasks.values_mut() {
+            other.blocked_by.remove(task);
+        }
+    }
+
+    /// Remembers that a task has had its session. Of very many, those are forgotten that are closed.
+    fn remember_worked(&mut self, task: &TaskId) {
+        self.unassigned.remove(task);
+        self.worked.insert(task.clone());
+        if self.worked.len() > WORKED {
+            let State { worked, tasks, .. } = self;
+            worked.retain(|known| known == task || tasks.contains_key(known));
         }
     }
 
     fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
+        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+            && digest::needs_person(&key.kind)
+            && let Some(project) = self.project_of(&key.subject)
+        {
+            let tally = self.tally.entry(project).or_default();
+            tally.escalated = tally.escalated.saturating_add(1);
+        }
         match event {
             IncidentEvent::Opened { revision, detail } => {
                 self.incidents.insert(key.clone(), Incident::opened(key, revision, detail, at));
@@ -550,6 +606,17 @@ impl State {
         }
     }
 
+    /// The project that a subject is of.
+    fn project_of(&self, subject: &Subject) -> Option<ProjectId> {
+        let project = match subject {
+            Subject::Host => return None,
+            Subject::Project(project) => project,
+            Subject::Session(id) => &self.sessions.get(id)?.spec.project,
+            Subject::Pull(pull) => &pull.project,
+        };
+        self.projects.contains_key(project).then(|| project.clone())
+    }
+
     fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent, at: Timestamp) {
         self.record_channel(event, at);
         match event {
@@ -565,6 +632,9 @@ impl State {
                 }
                 if let Some(key) = &notice.incident {
                     self.index.notices.entry(key.clone()).or_default().insert(id);
+                }
+                if digest::is_digest(&notice.key) {
+                    self.tally.clear();
                 }
                 self.notices.insert(id, notice.clone());
             }
@@ -601,7 +671,13 @@ impl State {
         }
     }
 
-    fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent) {
+    fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
+        if let ErrandEvent::Failed { behalf: Behalf::Task(task), why }
+        | ErrandEvent::Done { behalf: Behalf::Task(task), outcome: ErrandOutcome::Refused { why } } = event
+            && self.tasks.contains_key(task)
+        {
+            self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });
+        }
         match event {
             ErrandEvent::Wanted { errand } => {
                 self.next_errand = self.next_errand.max(id.0);

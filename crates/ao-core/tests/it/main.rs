@@ -1,6 +1,8 @@
 //! The core as a whole: inputs in, events out, step by step.
 
 mod actions;
+mod advise;
+mod assign;
 mod budgets;
 mod denied;
 mod desk;
@@ -15,6 +17,7 @@ mod limits;
 mod notices;
 mod outbox;
 mod owners;
+mod plan;
 mod policy;
 mod reactions;
 mod regressions;

@@ -85,6 +85,8 @@ const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/api/workspaces", Right::Owner),
     ("POST", "/api/workspaces/cleanup", Right::Owner),
     ("GET", "/api/budgets", Right::Owner),
+    ("GET", "/api/plan", Right::Forge),
+    ("GET", "/api/advice", Right::Forge),
     ("GET", "/api/daemon", Right::Owner),
     ("POST", "/api/daemon/stop", Right::Owner),
     ("POST", "/api/daemon/reload", Right::Owner),

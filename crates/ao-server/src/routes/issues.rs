@@ -92,6 +92,7 @@ pub(super) async fn add(
     if new.title.trim().is_empty() {
         return Err(invalid("an issue has a title"));
     }
+    may_label(&app, &caller, &project, &new.labels).await?;
     let order = NewTask {
         title: new.title,
         body: new.body,
@@ -149,6 +150,7 @@ pub(super) async fn edit(
     if edit.title.as_ref().is_some_and(|title| title.trim().is_empty()) {
         return Err(invalid("an issue has a title"));
     }
+    may_label(&app, &caller, &id.project, &edit.add_labels).await?;
     let closed = match &edit.state {
         Some(state) => Some(one_of("state to set", state, &[("open", false), ("closed", true)])?),
         None => None,
@@ -231,6 +233,24 @@ pub(super) async fn import(
         Ok(Json(imported))
     })
     .await
+}
+
+/// The label by which a person answers for somebody else's issue is not an agent's to put on.
+async fn may_label(
+    app: &App,
+    caller: &Caller,
+    project: &ProjectId,
+    labels: &[String],
+) -> Result<(), Failure> {
+    if labels.is_empty() || caller.may(Deed::Decide) {
+        return Ok(());
+    }
+    let (project, labels) = (project.clone(), labels.iter().cloned().collect());
+    let approves = app.handle.view(move |state| {
+        let auto = state.projects.get(&project).and_then(|project| project.auto_assign.as_ref());
+        auto.is_some_and(|auto| auto.approves(&labels))
+    });
+    if approves.await? { allow(caller, Deed::Decide) } else { Ok(()) }
 }
 
 fn keys<T: FromIterator<TaskId>>(project: &ProjectId, meant: &[String]) -> Result<T, Failure> {

@@ -1,5 +1,6 @@
 //! The calls. Each turns a request into one input or one look, and what comes of it into words.
 
+mod advice;
 mod budgets;
 mod checks;
 mod conflicts;
@@ -12,6 +13,7 @@ mod merge;
 mod messages;
 mod open_pull;
 mod output;
+mod plan;
 mod policies;
 mod projects;
 mod pulls;
@@ -105,6 +107,8 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(budgets::list))
+        .routes(routes!(plan::show))
+        .routes(routes!(advice::list))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

@@ -177,6 +177,16 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
             format!("its task names files that `{with}` changes just now: {}", files.join(", "))
         }
         Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
+        Obstacle::SpecialistCap { id, max } => {
+            format!("{max} of `{id}` run already, which is all that may")
+        }
+        Obstacle::Untrusted { author } => {
+            format!("{author} may not set agents to work, and nobody who may has answered for it")
+        }
+        Obstacle::NoSpecialist => "no specialist is for its labels".into(),
+        Obstacle::NotAssigned { why } => format!("it could not be given to an agent: {why}"),
+        Obstacle::Worked => "it has had its session; another one is for a person to start".into(),
+        Obstacle::Begun => "its session is being made".into(),
     }
 }
 

@@ -1,10 +1,12 @@
 //! What the core thinks, in the words of the wire. Looking changes nothing.
 
+mod advice;
 mod budget;
 mod check;
 mod explain;
 mod issue;
 mod message;
+mod plan;
 mod pull;
 mod reaction;
 mod session;
@@ -12,11 +14,13 @@ mod session;
 use ao_core::Timestamp;
 use serde::Serialize;
 
+pub(crate) use advice::advice;
 pub(crate) use budget::budgets;
 pub(crate) use check::{check_log, check_run};
 pub(crate) use explain::explanation;
 pub(crate) use issue::issue;
 pub(crate) use message::{find_message, messages};
+pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use reaction::{reactions, steps, subject, tested};
 pub(crate) use session::{session, status};

@@ -69,6 +69,10 @@ fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError>
             inner.outside.answered.insert(key.clone());
             done()
         }
-        Order::Spawn { .. } | Order::Rebase { .. } | Order::Run { .. } | Order::Hook { .. } => done(),
+        Order::Spawn { .. }
+        | Order::Assign { .. }
+        | Order::Rebase { .. }
+        | Order::Run { .. }
+        | Order::Hook { .. } => done(),
     }
 }

@@ -108,7 +108,7 @@ impl Query {
         }
     }
 
-    fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.0
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use ao_api::{Daemon as About, VERSION};
 use ao_config::watch::Watcher;
+use ao_ports::Clock;
 use ao_server::{Auth, Bind, Host, Limits, Parts, ServerError, serve};
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
@@ -146,6 +147,7 @@ async fn serve_until_stopped(
     bind: Bind,
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
+    let clock_of_day: Arc<dyn Clock> = clock.clone();
     let auth = Auth::open(data_dir.as_std_path())
         .map_err(CommandError::environment)?
         .taught_to(|token| secrets::learn([("api.token".to_owned(), token.to_owned())]));
@@ -178,9 +180,20 @@ async fn serve_until_stopped(
         () = stop.cancelled() => {}
         () = told_to_end() => stop.cancel(),
         () = follow_edits(&host) => {}
+        () = tell_of_the_day(&host, daemon, clock_of_day) => stop.cancelled().await,
     }
     running.finished().await;
     Ok(())
+}
+
+/// Tells of the day at the time that `digest.at` names, if it names one.
+async fn tell_of_the_day(host: &TheHost, daemon: &Daemon, clock: Arc<dyn Clock>) {
+    let when = || {
+        let configs = host.in_force();
+        let digest = configs.main.config.digest.as_ref()?;
+        Some((digest.time().ok()??, digest.zone().ok()?))
+    };
+    crate::chores::tell_of_the_day(daemon.handle.clone(), clock, when).await;
 }
 
 /// Reads the configuration again whenever it is edited. A bad edit changes nothing and is told of in the log and by `ao

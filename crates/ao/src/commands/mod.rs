@@ -8,6 +8,7 @@ use crate::show::{self, Canvas};
 use crate::ui;
 
 pub(crate) mod add_project;
+pub(crate) mod advise;
 pub(crate) mod answer;
 pub(crate) mod api;
 pub(crate) mod attach;
@@ -37,6 +38,7 @@ pub(crate) mod new;
 pub(crate) mod notify;
 pub(crate) mod open;
 pub(crate) mod pause;
+pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
 pub(crate) mod pr;

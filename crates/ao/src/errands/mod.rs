@@ -2,6 +2,7 @@
 //!
 //! ```text
 //!  engine ──RunErrand──► Errander ─┬─ spawn.rs    a session, as if somebody had wished for it
+//!                                  ├─ assign.rs   the session of a task that is begun by itself
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
 //!                                  ├─ rebase.rs   a branch onto its base, in the session's own worktree
 //!                                  └─ hooks.rs    a command of the user's, with its own log (command.rs, logs.rs)
@@ -10,6 +11,7 @@
 //! An errand may come a second time after a crash. What makes that harmless is told at each of them. Nothing is remembered
 //! here: whether something was done is asked of those who know, the engine, the forge or the repository.
 
+mod assign;
 mod command;
 mod forge;
 mod hooks;
@@ -127,6 +129,7 @@ impl Errands for Errander {
                     spawn::Wish { project, pull: pull.as_ref(), agent: agent.as_deref(), title, prompt };
                 self.spawn(errand.id, wish).await
             }
+            Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
             Order::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
             Order::CheckBase { project, commit, check, .. } => self.check_base(project, commit, check).await,
             Order::Rebase { pull, head, base } => self.rebase(pull, head, base).await,

@@ -73,7 +73,9 @@ impl Errander {
     }
 }
 
-async fn there_is_host(errander: &Errander) -> Result<std::sync::Arc<dyn ao_server::Host>, ErrandError> {
+pub(super) async fn there_is_host(
+    errander: &Errander,
+) -> Result<std::sync::Arc<dyn ao_server::Host>, ErrandError> {
     let host =
         there(errander.host.subscribe(), "there is no configuration that an agent could be started by")
             .await?;
@@ -168,7 +170,7 @@ fn name(errand: ErrandId, wish: Wish<'_>) -> String {
 }
 
 /// What a refused wish means: whoever could grant it later is asked later.
-fn refused(problem: Problem) -> ErrandError {
+pub(super) fn refused(problem: Problem) -> ErrandError {
     let why = problem.title.clone();
     if problem.status >= 500 && problem.status != 501 {
         ErrandError::Later(why)

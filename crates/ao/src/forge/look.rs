@@ -5,12 +5,16 @@ use std::sync::{Arc, PoisonError};
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::session::{Session, SessionInput};
-use ao_core::{Input, ProjectId, PullId, State, TaskId};
+use ao_core::task::TaskFacts;
+use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
 use ao_engine::AskError;
-use ao_ports::{Hint, Hints as _, TrackerError};
+use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
 
 use super::Forges;
 use crate::host::cleanup::order_of;
+
+/// How many open tasks of a project are known at a time; whoever has more gets the ones that changed last.
+const OPEN_TASKS: usize = 5_000;
 
 /// Why nothing was seen.
 #[derive(Debug, thiserror::Error)]
@@ -48,6 +52,11 @@ impl Forges {
                             self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
                         tasks.extend(self.tasks_of(&project).await.unwrap_or_default());
+                        let seen = self.see_open_tasks(&project).await;
+                        // Where there are no issues, the pull requests may still have to be asked for again.
+                        if let Err(err @ (LookError::Forge(_) | LookError::Engine(_))) = &seen {
+                            self.settled::<()>(Hint::Project(project), Err(err));
+                        }
                     }
                 }
             }
@@ -98,23 +107,85 @@ impl Forges {
         Ok(seen)
     }
 
+    /// Looks at all open tasks of a project that picks them up by itself.
+    async fn see_open_tasks(&self, project: &ProjectId) -> Result<(), LookError> {
+        if !self.picks_up(project).await? {
+            return Ok(());
+        }
+        let tracker = self.tracker(project).map_err(LookError::NoForge)?;
+        let open = TaskFilter { closed: Some(false), limit: OPEN_TASKS, ..TaskFilter::default() };
+        let tasks = match tracker.list(project, &open).await {
+            Err(TrackerError::Unsupported { .. }) => self.changed_tasks(&*tracker, project).await?,
+            tasks => tasks?,
+        };
+        for seen in tasks {
+            self.handle.ask(Input::Task { task: seen.task, facts: Box::new(seen.facts) }).await?;
+        }
+        Ok(())
+    }
+
+    /// What a tracker that cannot be asked for a list tells: everything that ever changed, page by page.
+    async fn changed_tasks(
+        &self,
+        tracker: &dyn Tracker,
+        project: &ProjectId,
+    ) -> Result<Vec<TaskSeen>, LookError> {
+        let (mut tasks, mut page) = (Vec::new(), None);
+        loop {
+            let found = tracker.changed(project, Timestamp(0), page.as_deref()).await?;
+            tasks.extend(found.tasks.into_iter().filter(|seen| !seen.facts.closed));
+            match found.next {
+                Some(next) if tasks.len() < OPEN_TASKS => page = Some(next),
+                _ => return Ok(tasks),
+            }
+        }
+    }
+
+    /// Whether a project begins tasks without anybody's word.
+    async fn picks_up(&self, project: &ProjectId) -> Result<bool, LookError> {
+        let of = project.clone();
+        let picks =
+            move |state: &State| state.projects.get(&of).is_some_and(|project| project.auto_assign.is_some());
+        Ok(self.handle.view(picks).await?)
+    }
+
     /// Looks at a task and at those that wait for it, as far as somebody here has to do with them.
     async fn see_task(&self, hinted: &TaskId) -> Result<(), LookError> {
         let changed = hinted.clone();
         let concerned = self.handle.view(move |state| {
-            let waits = |(id, facts): (&TaskId, &ao_core::task::TaskFacts)| {
+            let waits = |(id, facts): (&TaskId, &TaskFacts)| {
                 (*id == changed || facts.blocked_by.contains(&changed)).then(|| id.clone())
             };
-            state.tasks.iter().filter_map(waits).collect::<Vec<_>>()
+            let picked_up =
+                state.projects.get(&changed.project).is_some_and(|project| project.auto_assign.is_some());
+            let mut concerned: BTreeSet<TaskId> = state.tasks.iter().filter_map(waits).collect();
+            concerned.extend(picked_up.then(|| changed.clone()));
+            concerned
         });
         let tracker = self.tracker(&hinted.project).map_err(LookError::NoForge)?;
         for task in concerned.await? {
             let seen = match tracker.task(&task).await {
-                // It is gone, which says nothing about the work on it.
-                Err(TrackerError::NotFound { .. }) => continue,
+                // It is gone, which says nothing about the work on it; but none is begun any more.
+                Err(TrackerError::NotFound { .. }) => {
+                    self.gone(task).await?;
+                    continue;
+                }
                 seen => seen?,
             };
             self.handle.ask(Input::Task { task, facts: Box::new(seen.facts) }).await?;
+        }
+        Ok(())
+    }
+
+    /// Lets the engine forget a task that is gone and that nobody works on.
+    async fn gone(&self, task: TaskId) -> Result<(), LookError> {
+        let of = task.clone();
+        let idle = self.handle.view(move |state| {
+            state.tasks.get(&of).filter(|_| state.live_session_of(&of).is_none()).cloned()
+        });
+        if let Some(known) = idle.await? {
+            let facts = TaskFacts { closed: true, observed: self.ground.clock.now(), ..known };
+            self.handle.ask(Input::Task { task, facts: Box::new(facts) }).await?;
         }
         Ok(())
     }

@@ -158,6 +158,11 @@ impl Forges {
         self.ground.runner.stop().await;
     }
 
+    /// Has everything of a project looked at, because what is of interest there has changed.
+    pub(crate) fn look_at(&self, project: &ProjectId) {
+        self.asked.hint(Hint::Project(project.clone()));
+    }
+
     fn hints(&self) -> Arc<dyn Hints> {
         self.asked.clone()
     }

@@ -54,13 +54,20 @@ impl TheHost {
                 config.agent_reactions = known.loaded.config.reactions_of_agents();
             }
             config.hooks = known.loaded.config.hooks_of(&known.name);
+            (config.auto_assign, config.specialists) = known.loaded.config.assignment_of(&known.name);
             let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;
             match handle.ask(Input::Project { project: id.clone(), input }).await {
                 Ok(receipt) if receipt.events.is_empty() => {}
-                Ok(_) if is_new => changes.push(format!("the project `{id}` was added")),
-                Ok(_) => changes.push(format!("the project `{id}` has changed")),
+                Ok(_) => {
+                    changes.push(match is_new {
+                        true => format!("the project `{id}` was added"),
+                        false => format!("the project `{id}` has changed"),
+                    });
+                    // It may pick up its issues by itself from now on.
+                    self.daemon.forges.look_at(id);
+                }
                 Err(AskError::Refused(err)) => configs.not_taken.push(err.to_string()),
                 Err(err) => return Err(err.into()),
             }

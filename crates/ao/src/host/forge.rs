@@ -105,8 +105,10 @@ impl TheHost {
                 Ok(seen) => {
                     let id = task.clone();
                     let live = self.daemon.handle.view(move |state| state.live_session_of(&id)).await;
-                    // The engine forgets closed ones, so it is said here; whoever works on it still is told first.
+                    // The engine forgets closed ones, so it is said here, as to whoever asks; those that were blocked by it go on.
                     if seen.facts.closed && live.map_err(super::stopping)?.is_none() {
+                        let input = Input::Task { task: task.clone(), facts: Box::new(seen.facts) };
+                        self.daemon.handle.ask(input).await.map_err(super::stopping)?;
                         return Err(engine_problem(AskError::Refused(Refusal::TaskClosed { task })));
                     }
                     let facts = Box::new(seen.facts.clone());

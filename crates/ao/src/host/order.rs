@@ -289,8 +289,8 @@ fn instructions(
         (_, Some(prompt)) => parts.push(prompt.to_owned()),
         (Role::Orchestrator, None) => parts.push(format!(
             "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
-             yourself. `ao status` shows what they do, `ao explain SESSION` why, `ao spawn ISSUE` starts one, and \
-             `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
+             yourself. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
+             what matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
             effective.name
         )),
         (_, None) => parts.push(match issue {

@@ -74,6 +74,18 @@ impl Orchestrator {
         Ok(self.planner.plan(&ProjectId::new(project), &goal.into()).await?)
     }
 
+    /// What runs, what would run next, and why the rest waits.
+    pub async fn schedule(&self) -> Result<ao_core::plan::Plan, OrchestratorError> {
+        let now = self.ways.clock.now();
+        Ok(self.daemon.handle.view(move |state| ao_core::plan::plan(state, now, None)).await?)
+    }
+
+    /// What matters now and why, the most pressing first.
+    pub async fn advise(&self) -> Result<Vec<ao_core::advise::Advice>, OrchestratorError> {
+        let now = self.ways.clock.now();
+        Ok(self.daemon.handle.view(move |state| ao_core::advise::advise(state, now, None)).await?)
+    }
+
     /// An agent for a task, to be chosen and started.
     pub fn spawn(&self, task: PlannedTask) -> Spawn<'_> {
         Spawn::new(self, task)

@@ -2,6 +2,7 @@
 //!
 //! Texts carry their colours; whoever prints them leaves those out where nobody looks.
 
+mod advice;
 mod budget;
 mod card;
 pub(crate) mod check;
@@ -13,6 +14,7 @@ mod explain;
 mod fleet;
 mod issue;
 mod list;
+mod plan;
 mod prose;
 mod pull;
 mod table;
@@ -20,6 +22,7 @@ mod words;
 
 use ao_api::Timestamp;
 
+pub use advice::advice;
 pub use budget::budgets;
 pub use card::card;
 pub use check::{checks, failure, runs};
@@ -30,6 +33,7 @@ pub use explain::{explanation, why};
 pub use fleet::{Fleet, fleet};
 pub use issue::{imported, issue, issues};
 pub use list::list;
+pub use plan::{plan, plan_graph};
 pub use pull::{Parts, pull, pulls};
 pub use table::{Cell, Column, Table};
 pub(crate) use words::plain;

@@ -1,0 +1,187 @@
+//! What matters now, and why: read off the facts, ranked by how much goes on once it is done.
+//!
+//! Advice is for people, and for the agent that steers a project. It decides nothing, and nothing is done because of it. What
+//! agents or the daemon see to by themselves is left out until it has turned out that they cannot.
+
+mod pulls;
+mod work;
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::state::State;
+use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// Something that matters now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Advice {
+    /// 1 is the most pressing.
+    pub rank: u32,
+    pub kind: AdviceKind,
+    pub project: Option<ProjectId>,
+    pub about: About,
+    pub what: String,
+    pub why: String,
+    /// How many others go on once it is done.
+    pub unblocks: u32,
+    /// What to do, as a command. Safe to paste: names from outside are quoted.
+    pub command: String,
+}
+
+/// What a piece of advice is about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum About {
+    Host,
+    Project(ProjectId),
+    Session(SessionId, String),
+    Pull(PullId),
+    Task(TaskId),
+}
+
+/// What kind of advice it is. The order is how pressing each is, as long as nobody waits for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceKind {
+    /// No agent can start.
+    Memory,
+    /// The base itself fails a check.
+    BaseRed,
+    /// An agent asks something.
+    Answer,
+    /// Only a person can help any more.
+    NeedsYou,
+    /// Tasks wait for each other.
+    Circle,
+    /// Approved and green.
+    Merge,
+    /// One thread is all that stands in the way of a merge.
+    Thread,
+    /// Others wait for this pull request.
+    Blocks,
+    /// A budget or a provider's limit holds agents.
+    Spent,
+    /// An agent uses up its budget and has shown nothing.
+    Burns,
+    /// A task waits for somebody who answers for its author.
+    Trust,
+    /// A task could not be given to anybody.
+    Unassigned,
+    /// A failure that has been chance before.
+    Flaky,
+}
+
+/// Everything that matters now, the most pressing first.
+pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec<Advice> {
+    let rules = [
+        work::memory,
+        work::answers,
+        work::needs_you,
+        work::circles,
+        work::spent,
+        work::burns,
+        work::tasks,
+        pulls::base_red,
+        pulls::pulls,
+        pulls::flaky,
+    ];
+    let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(state, now)).collect();
+    advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);
+    // What lets many go on is worth as much as something more pressing that lets nobody: two kinds for each of them.
+    let pressing = |one: &Advice| i64::from(one.kind as u8) - 2 * i64::from(one.unblocks.min(50));
+    advice.sort_by_cached_key(|one| (pressing(one), Reverse(one.unblocks), one.about.clone()));
+    for (n, one) in advice.iter_mut().enumerate() {
+        one.rank = n as u32 + 1;
+    }
+    advice
+}
+
+impl Advice {
+    fn new(kind: AdviceKind, project: Option<&ProjectId>, about: About, what: String, why: String) -> Advice {
+        Advice {
+            rank: 0,
+            kind,
+            project: project.cloned(),
+            about,
+            what,
+            why,
+            unblocks: 0,
+            command: String::new(),
+        }
+    }
+
+    fn unblocks(self, unblocks: usize) -> Advice {
+        Advice { unblocks: u32::try_from(unblocks).unwrap_or(u32::MAX), ..self }
+    }
+
+    fn command(self, command: String) -> Advice {
+        Advice { command, ..self }
+    }
+}
+
+/// The open tasks that cannot begin before this one is closed, however far down the line.
+fn waiting_for(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
+    let mut found = BTreeSet::new();
+    let mut next = vec![task.clone()];
+    while let Some(blocker) = next.pop() {
+        for (id, _) in
+            state.tasks.iter().filter(|(_, facts)| !facts.closed && facts.blocked_by.contains(&blocker))
+        {
+            if id != task && found.insert(id.clone()) {
+                next.push(id.clone());
+            }
+        }
+    }
+    found
+}
+
+/// `3 others wait for it`, or nothing.
+fn others_wait(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; one other waits for it".into(),
+        others => format!("; {others} others wait for it"),
+    }
+}
+
+/// How long something has been so, in the largest unit that fits.
+fn since(now: Timestamp, at: Timestamp) -> String {
+    let seconds = now.since(at).max(Duration::ZERO).as_secs();
+    match seconds {
+        0..60 => "less than a minute".into(),
+        60..7_200 => format!("{} min", seconds / 60),
+        7_200..172_800 => format!("{} h", seconds / 3_600),
+        _ => format!("{} days", seconds / 86_400),
+    }
+}
+
+/// A name from outside as one word of a command line, whatever is in it.
+fn shell(word: &str) -> String {
+    let plain = !word.is_empty()
+        && !word.starts_with('-')
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || "._/-:".contains(c));
+    let word: String = word.chars().filter(|c| !c.is_control()).collect();
+    if plain { word } else { format!("'{}'", word.replace('\'', r"'\''")) }
+}
+
+impl AdviceKind {
+    pub fn word(self) -> String {
+        let word = serde_json::to_value(self).ok();
+        word.and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            About::Host => write!(f, "this machine"),
+            About::Project(project) => write!(f, "{project}"),
+            About::Session(_, name) => write!(f, "{name}"),
+            About::Pull(pull) => write!(f, "{pull}"),
+            About::Task(task) => write!(f, "{task}"),
+        }
+    }
+}

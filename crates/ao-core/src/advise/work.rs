@@ -1,0 +1,237 @@
+//! Advice about agents, tasks and what they may use up.
+
+use std::collections::BTreeSet;
+
+use super::{About, Advice, AdviceKind, others_wait, shell, since, waiting_for};
+use crate::assign::{task_obstacle, tasks_of};
+use crate::evidence::Activity;
+use crate::incident::{IncidentKind, Rung, Subject};
+use crate::outside::{cut, one_line};
+use crate::schedule::Obstacle;
+use crate::session::{Phase, Role, Session};
+use crate::state::State;
+use crate::{TaskId, Timestamp};
+
+/// How much of what somebody said is told.
+const SAID: usize = 160;
+/// So many turns without a pull request are a lot.
+const MANY_TURNS: u64 = 30;
+
+pub(super) fn memory(state: &State, _: Timestamp) -> Vec<Advice> {
+    let Some(free_mb) = state.scarce_mb else { return vec![] };
+    let queued = state.live().filter(|session| matches!(session.phase, Phase::Queued { .. })).count();
+    let what = "no agent can start: the memory is short".to_owned();
+    let why = format!("{free_mb} MB are free, and {} have to be; {queued} wait", state.settings.min_free_mb);
+    let advice = Advice::new(AdviceKind::Memory, None, About::Host, what, why);
+    vec![advice.unblocks(queued).command("ao plan".into())]
+}
+
+/// Agents that ask something.
+pub(super) fn answers(state: &State, now: Timestamp) -> Vec<Advice> {
+    let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
+    let of = asking.map(|session| {
+        let since = since(now, session.dialog.unwrap_or(session.activity_since));
+        let waiting = behind(state, session);
+        let what = format!("{} waits for your answer since {since}", session.spec.name);
+        let question = one_line(&cut(&session.status(now).reason, SAID));
+        let name = &session.spec.name;
+        about_session(AdviceKind::Answer, session, what, format!("{question}{}", others_wait(waiting)))
+            .unblocks(waiting)
+            .command(format!("ao answer {name} yes"))
+    });
+    of.collect()
+}
+
+/// What agents and orchestrators have given up on.
+pub(super) fn needs_you(state: &State, now: Timestamp) -> Vec<Advice> {
+    let told_elsewhere = [
+        IncidentKind::AgentNeedsInput,
+        IncidentKind::ApprovedAndGreen,
+        IncidentKind::BaseRed,
+        IncidentKind::BudgetExceeded,
+        IncidentKind::RateLimited,
+        IncidentKind::AllComplete,
+        IncidentKind::PrMerged,
+        IncidentKind::LabelAdded,
+    ];
+    let up = state
+        .incidents
+        .values()
+        .filter(|incident| incident.rung == Rung::Person && incident.absent.is_none());
+    let up = up.filter(|incident| !told_elsewhere.contains(&incident.key.kind));
+    let of = up.filter_map(|incident| {
+        let since = since(now, incident.since);
+        let tried = match incident.acted {
+            0 => String::new(),
+            1 => "; its agent was told once".into(),
+            times => format!("; its agent was told {times} times"),
+        };
+        let what = |who: &str| format!("{who} needs you: {}", incident.key.kind);
+        let why = format!("{} for {since}{tried}", one_line(&cut(first_line(&incident.detail), SAID)));
+        match &incident.key.subject {
+            Subject::Session(id) => {
+                let session = state.sessions.get(id)?;
+                let waiting = behind(state, session);
+                let name = &session.spec.name;
+                let advice = about_session(AdviceKind::NeedsYou, session, what(name), why);
+                Some(advice.unblocks(waiting).command(format!("ao explain {name}")))
+            }
+            Subject::Pull(pull) => {
+                let about = About::Pull(pull.clone());
+                let advice = Advice::new(
+                    AdviceKind::NeedsYou,
+                    Some(&pull.project),
+                    about,
+                    what(&pull.to_string()),
+                    why,
+                );
+                let waiting = super::pulls::behind(state, state.pulls.get(pull)?);
+                Some(advice.unblocks(waiting).command(format!("ao pr show {}", shell(&pull.to_string()))))
+            }
+            Subject::Project(project) => {
+                let about = About::Project(project.clone());
+                let advice =
+                    Advice::new(AdviceKind::NeedsYou, Some(project), about, what(project.as_str()), why);
+                Some(advice.command(format!("ao status --project {}", shell(project.as_str()))))
+            }
+            Subject::Host => {
+                let advice = Advice::new(AdviceKind::NeedsYou, None, About::Host, what("this machine"), why);
+                Some(advice.command("ao doctor".into()))
+            }
+        }
+    });
+    of.collect()
+}
+
+/// Tasks that wait for each other, so that none of them ever begins.
+pub(super) fn circles(state: &State, _: Timestamp) -> Vec<Advice> {
+    let mut told: BTreeSet<TaskId> = BTreeSet::new();
+    let mut advice = Vec::new();
+    for (id, facts) in state.tasks.iter().filter(|(_, facts)| !facts.closed && !facts.blocked_by.is_empty()) {
+        if told.contains(id) {
+            continue;
+        }
+        let after = waiting_for(state, id);
+        // It waits for one that waits for it.
+        let Some(back) = facts.blocked_by.iter().find(|blocker| *blocker == id || after.contains(*blocker))
+        else {
+            continue;
+        };
+        let others: Vec<String> = after
+            .iter()
+            .filter(|other| waiting_for(state, other).contains(id))
+            .map(ToString::to_string)
+            .collect();
+        told.extend(after.iter().cloned());
+        let what = match others.is_empty() {
+            true => format!("{id} is blocked by itself"),
+            false => format!("{id} and {} wait for each other", others.join(", ")),
+        };
+        let why = format!("{id} is blocked by {back}, and that by {id}; none of them ever begins");
+        let command =
+            format!("ao issue edit {} --not-blocked-by {}", shell(&id.to_string()), shell(&back.key));
+        let about = About::Task(id.clone());
+        let one = Advice::new(AdviceKind::Circle, Some(&id.project), about, what, why);
+        advice.push(one.unblocks(after.len().max(1)).command(command));
+    }
+    advice
+}
+
+/// Budgets that are spent, and accounts that a provider refuses, while somebody waits.
+pub(super) fn spent(state: &State, now: Timestamp) -> Vec<Advice> {
+    let mut advice = Vec::new();
+    for (budget, purse) in &state.purses {
+        let Some(cap) = &purse.cap else { continue };
+        let held: Vec<&Session> =
+            state.live_under(budget).into_iter().filter(|session| !session.holds.is_empty()).collect();
+        let Some(first) = held.first() else { continue };
+        let about = match budget.project() {
+            Some(project) => About::Project(project.clone()),
+            None => About::Host,
+        };
+        let what = format!("{} held by a budget", how_many(held.len()));
+        let command = format!("ao resume {} --of {} --usd AMOUNT", first.spec.name, budget.word());
+        let one = Advice::new(AdviceKind::Spent, budget.project(), about, what, one_line(&cap.why));
+        advice.push(one.unblocks(held.len()).command(command));
+    }
+    for (account, until) in &state.accounts {
+        let held = state.live().filter(|session| session.account() == account).count();
+        if held > 0 && *until > now {
+            let what = format!("{} held by the provider's limit of {}", how_many(held), one_line(account));
+            let why = format!("it ends by itself in {}", since(*until, now));
+            let one = Advice::new(AdviceKind::Spent, None, About::Host, what, why);
+            advice.push(one.command("ao budget".into()));
+        }
+    }
+    advice
+}
+
+fn how_many(sessions: usize) -> String {
+    match sessions {
+        1 => "one session is".into(),
+        sessions => format!("{sessions} sessions are"),
+    }
+}
+
+/// Agents that use up their budget and have shown nothing for it.
+pub(super) fn burns(state: &State, _: Timestamp) -> Vec<Advice> {
+    let at_work = state.live().filter(|session| {
+        session.spec.role == Role::Worker
+            && matches!(session.phase, Phase::Running { .. })
+            && session.pulls.is_empty()
+            && session.judgement.activity != Activity::NeedsInput
+    });
+    let of = at_work.filter_map(|session| {
+        let why = match session.spec.limits.nearly_reached(&session.spend) {
+            Some(reached) => format!("{} of {} {} are used up", reached.spent, reached.limit, reached.what),
+            None if session.spend.turns >= MANY_TURNS => format!("{} turns", session.spend.turns),
+            None => return None,
+        };
+        let name = &session.spec.name;
+        let what = format!("{name} uses up its budget and has no pull request yet");
+        let advice = about_session(AdviceKind::Burns, session, what, why);
+        Some(advice.unblocks(behind(state, session)).command(format!("ao attach {name}")))
+    });
+    of.collect()
+}
+
+/// Tasks that wait for a person.
+pub(super) fn tasks(state: &State, now: Timestamp) -> Vec<Advice> {
+    let picking = state.projects.iter().filter(|(_, project)| project.auto_assign.is_some());
+    let all = picking.flat_map(|(id, _)| tasks_of(state, id));
+    let of = all.filter_map(|(id, facts)| {
+        let title = one_line(&cut(&facts.title, SAID));
+        let (kind, what, why) = match task_obstacle(state, id, now)? {
+            Obstacle::Untrusted { author } => {
+                let what = format!("{id} waits for somebody who answers for it: {title}");
+                (AdviceKind::Trust, what, format!("{author} may not set agents to work; read it first"))
+            }
+            Obstacle::NotAssigned { why } => (
+                AdviceKind::Unassigned,
+                format!("{id} was not given to an agent: {title}"),
+                one_line(&cut(&why, SAID)),
+            ),
+            _ => return None,
+        };
+        let waiting = waiting_for(state, id).len();
+        let trust = if kind == AdviceKind::Trust { " --trust" } else { "" };
+        let command = format!("ao spawn {} --project {}{trust}", shell(&id.key), shell(id.project.as_str()));
+        let one = Advice::new(kind, Some(&id.project), About::Task(id.clone()), what, why);
+        Some(one.unblocks(waiting).command(command))
+    });
+    of.collect()
+}
+
+fn about_session(kind: AdviceKind, session: &Session, what: String, why: String) -> Advice {
+    let about = About::Session(session.id, session.spec.name.clone());
+    Advice::new(kind, Some(&session.spec.project), about, what, why)
+}
+
+/// How many tasks wait for the one that a session works on.
+fn behind(state: &State, session: &Session) -> usize {
+    session.spec.task.as_ref().map_or(0, |task| waiting_for(state, task).len())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}

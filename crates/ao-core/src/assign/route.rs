@@ -1,0 +1,150 @@
+//! Who gets a task: the specialist that is meant most, or the project's own agent.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use super::{AutoAssign, Specialist, has, has_any};
+
+/// Who gets a task, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice<'a> {
+    /// The project's own agent, if there is none.
+    pub specialist: Option<&'a Specialist>,
+    pub why: String,
+}
+
+impl Choice<'_> {
+    pub fn id(&self) -> Option<&str> {
+        self.specialist.map(|specialist| specialist.id.as_str())
+    }
+
+    /// Whose quota is used.
+    pub fn account<'a>(&'a self, auto: &'a AutoAssign) -> &'a str {
+        self.specialist.map_or(&auto.account, |specialist| &specialist.account)
+    }
+}
+
+/// Chooses among the specialists: who has the most of the task's labels in its filter; of two with as many, who is for this
+/// project by name; then who has the most room; then who comes first. Nobody, if no specialist fits and only those may.
+pub fn choose<'a>(
+    auto: &AutoAssign,
+    specialists: &'a [Specialist],
+    labels: &BTreeSet<String>,
+    room: impl Fn(&Specialist) -> u32,
+) -> Option<Choice<'a>> {
+    let fits = |specialist: &&Specialist| {
+        (specialist.labels.is_empty() || has_any(labels, &specialist.labels))
+            && !has_any(labels, &specialist.exclude_labels)
+    };
+    let shared =
+        |specialist: &Specialist| specialist.labels.iter().filter(|label| has(labels, label)).count();
+    // Of equal ones `min_by_key` takes the first.
+    let best = specialists
+        .iter()
+        .filter(fits)
+        .min_by_key(|specialist| Reverse((shared(specialist), specialist.named, room(specialist))));
+    match best {
+        Some(specialist) => Some(Choice { specialist: Some(specialist), why: why(specialist, labels) }),
+        None if auto.specialists_only => None,
+        None => Some(Choice {
+            specialist: None,
+            why: match specialists.is_empty() {
+                true => "the project's own agent does all its work".into(),
+                false => "no specialist is for its labels, so the project's own agent does it".into(),
+            },
+        }),
+    }
+}
+
+fn why(specialist: &Specialist, labels: &BTreeSet<String>) -> String {
+    let shared = specialist.labels.iter().filter(|label| has(labels, label));
+    let shared: Vec<String> = shared.map(|label| format!("`{label}`")).collect();
+    let skills = match specialist.skills.is_empty() {
+        true => String::new(),
+        false => format!(", whose skills are {}", specialist.skills.join(", ")),
+    };
+    match shared.is_empty() {
+        true => format!("`{}` takes any task{skills}", specialist.id),
+        false => format!("{} is for `{}`{skills}", shared.join(" and "), specialist.id),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(words: &[&str]) -> BTreeSet<String> {
+        words.iter().map(|word| (*word).to_owned()).collect()
+    }
+
+    fn specialist(id: &str, labels: &[&str], exclude: &[&str]) -> Specialist {
+        Specialist {
+            id: id.into(),
+            labels: set(labels),
+            exclude_labels: set(exclude),
+            account: id.into(),
+            ..Specialist::default()
+        }
+    }
+
+    fn chosen(specialists: &[Specialist], labels: &[&str], only: bool) -> String {
+        let auto = AutoAssign { specialists_only: only, account: "own".into(), ..AutoAssign::default() };
+        let room = |specialist: &Specialist| specialist.max_parallel.unwrap_or(u32::MAX);
+        match choose(&auto, specialists, &set(labels), room) {
+            Some(choice) => choice.id().unwrap_or("own").to_owned(),
+            None => "nobody".into(),
+        }
+    }
+
+    #[test]
+    fn the_most_specific_filter_wins_then_room_then_order() {
+        let front = specialist("front", &["frontend", "ui"], &["backend"]);
+        let back = specialist("back", &["backend", "api"], &[]);
+        let any = specialist("any", &[], &["secret"]);
+        let both = [front.clone(), back.clone()];
+        let table: &[(&[Specialist], &[&str], &str)] = &[
+            (&both, &["frontend"], "front"),
+            (&both, &["UI"], "front"),
+            (&both, &["api"], "back"),
+            // Excluded where it also fits.
+            (&both, &["frontend", "backend"], "back"),
+            // One label each: the first. Two of one: that one.
+            (&both, &["ui", "api"], "front"),
+            (&[back.clone(), front.clone()], &["ui", "api"], "back"),
+            (&both, &["docs"], "own"),
+            (&both, &[], "own"),
+            (&[any.clone(), front.clone()], &["ui"], "front"),
+            (&[any.clone(), front.clone()], &["docs"], "any"),
+            (&[any.clone()], &["secret"], "own"),
+            // The same filters: who has more room.
+            (
+                &[
+                    Specialist { max_parallel: Some(1), ..back.clone() },
+                    Specialist { id: "roomy".into(), max_parallel: Some(3), ..back.clone() },
+                ],
+                &["api"],
+                "roomy",
+            ),
+            (
+                &[any, Specialist { id: "named".into(), named: true, ..specialist("", &[], &[]) }],
+                &[],
+                "named",
+            ),
+        ];
+        for (specialists, labels, expected) in table {
+            assert_eq!(chosen(specialists, labels, false), *expected, "{labels:?} among {specialists:?}");
+        }
+        assert_eq!(chosen(&both, &["docs"], true), "nobody");
+    }
+
+    #[test]
+    fn a_choice_says_why() {
+        let skilled = Specialist { skills: vec!["css".into()], ..specialist("front", &["ui"], &[]) };
+        let specialists = [skilled];
+        let auto = AutoAssign::default();
+        let choice = choose(&auto, &specialists, &set(&["UI", "bug"]), |_| 1).unwrap();
+        assert_eq!(choice.why, "`ui` is for `front`, whose skills are css");
+        let own = choose(&auto, &specialists, &set(&["docs"]), |_| 1).unwrap();
+        assert_eq!(own.why, "no specialist is for its labels, so the project's own agent does it");
+    }
+}

@@ -1,0 +1,217 @@
+//! What runs, what would run next, and why the rest waits.
+//!
+//! ```text
+//!  running ─ they end ─► round 1 ─ they end ─► round 2 ─► …      what waits for a person has no round
+//! ```
+//!
+//! A reading of the state, as if all sessions took as long and every task that was worked on were closed. It promises
+//! nothing, and decides nothing: who really gets a slot is said by `schedule.rs`, by the same rules.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::assign::{choose, task_obstacle, tasks_of};
+use crate::schedule::{Obstacle, Slots, fairest, obstacle};
+use crate::session::{Phase, Role, Session};
+use crate::state::State;
+use crate::task::Task;
+use crate::{ProjectId, SessionId, TaskId, Timestamp};
+
+/// What runs, in which order the rest would, and what waits.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// Those that have a slot, the oldest first.
+    pub running: Vec<Planned>,
+    /// Those that get one by themselves, in their order.
+    pub next: Vec<Planned>,
+    /// Those for which something else has to happen first.
+    pub waiting: Vec<Planned>,
+}
+
+/// A piece of work: a session, or a task that has none yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Planned {
+    pub project: ProjectId,
+    pub task: Option<TaskId>,
+    pub session: Option<SessionId>,
+    pub title: String,
+    /// The specialist or agent; the project's own if there is none.
+    pub agent: Option<String>,
+    /// Why it is that one.
+    pub chosen: Option<String>,
+    pub priority: i32,
+    /// After how many others have ended it begins: 0 for those that run, absent if nobody can say.
+    pub round: Option<u32>,
+    /// Why it does not run now.
+    pub obstacle: Option<Obstacle>,
+    /// The tasks that have to be closed first.
+    pub blocked_by: Vec<TaskId>,
+}
+
+/// Reads the plan off the state, for one project or for all.
+pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan {
+    let mut plan = Plan::default();
+    let mut waiting: Vec<Waiting<'_>> = Vec::new();
+    // What is done once those that run have ended.
+    let mut done: BTreeSet<TaskId> = BTreeSet::new();
+    for session in state.live().filter(|session| session.spec.role == Role::Worker || session.takes_slot()) {
+        match session.phase {
+            Phase::Queued { since } => waiting.push(of_session(state, session, since)),
+            _ => {
+                done.extend(session.spec.task.clone());
+                let mut running = of_session(state, session, session.created).planned;
+                running.round = Some(0);
+                plan.running.push(running);
+            }
+        }
+    }
+    for (id, known) in &state.projects {
+        if known.auto_assign.is_some() {
+            waiting.extend(tasks_of(state, id).filter_map(|(task, facts)| of_task(state, task, facts, now)));
+        }
+    }
+    rounds(state, &mut waiting, done);
+    waiting.sort_by_key(|waiting| (waiting.planned.round.unwrap_or(u32::MAX), waiting.turn));
+    for Waiting { planned, .. } in waiting {
+        match planned.round {
+            Some(_) => plan.next.push(planned),
+            None => plan.waiting.push(planned),
+        }
+    }
+    // All are planned together, because they share the slots; what is shown is another matter.
+    if let Some(project) = project {
+        for list in [&mut plan.running, &mut plan.next, &mut plan.waiting] {
+            list.retain(|planned| planned.project == *project);
+        }
+    }
+    plan
+}
+
+/// Something that waits for its turn.
+struct Waiting<'a> {
+    planned: Planned,
+    facts: Option<&'a Task>,
+    /// Nothing keeps it but room, and tasks that are worked on before it.
+    goes_by_itself: bool,
+    /// In which order it stands in its project's line: sessions before tasks, then who is older.
+    place: (Reverse<i32>, u8, Timestamp, usize, String),
+    /// Its number among all that were given a round.
+    turn: usize,
+}
+
+fn of_session<'a>(state: &'a State, session: &'a Session, since: Timestamp) -> Waiting<'a> {
+    let spec = &session.spec;
+    let facts = spec.task.as_ref().and_then(|task| state.tasks.get(task));
+    let obstacle = obstacle(state, session);
+    Waiting {
+        goes_by_itself: passes(obstacle.as_ref()),
+        place: (Reverse(spec.priority), 0, since, 0, spec.name.clone()),
+        planned: Planned {
+            project: spec.project.clone(),
+            task: spec.task.clone(),
+            session: Some(session.id),
+            title: spec.title.clone(),
+            agent: Some(spec.agent.specialist.as_ref().unwrap_or(&spec.agent.name).clone()),
+            chosen: None,
+            priority: spec.priority,
+            round: None,
+            obstacle,
+            blocked_by: blockers(state, facts),
+        },
+        facts,
+        turn: usize::MAX,
+    }
+}
+
+/// A task that is picked up by itself, unless it has its session.
+fn of_task<'a>(state: &'a State, id: &'a TaskId, facts: &'a Task, now: Timestamp) -> Option<Waiting<'a>> {
+    let project = &state.projects[&id.project];
+    let auto = project.auto_assign.as_ref().filter(|auto| auto.wants(&facts.labels) && !facts.closed)?;
+    if state.live_session_of(id).is_some() {
+        return None;
+    }
+    let obstacle = task_obstacle(state, id, now);
+    let slots = Slots::now(state);
+    let choice = choose(auto, &project.specialists, &facts.labels, |specialist| slots.room_for(specialist));
+    Some(Waiting {
+        goes_by_itself: passes(obstacle.as_ref()),
+        place: (Reverse(facts.priority), 1, Timestamp(0), id.key.len(), id.key.clone()),
+        planned: Planned {
+            project: id.project.clone(),
+            task: Some(id.clone()),
+            session: None,
+            title: facts.title.clone(),
+            agent: choice.as_ref().and_then(|choice| choice.id().map(str::to_owned)),
+            chosen: choice.map(|choice| choice.why),
+            priority: facts.priority,
+            round: None,
+            obstacle,
+            blocked_by: blockers(state, Some(facts)),
+        },
+        facts: Some(facts),
+        turn: usize::MAX,
+    })
+}
+
+fn blockers(state: &State, facts: Option<&Task>) -> Vec<TaskId> {
+    facts.into_iter().flat_map(|facts| state.open_blockers(facts)).cloned().collect()
+}
+
+/// Whether an obstacle goes away as others end.
+fn passes(obstacle: Option<&Obstacle>) -> bool {
+    use Obstacle as O;
+    match obstacle {
+        None => true,
+        Some(
+            O::Cap { .. }
+            | O::ProjectCap { .. }
+            | O::SpecialistCap { .. }
+            | O::Memory { .. }
+            | O::BlockedBy(_)
+            | O::Ports
+            | O::Asked
+            | O::Begun,
+        ) => true,
+        Some(_) => false,
+    }
+}
+
+/// Gives everything that goes by itself its round.
+fn rounds(state: &State, waiting: &mut [Waiting<'_>], mut done: BTreeSet<TaskId>) {
+    let mut order: Vec<usize> = (0..waiting.len()).filter(|n| waiting[*n].goes_by_itself).collect();
+    // The next one last, as lines are taken from their end.
+    order.sort_by(|a, b| waiting[*b].place.cmp(&waiting[*a].place));
+    let mut turn = 0;
+    for round in 1.. {
+        let free = |n: &usize| {
+            waiting[*n].facts.is_none_or(|facts| state.open_blockers(facts).all(|b| done.contains(b)))
+        };
+        let mut lines: BTreeMap<&ProjectId, Vec<usize>> = BTreeMap::new();
+        let projects: Vec<ProjectId> = order.iter().map(|n| waiting[*n].planned.project.clone()).collect();
+        for (n, project) in order.iter().zip(&projects).filter(|(n, _)| free(n)) {
+            lines.entry(project).or_default().push(*n);
+        }
+        let mut lines: Vec<(&ProjectId, Vec<usize>)> = lines.into_iter().collect();
+        let mut slots = Slots::free(state);
+        let mut begun: Vec<usize> = Vec::new();
+        while let Some((project, line)) = fairest(&slots, &mut lines, |n| waiting[*n].planned.priority) {
+            let next = line.pop().expect("empty lines were left out");
+            let agent = waiting[next].planned.agent.as_deref();
+            if slots.full(project, agent).is_none() {
+                slots.take(project, agent);
+                begun.push(next);
+            }
+        }
+        if begun.is_empty() {
+            return;
+        }
+        for n in &begun {
+            let planned = &mut waiting[*n].planned;
+            planned.round = Some(round);
+            done.extend(planned.task.clone());
+            waiting[*n].turn = turn;
+            turn += 1;
+        }
+        order.retain(|n| !begun.contains(n));
+    }
+}

@@ -1,0 +1,26 @@
+//! What matters now.
+
+use std::sync::Arc;
+
+use ao_api::AdviceList;
+use axum::Json;
+use axum::extract::State;
+
+use super::plan::{Which, within};
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::Asked;
+use crate::problem::Failure;
+use crate::tell;
+
+/// What matters now and why, ranked by how much goes on once it is done.
+#[utoipa::path(get, path = "/api/advice", tag = "daemon", params(Which), responses((status = 200, body = AdviceList)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<AdviceList>, Failure> {
+    let now = app.clock.now();
+    let of = within(&app, &caller, which.project.as_deref())?;
+    Ok(Json(app.handle.view(move |state| tell::advice(state, now, of.as_ref())).await?))
+}

@@ -1,0 +1,49 @@
+//! What would run when.
+
+use std::sync::Arc;
+
+use ao_api::Plan;
+use axum::Json;
+use axum::extract::State;
+use serde::Deserialize;
+use utoipa::IntoParams;
+
+use crate::app::App;
+use crate::auth::Caller;
+use crate::extract::Asked;
+use crate::forge::project;
+use crate::problem::Failure;
+use crate::tell;
+
+/// Of which project.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct Which {
+    /// Only what this project has; what all have, if left out.
+    pub(super) project: Option<String>,
+}
+
+/// What runs, what would next, and why the rest waits.
+#[utoipa::path(get, path = "/api/plan", tag = "daemon", params(Which), responses((status = 200, body = Plan)))]
+pub(super) async fn show(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(which): Asked<Which>,
+) -> Result<Json<Plan>, Failure> {
+    let now = app.clock.now();
+    let of = within(&app, &caller, which.project.as_deref())?;
+    Ok(Json(app.handle.view(move |state| tell::plan(state, now, of.as_ref())).await?))
+}
+
+/// The project that is meant; an agent's own, and all for whoever may see all.
+pub(super) fn within(
+    app: &App,
+    caller: &Caller,
+    named: Option<&str>,
+) -> Result<Option<ao_core::ProjectId>, Failure> {
+    match (named, caller) {
+        (None, Caller::Owner) => Ok(None),
+        (named, caller) => project(app, caller, named).map(Some),
+    }
+}

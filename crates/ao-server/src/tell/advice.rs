@@ -1,0 +1,20 @@
+//! Advice in words.
+
+use ao_api::AdviceList;
+use ao_core::advise::{self, advise};
+use ao_core::{ProjectId, State, Timestamp};
+
+/// What matters now, the most pressing first.
+pub(crate) fn advice(state: &State, now: Timestamp, project: Option<&ProjectId>) -> AdviceList {
+    let told = |one: advise::Advice| ao_api::Advice {
+        rank: one.rank,
+        kind: one.kind.word(),
+        project_id: one.project.map(|project| project.to_string()),
+        subject: one.about.to_string(),
+        what: one.what,
+        why: one.why,
+        unblocks: one.unblocks,
+        command: one.command,
+    };
+    AdviceList { advice: advise(state, now, project).into_iter().map(told).collect() }
+}

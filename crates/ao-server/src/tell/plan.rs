@@ -1,0 +1,36 @@
+//! The plan in words.
+
+use ao_core::plan;
+use ao_core::{ProjectId, State, Timestamp};
+
+use super::explain::waits_for;
+
+/// What runs, what would next, and what waits.
+pub(crate) fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> ao_api::Plan {
+    let plan::Plan { running, next, waiting } = plan::plan(state, now, project);
+    let told = |list: Vec<plan::Planned>| list.into_iter().map(|one| planned(state, one)).collect();
+    ao_api::Plan {
+        taken: state.slots_taken(),
+        slots: state.settings.max_live,
+        running: told(running),
+        next: told(next),
+        waiting: told(waiting),
+    }
+}
+
+fn planned(state: &State, planned: plan::Planned) -> ao_api::Planned {
+    let session = planned.session.and_then(|id| state.sessions.get(&id));
+    ao_api::Planned {
+        project_id: planned.project.to_string(),
+        issue: planned.task.map(|task| task.to_string()),
+        session: session.map(|session| session.spec.name.clone()),
+        title: planned.title,
+        agent: planned.agent,
+        chosen: planned.chosen,
+        priority: planned.priority,
+        round: planned.round,
+        reason: planned.obstacle.as_ref().map(|obstacle| obstacle.word().to_owned()),
+        why: planned.obstacle.as_ref().map(waits_for),
+        blocked_by: planned.blocked_by.iter().map(ToString::to_string).collect(),
+    }
+}
