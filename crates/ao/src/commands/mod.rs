@@ -10,6 +10,7 @@ use crate::ui;
 pub(crate) mod add_project;
 pub(crate) mod answer;
 pub(crate) mod api;
+pub(crate) mod approve;
 pub(crate) mod attach;
 pub(crate) mod batch_spawn;
 pub(crate) mod budget;

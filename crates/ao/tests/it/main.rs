@@ -18,6 +18,7 @@ mod files;
 mod fleet;
 mod forge;
 mod full_loop;
+mod gauntlet;
 mod help;
 mod hook;
 mod hooks;
