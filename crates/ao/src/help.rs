@@ -15,7 +15,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Changes", &["issue", "pr", "approve", "check", "review", "review-check"]),
     ("Look", &["explain", "why", "budget", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
-    ("Reactions", &["reactions", "emit", "hooks", "notify"]),
+    ("Reactions", &["reactions", "emit", "simulate", "hooks", "notify"]),
     ("Care", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),
 ];

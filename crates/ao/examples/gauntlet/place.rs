@@ -80,7 +80,7 @@ impl Place {
                 },
                 "agent-stuck": { "threshold": "15s" },
             },
-            "tools": { "scripted": manifest, "crashing": { "program": "sh", "args": ["-c", "exit 7"], "prompt": "lines" } },
+            "tools": { "scripted": manifest, "metered": manifest, "crashing": { "program": "sh", "args": ["-c", "exit 7"], "prompt": "lines" } },
         })
     }
 

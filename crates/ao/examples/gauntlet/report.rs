@@ -106,7 +106,7 @@ impl Report {
         for (issue, called) in issues.iter().zip(called) {
             match (issue.trouble.needs_person(), called) {
                 (true, 0) => {
-                    self.fault(format!("nobody was called for #{} ({:?})", issue.key, issue.trouble))
+                    self.fault(format!("nobody was called for #{} ({:?})", issue.key, issue.trouble));
                 }
                 (true, 2..) => {
                     self.fault(format!(

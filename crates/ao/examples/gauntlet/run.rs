@@ -166,6 +166,10 @@ impl Run<'_> {
                 && pull["review"] != "approved"
                 && pull["mergeable"] != "conflict"
             {
+                // Nothing that was asked for is merged before whoever asked has said that it is done.
+                if issue.trouble == Trouble::Comment {
+                    self.place.ao(&["pr", "resolve", &number, "t1"]);
+                }
                 self.place.ao(&["pr", "approve", &number, "--head", &text(pull, "/head")]);
             }
         }

@@ -23,7 +23,7 @@ pub(crate) enum Trouble {
     Limited,
     /// The agent asks before it works, and only a person may answer.
     Asks,
-    /// The agent hangs with a screen that nobody knows.
+    /// The agent hangs with a screen that nobody knows, and says nothing any more.
     Stuck,
     /// The agent ends whenever it is started.
     CrashLoop,
@@ -75,9 +75,14 @@ impl Trouble {
         !matches!(self, Trouble::Stuck | Trouble::CrashLoop)
     }
 
-    /// The agent that works on it, if it is another one than usual.
+    /// The agent that works on it, if it is another one than usual. A limit holds all agents of its account, so who runs into
+    /// one has an account of its own: the others are to have other troubles.
     pub(crate) fn agent(self) -> Option<&'static str> {
-        (self == Trouble::CrashLoop).then_some("crashing")
+        match self {
+            Trouble::CrashLoop => Some("crashing"),
+            Trouble::Limited => Some("metered"),
+            _ => None,
+        }
     }
 
     /// What its agent does first. `helpers` has the scripts that it runs.
@@ -94,7 +99,7 @@ impl Trouble {
             Trouble::Lies => "[[say I am done, it is pushed, and everything is green.]]".into(),
             Trouble::Limited => "[[say I shall go on in a moment.]]".into(),
             Trouble::Asks => format!("[[ask May I write a file?]] {}", propose("good")),
-            Trouble::Stuck => "[[screen unknown]]".into(),
+            Trouble::Stuck => "[[set lose-hook *]] [[screen unknown]]".into(),
         };
         format!("{first} {rest}")
     }

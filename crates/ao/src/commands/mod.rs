@@ -48,6 +48,7 @@ pub(crate) mod review_check;
 pub(crate) mod send;
 pub(crate) mod service;
 pub(crate) mod session;
+pub(crate) mod simulate;
 pub(crate) mod spawn;
 pub(crate) mod start;
 pub(crate) mod status;

@@ -22,8 +22,9 @@ fn the_demo_brings_six_issues_to_their_merges_and_leaves_nothing_behind() {
     assert!(begin.starts_with("exit 0\n-- stdout --\nSix issues, six agents, one repository."), "{told}");
     assert!(!told.contains('\u{1b}'), "no colours where nobody looks");
     for moment in [
-        "has a red check",
-        "a reviewer asks for more",
+        "has a red check; it is run again first",
+        "has a red check; its agent repairs it",
+        "is asked for more by a reviewer; its agent answers",
         "conflicts with main; its agent rebases it",
         "touches deploy/, and waits for you",
     ] {

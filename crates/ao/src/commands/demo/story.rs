@@ -7,6 +7,7 @@
 //!                       └─► the person's part: lets the protected one through
 //! ```
 
+use std::collections::BTreeSet;
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
@@ -30,6 +31,19 @@ const MODELS: Duration = Duration::from_secs(45 * 60);
 /// How often is looked though nothing is heard.
 const LOOK: Duration = Duration::from_millis(400);
 
+const RUN_AGAIN: &str = "has a red check; it is run again first";
+const REPAIRED: &str = "has a red check; its agent repairs it";
+const ASKED: &str = "is asked for more by a reviewer; its agent answers";
+const REBASED: &str = "conflicts with main; its agent rebases it";
+
+/// What is worth showing even if it is over at the next look.
+const MOMENTS: [(&str, &str); 4] = [
+    ("incident.doubted ci-failed", RUN_AGAIN),
+    ("incident.acted ci-failed", REPAIRED),
+    ("incident.acted changes-requested", ASKED),
+    ("incident.acted merge-conflicts", REBASED),
+];
+
 /// One issue, with what there is of it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Part {
@@ -51,6 +65,8 @@ pub(super) struct Story<'a> {
     /// What the reviewer has said already.
     asked_for_more: bool,
     pub(super) reviews: usize,
+    /// The moments that were shown, by pull request.
+    shown: BTreeSet<(String, &'static str)>,
 }
 
 /// What the person has done about the change that waits for them.
@@ -79,6 +95,7 @@ pub(super) async fn tell(stage: &Stage, args: &Args) -> Result<(), CommandError>
         person: Person::NotAskedYet,
         asked_for_more: false,
         reviews: 0,
+        shown: BTreeSet::new(),
     };
     story.view.say("Six issues, six agents, one repository. From here on `ao` does the rest.\n")?;
     let numbers: Vec<String> = (1..=Tale::ALL.len()).map(|number| number.to_string()).collect();
@@ -95,6 +112,7 @@ impl Story<'_> {
         loop {
             self.hear().await?;
             self.look().await?;
+            self.show_moments()?;
             let scenes = Tale::ALL.into_iter().map(|tale| self.scene(tale)).collect();
             self.view.show(scenes)?;
             self.review().await?;
@@ -184,6 +202,20 @@ impl Story<'_> {
         session.map_or(0, |session| self.history.count(&session.id, "session.accepted"))
     }
 
+    /// Shows what has happened since the last look, however short it lasted.
+    fn show_moments(&mut self) -> Result<(), CommandError> {
+        for tale in Tale::ALL {
+            let Some(id) = self.part(tale).pull.as_ref().map(|pull| pull.id.clone()) else { continue };
+            for (kind, words) in MOMENTS {
+                if self.times(tale, kind) > 0 && self.shown.insert((id.clone(), kind)) {
+                    let scene = Scene { tone: Tone::Busy, words: format!("{id} {words}") };
+                    self.view.moment(tale, scene)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// How a tale stands, in a few words.
     fn scene(&self, tale: Tale) -> Scene {
         let scene = |tone, words: &str| Scene { tone, words: words.to_owned() };
@@ -202,16 +234,14 @@ impl Story<'_> {
             return scene(Tone::Good, &format!("merged as {id}"));
         }
         if pull.mergeable == "conflict" {
-            return scene(Tone::Busy, &format!("{id} conflicts with main; its agent rebases it"));
+            return scene(Tone::Busy, &format!("{id} {REBASED}"));
         }
         match (pull.checks.as_str(), pull.review.as_str()) {
             ("failed", _) if self.times(tale, "incident.acted ci-failed") > 0 => {
-                scene(Tone::Busy, &format!("{id} has a red check; its agent repairs it"))
+                scene(Tone::Busy, &format!("{id} {REPAIRED}"))
             }
-            ("failed", _) => scene(Tone::Busy, &format!("{id} has a red check; it is run again first")),
-            (_, "changes_requested") => {
-                scene(Tone::Busy, &format!("{id}: a reviewer asks for more; its agent answers"))
-            }
+            ("failed", _) => scene(Tone::Busy, &format!("{id} {RUN_AGAIN}")),
+            (_, "changes_requested") => scene(Tone::Busy, &format!("{id} {ASKED}")),
             ("passed", "approved") => scene(Tone::Quiet, &format!("{id} is green and in the merge queue")),
             ("passed", _) if tale == Tale::Protected => {
                 scene(Tone::Busy, &format!("{id} is green, touches {PROTECTED}, and waits for you"))

@@ -41,6 +41,15 @@ impl View {
         self.began.elapsed().as_secs_f64()
     }
 
+    /// Shows a moment that may be over already.
+    pub(super) fn moment(&mut self, tale: Tale, scene: Scene) -> Result<(), CommandError> {
+        let mut scenes = self.scenes.clone();
+        if let Some(at) = Tale::ALL.iter().position(|it| *it == tale) {
+            scenes[at] = scene;
+        }
+        self.show(scenes)
+    }
+
     /// Shows how all of them stand now.
     pub(super) fn show(&mut self, scenes: Vec<Scene>) -> Result<(), CommandError> {
         let before = std::mem::replace(&mut self.scenes, scenes);

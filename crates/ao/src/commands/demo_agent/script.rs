@@ -54,7 +54,7 @@ impl Script {
             // It forgets the name.
             Tale::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
             Tale::Review => {
-                program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?
+                program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
             }
             Tale::Conflict => {
                 program("goodnight", "echo \"Good night, ${1:-world}.\"")?;
