@@ -51,6 +51,10 @@ impl Place {
 
     fn config(&self, helpers: &str) -> Value {
         let mut manifest: Value = serde_json::from_str(scripted::MANIFEST).expect("it is JSON");
+        // The same program under two names, each with an account of its own.
+        if let Some(manifest) = manifest.as_object_mut() {
+            manifest.remove("name");
+        }
         let agents = self.path("agents");
         manifest["program"] = scripted::program().display().to_string().into();
         manifest["conversation_file"] = format!("{}/{{conversation}}.jsonl", agents.display()).into();

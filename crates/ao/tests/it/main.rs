@@ -39,6 +39,7 @@ mod reference;
 mod repository;
 mod secrets;
 mod service;
+mod simulate;
 mod start;
 mod states;
 mod support;

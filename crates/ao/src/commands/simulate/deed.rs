@@ -4,7 +4,7 @@ use ao_core::errand::{ErrandEvent, Order};
 use ao_core::incident::{IncidentEvent, Rung, Subject};
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
-use ao_core::session::{Sender, SessionEvent};
+use ao_core::session::{MessageKind, Sender, SessionEvent};
 use ao_core::{Event, State, Timestamp};
 use serde::Serialize;
 
@@ -70,7 +70,9 @@ pub(super) fn deed(state: &State, at: Timestamp, event: &Event) -> Option<Deed> 
             };
             (named(state, &key.subject), what)
         }
-        Event::Session(id, SessionEvent::MessageQueued { message, .. }) if message.from == Sender::Daemon => {
+        Event::Session(id, SessionEvent::MessageQueued { message, .. })
+            if message.from == Sender::Daemon && message.kind != MessageKind::Task =>
+        {
             (named(state, &Subject::Session(*id)), What::Message { text: message.body.clone() })
         }
         Event::Notice(_, NoticeEvent::Raised { notice }) => {

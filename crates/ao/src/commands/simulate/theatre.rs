@@ -1,6 +1,6 @@
 //! The core on a stage: its own clock, no world. Whatever it wants done is done at once, and well.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use ao_config::shape::Config;
@@ -27,6 +27,8 @@ pub(super) struct Theatre {
     happened: VecDeque<Stamped>,
     /// Sessions whose agents are in the middle of a turn, for whoever looks at them.
     pub(super) busy: BTreeSet<SessionId>,
+    /// What each agent has shown last, for the same.
+    shown: BTreeMap<SessionId, Reading>,
 }
 
 impl Theatre {
@@ -38,6 +40,7 @@ impl Theatre {
             deeds: vec![],
             happened: VecDeque::new(),
             busy: BTreeSet::new(),
+            shown: BTreeMap::new(),
         };
         theatre.take(Input::Configure(Box::new(config.settings())));
         let env = ao_config::Env::of_process();
@@ -89,6 +92,7 @@ impl Theatre {
 
     /// What the agent of a session shows.
     pub(super) fn shows(&mut self, session: SessionId, reading: Reading) {
+        self.shown.insert(session, reading.clone());
         if let Some(signal) = self.signal(session, reading) {
             self.tell(session, SessionInput::Signal(signal));
         }
@@ -133,9 +137,11 @@ impl Theatre {
                 to(session, SessionInput::Written { attempt, delivery, tries })
             }
             Effect::Look { session, attempt, .. } => {
-                let reading = match self.busy.contains(&session) {
-                    true => Reading::Working { doing: "its task".into() },
-                    false => Reading::Idle,
+                let reading = match (self.busy.contains(&session), self.shown.get(&session)) {
+                    (true, _) => Reading::Working { doing: "its task".into() },
+                    // What it asks is there until it is answered.
+                    (false, Some(asking @ Reading::Asking { .. })) => asking.clone(),
+                    (false, _) => Reading::Idle,
                 };
                 let signals = self.signal(session, reading).into_iter().collect();
                 to(session, SessionInput::Looked { attempt, signals })
