@@ -10,6 +10,7 @@ mod api_fuzz;
 mod bench;
 mod demo;
 mod fuzz;
+mod gauntlet;
 mod generate;
 mod process;
 mod simulate;
@@ -34,6 +35,7 @@ enum Command {
     Test(test::Args),
     Demo(demo::Args),
     Simulate(simulate::Args),
+    Gauntlet(gauntlet::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     ApiFuzz(api_fuzz::Args),
@@ -46,6 +48,7 @@ fn main() -> ExitCode {
         Command::Test(args) => test::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Gauntlet(args) => gauntlet::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::ApiFuzz(args) => api_fuzz::run(&args),

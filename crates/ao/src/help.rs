@@ -12,10 +12,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
     ("Talk", &["send", "answer", "attach", "wait"]),
-    ("Changes", &["issue", "pr", "check", "conflicts", "review", "review-check"]),
+    ("Changes", &["issue", "pr", "approve", "check", "policy", "conflicts", "review", "review-check"]),
     ("Look", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
-    ("Reactions", &["reactions", "emit", "hooks", "notify"]),
+    ("Reactions", &["reactions", "emit", "simulate", "hooks", "notify"]),
     ("Care", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),
 ];

@@ -39,6 +39,13 @@ impl Home {
         command
     }
 
+    /// A line for the shell, in the same surroundings.
+    pub(crate) fn shell(&self, line: &str) -> Command {
+        let mut command = self.ao_at(Path::new("sh"), &["-c", line]);
+        command.current_dir(self.path());
+        command
+    }
+
     /// Runs it, and returns its exit code and all it said, in a form that is the same on every machine.
     pub(crate) fn run(&self, args: &[&str]) -> String {
         self.told(&self.ao(args).output().unwrap())

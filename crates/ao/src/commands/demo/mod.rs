@@ -1,39 +1,47 @@
-//! `ao demo`: the life of one session on a throw-away repository.
+//! `ao demo`: six issues at once on a throw-away repository, from the issue to the merge.
 //!
-//! Nothing in it is played: a real git repository, a real log, the real engine, a real process. Only the agent is a script
-//! instead of a model. Each step waits until the events show that it happened, and the demo fails if one does not.
+//! Nothing in it is played but the people: a real git repository, the real daemon with a data folder of its own, real
+//! worktrees, terminals, checks and merges, driven by the commands that a user has. The agents are scripts instead of models
+//! unless one is named. Each tale is known by what the event log says of it, and the demo fails if one does not happen.
 
-mod describe;
-mod repo;
+mod ending;
+mod git;
+mod history;
+mod sample;
+mod stage;
 mod story;
-mod timeline;
+mod view;
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use ao_ports::{EndOrder, Runtime};
-use ao_runtime::{Processes, Shim};
-use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 
-use crate::clock::SystemClock;
+pub(crate) use self::sample::Tale;
+use self::stage::Stage;
 use crate::error::{CommandError, Kind};
 use crate::ui;
 
-/// See the life of one session, on a throw-away repository
+/// See six issues become merges at once, on a throw-away repository
 ///
-/// A scripted agent takes a task in its own worktree, outlives a restart of the daemon, gets a message, asks a question,
-/// and is stopped; its work is kept until it is safe elsewhere. Needs git, and neither an account nor a network. All of it
-/// happens in a temporary directory.
+/// Six agents work in worktrees and terminals of their own: one change merges as it is, one has a red check and repairs it,
+/// one is asked for more by a reviewer, one runs into a conflict and rebases, one has a flaky check that wakes nobody, and one
+/// touches a protected path and waits for you. Needs git, and neither an account nor a network. All of it happens in a
+/// temporary directory, with a daemon of its own, and is gone afterwards.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao demo
-  ao demo --keep   leaves the repository and the event log there to look at")]
+  ao demo --yes                  lets the last one through in your place
+  ao demo --keep                 leaves all of it there to play with
+  ao demo --agent claude-code    real agents, which cost real money")]
 pub(crate) struct Args {
-    /// Leave everything that was made, and say where
+    /// Let the change through that waits for you, without asking
+    #[arg(long, short)]
+    yes: bool,
+    /// Leave everything that was made, with the daemon, and say how to look around and how to remove it
     #[arg(long)]
     keep: bool,
-    /// Let the agent do its work without pauses
+    /// Let this agent do the work instead of a script
+    #[arg(long, value_name = "NAME")]
+    agent: Option<String>,
+    /// Let the scripted agents do their work without pauses
     #[arg(long)]
     fast: bool,
 }
@@ -50,30 +58,24 @@ pub(crate) fn run(args: &Args) -> Result<(), CommandError> {
         .map_err(CommandError::environment)?;
     let outcome = runtime.block_on(async {
         let told = tokio::select! {
-            told = story::tell(&stage) => told,
+            told = story::tell(&stage, args) => told,
             signal = interrupted() => Err(CommandError::new(Kind::Interrupted(signal), "interrupted")),
         };
-        // Whatever happened, no agent of the demo is left behind.
-        told.and(end_agents(&stage).await)
+        let stays = args.keep && !matches!(&told, Err(err) if matches!(err.kind(), Kind::Interrupted(_)));
+        if !stays {
+            // Whatever happened, neither the daemon nor an agent of the demo is left behind.
+            return (told.and(stage.clear().await), false);
+        }
+        (told, true)
     });
-    if args.keep {
+    // A thread may still wait for a key.
+    runtime.shutdown_background();
+    let (told, stays) = outcome;
+    if stays {
         let _ = dir.keep();
-        ui::line(format_args!(
-            "\nKept in {}; look at it with\n  {} events export --data-dir {}",
-            stage.dir,
-            quoted(&stage.program),
-            quoted(stage.data_dir().as_str())
-        ))?;
+        ui::text(stage.how_to_play())?;
     }
-    outcome
-}
-
-/// A word as a shell takes it for one.
-fn quoted(word: &str) -> String {
-    if word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-+:@".contains(c)) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
+    told
 }
 
 /// Waits until somebody wants the demo to end: Ctrl-C, a polite kill, a closed terminal. Returns the signal's number.
@@ -90,59 +92,8 @@ async fn interrupted() -> u8 {
     }
 }
 
-/// Where the demo takes place.
-struct Stage {
-    dir: Utf8PathBuf,
-    /// This very program, which is the agent too.
-    program: String,
-    pause: Duration,
-    keep: bool,
-}
-
-impl Stage {
-    fn new(dir: std::path::PathBuf, args: &Args) -> Result<Stage, CommandError> {
-        let utf8 = |path: std::path::PathBuf| {
-            Utf8PathBuf::from_path_buf(path).map_err(|path| {
-                CommandError::environment(format!("the path `{}` is no UTF-8", path.display()))
-            })
-        };
-        Ok(Stage {
-            dir: utf8(dir)?,
-            program: utf8(std::env::current_exe().map_err(CommandError::environment)?)?.into_string(),
-            pause: Duration::from_millis(if args.fast { 20 } else { 600 }),
-            keep: args.keep,
-        })
-    }
-
-    fn repository(&self) -> Utf8PathBuf {
-        self.dir.join("hello")
-    }
-
-    fn data_dir(&self) -> Utf8PathBuf {
-        self.dir.join("data")
-    }
-
-    fn shim(&self) -> Shim {
-        Shim { program: self.program.clone().into(), args: vec![crate::daemon::SHIM.into()] }
-    }
-
-    fn processes(&self) -> Utf8PathBuf {
-        self.data_dir().join("processes")
-    }
-}
-
-async fn end_agents(stage: &Stage) -> Result<(), CommandError> {
-    if !Utf8Path::exists(&stage.processes()) {
-        return Ok(());
-    }
-    let options = ao_runtime::Options {
-        grace: Duration::from_secs(1),
-        ..ao_runtime::Options::new(stage.processes(), stage.shim())
-    };
-    let runtime = Processes::new(options, Arc::new(SystemClock));
-    for left in runtime.census().await.map_err(CommandError::environment)? {
-        let order = EndOrder { session: left.session, attempt: left.attempt, process: None };
-        runtime.end(&order).await.map_err(CommandError::environment)?;
-    }
-    Ok(())
+/// A tale that did not happen. That is our fault, unless the machine is very slow or the agent is a real one.
+fn failed(what: String) -> CommandError {
+    CommandError::new(Kind::Bug, what)
+        .hint("`ao demo --keep` leaves the daemon, the event log and the agents' output there to look at")
 }

@@ -1,299 +1,339 @@
-//! The story itself, step by step. Each step asks for something and waits until the events show it.
+//! What happens in the demo: the issues are written down, agents are set on them, and the people do their part.
+//!
+//! ```text
+//!  events ──► history ─┐
+//!  sessions, pulls ────┴─► scenes ──► view
+//!                       └─► the reviewer's part: asks once for more, approves what is green
+//!                       └─► the person's part: lets the protected one through
+//! ```
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use ao_core::budget::Limits;
-use ao_core::input::{Life, SpawnRequest};
-use ao_core::project::{ProjectConfig, ProjectInput};
-use ao_core::session::{
-    AgentChoice, MessageKind, NewMessage, ProcessRef, Role, Sender, SessionInput, StatusWord,
-};
-use ao_core::task::TaskFacts;
-use ao_core::workspace::{KeepReason, WorkspaceState};
-use ao_core::{Input, ProjectId, SessionId, Stamped, State, TaskId, codec};
-use ao_notifier::TerminalNotifier;
-use ao_ports::{Clock, EventStore, Runtime};
-use camino::Utf8PathBuf;
+use ao_api::client::{Client, Events};
+use ao_api::{Pull, Session};
+use tokio::sync::oneshot;
+use tokio::time::{Instant, timeout};
 
-use super::Stage;
-use super::repo::{self, git};
-use super::timeline::{Notices, Timeline, failed};
-use crate::clock::SystemClock;
-use crate::commands::demo_agent::{FILE, QUESTION};
-use crate::daemon::{self, Daemon};
+use super::history::History;
+use super::sample::{PROTECTED, Tale};
+use super::stage::Stage;
+use super::view::{Scene, Tone, View};
+use super::{Args, ending, failed};
+use crate::calls;
+use crate::calls::forge::{self, Query};
 use crate::error::CommandError;
-use crate::ui::{self, GOOD};
 
-const AGENT: &str = "demo";
-const TASK: &str = "Greet whoever reads this repository.";
-const MESSAGE: &str = "Please greet them by name: Ada and Grace.";
+/// How long all of it may take: scripts are quick, models are not.
+const SCRIPTS: Duration = Duration::from_secs(150);
+const MODELS: Duration = Duration::from_secs(45 * 60);
+/// How often is looked though nothing is heard.
+const LOOK: Duration = Duration::from_millis(400);
 
-pub(super) async fn tell(stage: &Stage) -> Result<(), CommandError> {
-    let began = std::time::Instant::now();
-    ui::line("The life of one session. The agent is a script; git, log, engine and process are real.")?;
-    let mut timeline = Timeline::new();
-    let daemon = begin(stage, &mut timeline).await?;
-    let (session, process) = take_the_task(&daemon, &mut timeline).await?;
-    let daemon = restart(stage, daemon, &mut timeline, &process).await?;
-    send_and_answer(&daemon, &mut timeline, session).await?;
-    stop(&daemon, &mut timeline, session, &process).await?;
-    clean_up(stage, &daemon, &mut timeline, session).await?;
-    check_the_log(&daemon, &timeline).await?;
-    daemon.stop().await?;
-    sum_up(stage, &timeline, began.elapsed())
+const RUN_AGAIN: &str = "has a red check; it is run again first";
+const REPAIRED: &str = "has a red check; its agent repairs it";
+const ASKED: &str = "is asked for more by a reviewer; its agent answers";
+const REBASED: &str = "conflicts with main; its agent rebases it";
+
+/// What is worth showing even if it is over at the next look.
+const MOMENTS: [(&str, &str); 4] = [
+    ("incident.doubted ci-failed", RUN_AGAIN),
+    ("incident.acted ci-failed", REPAIRED),
+    ("incident.acted changes-requested", ASKED),
+    ("incident.acted merge-conflicts", REBASED),
+];
+
+/// One issue, with what there is of it.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Part {
+    pub(super) session: Option<Session>,
+    pub(super) pull: Option<Pull>,
+    /// Seconds from the beginning to the merge.
+    pub(super) merged_after: Option<f64>,
 }
 
-async fn begin(stage: &Stage, timeline: &mut Timeline) -> Result<Daemon, CommandError> {
-    timeline.step("A repository, a project, a task")?;
-    repo::make(&stage.repository()).await?;
-    let daemon = open(stage, &timeline.notices).await?;
-    timeline.watch(&daemon.handle);
-    let project = ProjectId::new("hello");
-    let config = ProjectConfig {
-        path: stage.repository().into_string(),
-        default_branch: "main".into(),
-        max_live: None,
-        ..ProjectConfig::default()
-    };
-    daemon
-        .handle
-        .ask(Input::Project { project: project.clone(), input: ProjectInput::Configure(Box::new(config)) })
-        .await?;
-    let facts = TaskFacts {
-        observed: SystemClock.now(),
-        title: TASK.into(),
-        labels: BTreeSet::new(),
-        priority: 0,
-        blocked_by: BTreeSet::new(),
-        closed: false,
-        trusted: true,
-        branch: None,
-        author: None,
-    };
-    daemon.handle.ask(Input::Task { task: task(), facts: Box::new(facts) }).await?;
-    timeline.until("the task", |it| it.count("task.seen") == 1).await?;
-    Ok(daemon)
+pub(super) struct Story<'a> {
+    stage: &'a Stage,
+    client: Client,
+    events: Events,
+    pub(super) history: History,
+    pub(super) view: View,
+    /// In the order of [`Tale::ALL`].
+    pub(super) parts: Vec<Part>,
+    pub(super) person: Person,
+    /// What the reviewer has said already.
+    asked_for_more: bool,
+    pub(super) reviews: usize,
+    /// The moments that were shown, by pull request.
+    shown: BTreeSet<(String, &'static str)>,
 }
 
-async fn take_the_task(
-    daemon: &Daemon,
-    timeline: &mut Timeline,
-) -> Result<(SessionId, ProcessRef), CommandError> {
-    timeline.step("A session for it, in a worktree and a process of its own")?;
-    let request = SpawnRequest {
-        project: ProjectId::new("hello"),
-        task: Some(task()),
-        role: Role::Worker,
-        title: TASK.into(),
-        prompt: TASK.into(),
-        name: None,
-        branch: None,
-        origin: Default::default(),
-        agent: AgentChoice {
-            name: AGENT.into(),
-            abilities: daemon.agent(AGENT).expect("the demo plugs it in").abilities(),
-            ..AgentChoice::default()
-        },
-        runtime: "process".into(),
-        workspace: "worktree".into(),
-        priority: 0,
-        limits: Limits::default(),
-        trusted: false,
-    };
-    daemon.handle.ask(Input::Spawn(Box::new(request))).await?;
-    timeline.until("the proof that the task was read", |it| it.count("session.accepted") == 1).await?;
-    timeline.until_status(StatusWord::Working).await?;
-    let session = timeline.session().ok_or_else(|| failed("there is no session".into()))?;
-    let process = session.process.clone().ok_or_else(|| failed("the session has no process".into()))?;
-    Ok((session.id, process))
+/// What the person has done about the change that waits for them.
+#[derive(Debug)]
+pub(super) enum Person {
+    NotAskedYet,
+    Thinks(Option<oneshot::Receiver<bool>>),
+    /// Nobody watches, so nobody can be asked.
+    Away,
+    LetThrough,
 }
 
-/// Closes the daemon while the agent works, and opens it again once the agent has committed.
-async fn restart(
-    stage: &Stage,
-    daemon: Daemon,
-    timeline: &mut Timeline,
-    process: &ProcessRef,
-) -> Result<Daemon, CommandError> {
-    timeline.step("The daemon goes away in the middle of it, and comes back")?;
-    daemon.stop().await?;
-    timeline
-        .say("engine, log and adapters are closed (in this program; the agent is a process of its own)")?;
-    let committed = async {
-        while git(&stage.repository(), &["log", "--format=%s", "agent/hello-1"]).await?
-            != "Add a greeting\nFirst commit"
-        {
-            tokio::time::sleep(Duration::from_millis(20)).await;
+pub(super) async fn tell(stage: &Stage, args: &Args) -> Result<(), CommandError> {
+    let client = stage.set_up().await?;
+    for tale in Tale::ALL {
+        stage.ao(&["issue", "add", tale.title(), "--body", tale.body()]).await?;
+    }
+    let events = client.events(Some(0), None).await?;
+    let mut story = Story {
+        stage,
+        client,
+        events,
+        history: History::default(),
+        view: View::new(),
+        parts: vec![Part::default(); Tale::ALL.len()],
+        person: Person::NotAskedYet,
+        asked_for_more: false,
+        reviews: 0,
+        shown: BTreeSet::new(),
+    };
+    story.view.say("Six issues, six agents, one repository. From here on `ao` does the rest.\n")?;
+    let numbers: Vec<String> = (1..=Tale::ALL.len()).map(|number| number.to_string()).collect();
+    let numbers = numbers.iter().map(String::as_str);
+    stage.ao(&std::iter::once("batch-spawn").chain(numbers).collect::<Vec<_>>()).await?;
+    story.goes_on(args).await?;
+    ending::sum_up(&mut story, stage).await
+}
+
+impl Story<'_> {
+    async fn goes_on(&mut self, args: &Args) -> Result<(), CommandError> {
+        let patience = if self.stage.agent.is_some() { MODELS } else { SCRIPTS };
+        let mut until = Instant::now() + patience;
+        loop {
+            self.hear().await?;
+            self.look().await?;
+            self.show_moments()?;
+            let scenes = Tale::ALL.into_iter().map(|tale| self.scene(tale)).collect();
+            self.view.show(scenes)?;
+            self.review().await?;
+            self.ask_the_person(args).await?;
+            if self.is_over() {
+                return Ok(());
+            }
+            // A person may take as long as they like.
+            if matches!(self.person, Person::Thinks(_)) {
+                until = Instant::now() + patience;
+            }
+            if Instant::now() > until {
+                let left: Vec<String> = Tale::ALL
+                    .into_iter()
+                    .filter(|tale| !self.is_merged(*tale))
+                    .map(|tale| format!("{} ({})", tale.title(), self.scene(tale).words))
+                    .collect();
+                let what = format!("not done after {} s: {}", patience.as_secs(), left.join("; "));
+                return Err(failed(what));
+            }
         }
-        Ok::<_, CommandError>(())
-    };
-    tokio::time::timeout(Duration::from_secs(12), committed)
-        .await
-        .map_err(|_| failed("the agent did not commit while the daemon was away".into()))??;
-    let author = git(&stage.repository(), &["log", "-1", "--format=%an <%ae>", "agent/hello-1"]).await?;
-    timeline.say(&format!("meanwhile the agent has committed, as {author}"))?;
-    let daemon = open(stage, &timeline.notices).await?;
-    timeline.watch(&daemon.handle);
-    timeline.say("a new daemon has read the log, and looks for the agent")?;
-    timeline.until_status(StatusWord::Idle).await?;
-    match daemon.runtimes.look(process).await {
-        Life::Alive { .. } => {}
-        other => return Err(failed(format!("the agent's process should be alive, and is {other:?}"))),
     }
-    expect(timeline.count("session.launched"), &1, "the number of launches")?;
-    expect(timeline.count("session.delivery_started"), &1, "the number of deliveries")?;
-    timeline.say("it is the same process; nothing was started or said twice")?;
-    Ok(daemon)
-}
 
-async fn send_and_answer(
-    daemon: &Daemon,
-    timeline: &mut Timeline,
-    session: SessionId,
-) -> Result<(), CommandError> {
-    timeline.step("A message, accepted only with proof, and a question")?;
-    let message = NewMessage {
-        from: Sender::Person("you".into()),
-        kind: MessageKind::Text,
-        body: MESSAGE.into(),
-        interrupt: false,
-        key: None,
-    };
-    daemon.handle.ask(to(session, SessionInput::Send(message))).await?;
-    timeline.until("the proof that the message was read", |it| it.count("session.accepted") == 2).await?;
-    timeline.until_status(StatusWord::NeedsInput).await?;
-    timeline.until("the notice", |it| it.count("notice.sent") == 1).await?;
-    expect(timeline.count("notice.raised"), &1, "the number of notices")?;
-    let asked = timeline.session().map(|session| session.judgement.detail.clone()).unwrap_or_default();
-    expect(asked, &QUESTION.to_owned(), "the question")?;
-    timeline.say("you answer: yes")?;
-    let answer = SessionInput::Answer { by: "you".into(), text: "yes".into() };
-    daemon.handle.ask(to(session, answer)).await?;
-    timeline.until_status(StatusWord::Working).await?;
-    timeline.until_status(StatusWord::Idle).await
-}
+    /// Takes in what has happened. Waits for something, but not for long.
+    async fn hear(&mut self) -> Result<(), CommandError> {
+        let latest = Instant::now() + LOOK;
+        let mut quiet = LOOK;
+        while let Ok(heard) = timeout(quiet, self.events.next()).await {
+            match heard? {
+                Some(event) => self.history.take(&event),
+                None => return Err(failed("the daemon has gone away".into())),
+            }
+            // Events come in bursts; one look after a burst is enough.
+            quiet = Duration::from_millis(30);
+            if Instant::now() > latest {
+                break;
+            }
+        }
+        Ok(())
+    }
 
-async fn stop(
-    daemon: &Daemon,
-    timeline: &mut Timeline,
-    session: SessionId,
-    process: &ProcessRef,
-) -> Result<(), CommandError> {
-    timeline.step("Stopped: nothing of it runs any more")?;
-    daemon.handle.ask(to(session, SessionInput::Stop { by: "you".into(), why: String::new() })).await?;
-    timeline.until_status(StatusWord::Stopped).await?;
-    match daemon.runtimes.look(process).await {
-        Life::Gone { .. } => Ok(()),
-        other => Err(failed(format!("the agent's process should be gone, and is {other:?}"))),
+    async fn look(&mut self) -> Result<(), CommandError> {
+        let sessions = calls::sessions(&self.client).await?.sessions;
+        let pulls = forge::pulls(&self.client, Query::new().with("state", "all")).await?.pulls;
+        let elapsed = self.view.elapsed();
+        for (number, part) in (1..).zip(&mut self.parts) {
+            let issue = number.to_string();
+            if let Some(session) = sessions.iter().find(|session| session.issue.as_deref() == Some(&issue)) {
+                part.session = Some(session.clone());
+            }
+            let Some(session) = &part.session else { continue };
+            let known = part.pull.as_ref().map(|pull| pull.id.as_str());
+            let its = |pull: &&Pull| known == Some(&pull.id) || session.pulls.contains(&pull.id);
+            if let Some(pull) = pulls.iter().find(its) {
+                if pull.state == "merged" && part.merged_after.is_none() {
+                    part.merged_after = Some(elapsed);
+                }
+                part.pull = Some(pull.clone());
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn part(&self, tale: Tale) -> &Part {
+        let at = Tale::ALL.iter().position(|it| *it == tale).unwrap_or_default();
+        &self.parts[at]
+    }
+
+    pub(super) fn is_merged(&self, tale: Tale) -> bool {
+        self.part(tale).pull.as_ref().is_some_and(|pull| pull.state == "merged")
+    }
+
+    /// All has landed, but perhaps for what nobody was there to let through.
+    fn is_over(&self) -> bool {
+        let away = matches!(self.person, Person::Away);
+        Tale::ALL.into_iter().all(|tale| self.is_merged(tale) || (away && tale == Tale::Protected))
+    }
+
+    /// How often something happened to a tale's pull request.
+    pub(super) fn times(&self, tale: Tale, kind: &str) -> u32 {
+        self.part(tale).pull.as_ref().map_or(0, |pull| self.history.count(&pull.id, kind))
+    }
+
+    /// How many turns the agent of a tale has taken.
+    pub(super) fn turns(&self, tale: Tale) -> u32 {
+        let session = self.part(tale).session.as_ref();
+        session.map_or(0, |session| self.history.count(&session.id, "session.accepted"))
+    }
+
+    /// Shows what has happened since the last look, however short it lasted.
+    fn show_moments(&mut self) -> Result<(), CommandError> {
+        for tale in Tale::ALL {
+            let Some(id) = self.part(tale).pull.as_ref().map(|pull| pull.id.clone()) else { continue };
+            for (kind, words) in MOMENTS {
+                if self.times(tale, kind) > 0 && self.shown.insert((id.clone(), kind)) {
+                    let scene = Scene { tone: Tone::Busy, words: format!("{id} {words}") };
+                    self.view.moment(tale, scene)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How a tale stands, in a few words.
+    fn scene(&self, tale: Tale) -> Scene {
+        let scene = |tone, words: &str| Scene { tone, words: words.to_owned() };
+        let part = self.part(tale);
+        let Some(session) = &part.session else { return scene(Tone::Quiet, "not begun") };
+        let works = session.status.state == "working";
+        let Some(pull) = &part.pull else {
+            let words = match session.status.state.as_str() {
+                "working" => format!("{} works on it in {}", session.name, session.branch),
+                state => state.replace('_', " "),
+            };
+            return scene(Tone::Quiet, &words);
+        };
+        let id = &pull.id;
+        if pull.state == "merged" {
+            return scene(Tone::Good, &format!("merged as {id}"));
+        }
+        if pull.mergeable == "conflict" {
+            return scene(Tone::Busy, &format!("{id} {REBASED}"));
+        }
+        match (pull.checks.as_str(), pull.review.as_str()) {
+            ("failed", _) if self.times(tale, "incident.acted ci-failed") > 0 => {
+                scene(Tone::Busy, &format!("{id} {REPAIRED}"))
+            }
+            ("failed", _) => scene(Tone::Busy, &format!("{id} {RUN_AGAIN}")),
+            (_, "changes_requested") => scene(Tone::Busy, &format!("{id} {ASKED}")),
+            ("passed", "approved") => scene(Tone::Quiet, &format!("{id} is green and in the merge queue")),
+            ("passed", _) if tale == Tale::Protected => {
+                scene(Tone::Busy, &format!("{id} is green, touches {PROTECTED}, and waits for you"))
+            }
+            ("passed", _) => scene(Tone::Quiet, &format!("{id} is green")),
+            _ if works => scene(Tone::Quiet, &format!("{id}: its agent works on it")),
+            _ => scene(Tone::Quiet, &format!("{id} is being checked")),
+        }
+    }
+
+    /// The reviewer, whom the demo plays: asks for more once, and approves what is green and not for the person to judge.
+    async fn review(&mut self) -> Result<(), CommandError> {
+        for tale in Tale::ALL {
+            let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == "open") else {
+                continue;
+            };
+            let number = pull.number.to_string();
+            if tale == Tale::Review && !self.asked_for_more {
+                let detail = forge::pull(&self.client, forge::Named::whole(&pull.id)).await?.value;
+                let Some(file) = detail.files.first() else { continue };
+                let (at, ask) =
+                    (format!("{file}:2"), "What if no number is given? It should greet once then.");
+                let ask = ["pr", "review", &number, "--request-changes", "--at", &at, ask];
+                // Its head may have moved just now; it is looked at again then.
+                self.asked_for_more = self.stage.try_ao(&ask).await?.status.success();
+                self.reviews += usize::from(self.asked_for_more);
+                continue;
+            }
+            let ready = pull.checks == "passed" && !pull.draft && pull.review != "approved";
+            if ready && tale != Tale::Protected && pull.mergeable != "conflict" {
+                if tale == Tale::Review {
+                    self.stage.try_ao(&["pr", "resolve", &number, "t1"]).await?;
+                }
+                let approved = self.stage.try_ao(&["pr", "approve", &number, "--head", &pull.head]).await?;
+                self.reviews += usize::from(approved.status.success());
+            }
+        }
+        Ok(())
+    }
+
+    /// The person who watches: asked once, when everything else is done.
+    async fn ask_the_person(&mut self, args: &Args) -> Result<(), CommandError> {
+        let Some(pull) = self.part(Tale::Protected).pull.clone() else { return Ok(()) };
+        let others_merged = Tale::ALL.into_iter().all(|tale| tale == Tale::Protected || self.is_merged(tale));
+        if pull.state != "open" || pull.checks != "passed" || !others_merged {
+            return Ok(());
+        }
+        match &mut self.person {
+            Person::NotAskedYet if args.yes => self.let_through(&pull).await,
+            Person::NotAskedYet => {
+                let command = self.stage.typed(&format!("approve {}", pull.id));
+                let watched = io::stdin().is_terminal() && io::stdout().is_terminal();
+                let words = format!(
+                    "\n{} changes {PROTECTED}, which nothing but your word lets through. To let it through:\n  {command}",
+                    pull.id
+                );
+                self.view.say(&words)?;
+                self.person = match watched {
+                    true => {
+                        self.view.say("or press Enter here.\n")?;
+                        Person::Thinks(Some(a_key()))
+                    }
+                    false => Person::Away,
+                };
+                Ok(())
+            }
+            Person::Thinks(key) => match key.as_mut().map(oneshot::Receiver::try_recv) {
+                Some(Ok(true)) => self.let_through(&pull).await,
+                // Their input has ended; another terminal is left to them.
+                Some(Ok(false) | Err(oneshot::error::TryRecvError::Closed)) => {
+                    *key = None;
+                    Ok(())
+                }
+                _ => Ok(()),
+            },
+            Person::Away | Person::LetThrough => Ok(()),
+        }
+    }
+
+    async fn let_through(&mut self, pull: &Pull) -> Result<(), CommandError> {
+        self.stage.ao(&["approve", &pull.id]).await?;
+        self.person = Person::LetThrough;
+        Ok(())
     }
 }
 
-async fn clean_up(
-    stage: &Stage,
-    daemon: &Daemon,
-    timeline: &mut Timeline,
-    session: SessionId,
-) -> Result<(), CommandError> {
-    timeline.step("Cleaned up, but not before its work is safe")?;
-    let path = workspace_path(timeline)?;
-    daemon.handle.ask(to(session, SessionInput::Cleanup)).await?;
-    timeline.until("the answer of the gate", |it| it.count("session.workspace_kept") == 1).await?;
-    let reasons = match timeline.session().map(|session| &session.workspace.state) {
-        Some(WorkspaceState::Kept { reasons }) => reasons.clone(),
-        _ => vec![],
-    };
-    expect(reasons, &vec![KeepReason::Uncommitted, KeepReason::Unpushed], "the reasons to keep it")?;
-
-    git(&path, &["commit", "--quiet", "--all", "-m", "Greet by name"]).await?;
-    git(&stage.repository(), &["merge", "--quiet", "--ff-only", "agent/hello-1"]).await?;
-    timeline.say("you commit what it left, and merge its branch into main")?;
-    daemon.handle.ask(to(session, SessionInput::Cleanup)).await?;
-    timeline.until("the removal", |it| it.count("session.workspace_removed") == 1).await?;
-
-    let repository = stage.repository();
-    expect(path.exists(), &false, "whether the worktree is there")?;
-    expect(
-        git(&repository, &["branch", "--format=%(refname:short)"]).await?,
-        &"main".to_owned(),
-        "the branches",
-    )?;
-    let rescue = git(&repository, &["rev-parse", &format!("refs/ao/rescue/{session}^{{commit}}")]).await?;
-    expect(rescue, &git(&repository, &["rev-parse", "main"]).await?, "the rescue ref")?;
-    let greeting = std::fs::read_to_string(repository.join(FILE)).map_err(CommandError::environment)?;
-    expect(greeting, &format!("Hello.\n{MESSAGE}\n"), "what main has")?;
-    timeline.say("the worktree and its branch are gone; main has the work, and so has the rescue ref")
-}
-
-/// What was shown is what the log says, and the log alone gives the state that the engine has.
-async fn check_the_log(daemon: &Daemon, timeline: &Timeline) -> Result<(), CommandError> {
-    let report = daemon.store.check()?;
-    if let Some(problem) = report.problems.first() {
-        return Err(failed(format!("the event log is not whole: {problem}")));
-    }
-    expect(report.events, &(timeline.kinds.len() as u64), "the number of events")?;
-    let mut replayed = State::default();
-    for record in daemon.store.read(0, timeline.kinds.len()).await? {
-        let event = codec::decode(&record.kind, record.version, &record.scope, &record.body)
-            .map_err(|err| failed(err.to_string()))?;
-        replayed.evolve(&Stamped { at: record.at, event });
-    }
-    let same = daemon.handle.view(move |state| *state == replayed).await?;
-    expect(same, &true, "whether the engine's state is what the log tells")
-}
-
-fn sum_up(stage: &Stage, timeline: &Timeline, took: Duration) -> Result<(), CommandError> {
-    let accepted = timeline.session().map_or(0, |session| session.outbox.accepted);
-    let log = stage.data_dir().join("ao.db");
-    ui::line(format_args!("\n{GOOD}All of it happened{GOOD:#}, in {:.1} s.", took.as_secs_f64()))?;
-    ui::line(format_args!("   events    {}, checked and replayed", timeline.kinds.len()))?;
-    ui::line(format_args!(
-        "   messages  {} queued, {accepted} accepted with proof",
-        timeline.count("session.message_queued")
-    ))?;
-    ui::line(format_args!(
-        "   notices   {} raised, {} sent",
-        timeline.count("notice.raised"),
-        timeline.count("notice.sent")
-    ))?;
-    ui::line(format_args!(
-        "   log       {log}{}",
-        if stage.keep { "" } else { " (removed now; `ao demo --keep` leaves it)" }
-    ))?;
-    Ok(())
-}
-
-async fn open(stage: &Stage, notices: &Notices) -> Result<Daemon, CommandError> {
-    let agent = ao_agent::Options {
-        name: AGENT.into(),
-        program: stage.program.clone(),
-        args: vec!["demo-agent".into(), "--pause-ms".into(), stage.pause.as_millis().to_string()],
-        prompt: ao_agent::Prompt::Lines,
-        ..ao_agent::Options::default()
-    };
-    let mut options = daemon::Options::new(stage.data_dir(), &stage.program);
-    options.agents.push(agent);
-    options.notifiers.insert("terminal".into(), Arc::new(TerminalNotifier::new(notices.clone())));
-    Daemon::start(options, Arc::new(SystemClock)).await
-}
-
-fn task() -> TaskId {
-    TaskId { project: ProjectId::new("hello"), key: "1".into() }
-}
-
-fn to(session: SessionId, input: SessionInput) -> Input {
-    Input::Session { session, input }
-}
-
-fn workspace_path(timeline: &Timeline) -> Result<Utf8PathBuf, CommandError> {
-    let path = timeline.session().and_then(|session| session.workspace.path()).map(Utf8PathBuf::from);
-    path.ok_or_else(|| failed("the session has no workspace".into()))
-}
-
-fn expect<T: PartialEq + std::fmt::Debug>(found: T, expected: &T, what: &str) -> Result<(), CommandError> {
-    if found == *expected {
-        return Ok(());
-    }
-    Err(failed(format!("{what} should be {expected:?}, and is {found:?}")))
+/// Waits for Enter, in a thread that nobody waits for.
+fn a_key() -> oneshot::Receiver<bool> {
+    let (pressed, waits) = oneshot::channel();
+    std::thread::spawn(move || {
+        let read = io::stdin().read_line(&mut String::new());
+        let _ = pressed.send(read.is_ok_and(|bytes| bytes > 0));
+    });
+    waits
 }

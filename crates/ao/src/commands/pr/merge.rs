@@ -115,7 +115,7 @@ async fn told_meanwhile(client: &Client, id: &str) -> std::convert::Infallible {
 }
 
 /// What stands in the way has an exit code of its own, so that scripts can tell it from a mistake.
-fn refused(err: ClientError, id: &str) -> CommandError {
+pub(in crate::commands) fn refused(err: ClientError, id: &str) -> CommandError {
     let in_the_way =
         matches!(&err, ClientError::Refused(problem) if matches!(problem.status, 409 | 412 | 422 | 423));
     let error = CommandError::from(err);

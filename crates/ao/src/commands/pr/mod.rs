@@ -14,6 +14,8 @@ mod talk;
 
 use ao_api::client::Client;
 
+pub(super) use self::merge::refused;
+pub(super) use self::review::pinned;
 use crate::calls::forge::{self, Named};
 use crate::complete;
 use crate::context::Context;

@@ -145,7 +145,7 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
 }
 
 /// The commit that is meant, in full if a beginning of it was typed.
-pub(super) fn pinned(typed: Option<&str>, head: &str) -> String {
+pub(in crate::commands) fn pinned(typed: Option<&str>, head: &str) -> String {
     match typed {
         Some(typed) if typed.len() < 4 || !head.starts_with(&typed.to_ascii_lowercase()) => typed.to_owned(),
         _ => head.to_owned(),

@@ -1,4 +1,4 @@
-//! The throw-away repository, as the user works in it.
+//! git in the throw-away repository, as the user runs it.
 
 use std::io;
 use std::process::Stdio;
@@ -7,28 +7,6 @@ use camino::Utf8Path;
 use tokio::process::Command;
 
 use crate::error::CommandError;
-
-/// Makes a repository with one commit on `main`, by somebody who is not the agent.
-pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
-    std::fs::create_dir_all(path).map_err(CommandError::environment)?;
-    git(path, &["init", "--quiet", "--initial-branch", "main"]).await?;
-    let settings = [
-        ("user.name", "You"),
-        ("user.email", "you@example.invalid"),
-        ("commit.gpgsign", "false"),
-        // What the user's own hooks ask of a commit is not what is shown here.
-        ("core.hooksPath", "/dev/null"),
-        // It outlives the commit that began it, in the worktree, which the gate then keeps for it.
-        ("maintenance.auto", "false"),
-    ];
-    for (key, value) in settings {
-        git(path, &["config", key, value]).await?;
-    }
-    std::fs::write(path.join("README.md"), "# hello\n").map_err(CommandError::environment)?;
-    git(path, &["add", "."]).await?;
-    git(path, &["commit", "--quiet", "-m", "First commit"]).await?;
-    Ok(())
-}
 
 /// Runs git and returns what it printed.
 pub(super) async fn git(path: &Utf8Path, args: &[&str]) -> Result<String, CommandError> {

@@ -1,0 +1,64 @@
+//! `ao approve`: a person's word, and with it the merge. Short for `ao pr approve` and `ao pr merge`, of one and the same head.
+
+use ao_api::client::{Client, ClientError};
+use ao_api::{MergeWish, NewReview, Pull};
+
+use super::pr::{Which, pinned, refused};
+use crate::calls::forge::{self, Named};
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::repeat::{self, Tries};
+use crate::{show, ui};
+
+/// Approve a pull request and let it land
+///
+/// Your approval is of the head that is named, or of the one that it has now, and only that is merged. What would land is
+/// tested first. Exits with 20 if something else still stands in the way; the approval holds then all the same.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao approve 7
+  ao approve 7 --head 4f1c2d3
+  ao pr approve 7   only the approval")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    which: Which,
+    /// The commit that was read [default: the head as it is now]
+    #[arg(long, value_name = "SHA")]
+    head: Option<String>,
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        let head = pinned(args.head.as_deref(), &pull.head);
+        let (key, verdict) = (Some(repeat::key()), "approve".to_owned());
+        let review = NewReview { verdict, head: Some(head.clone()), key, ..NewReview::default() };
+        let named = Named::whole(&pull.id);
+        Tries::default().call(async || forge::review(&client, named, &review).await).await?;
+        let landed = landed(&client, &pull, head).await?;
+        if cx.json() {
+            return Ok(ui::json(&landed)?);
+        }
+        let (title, id, base) = (ui::TITLE, show::plain(&pull.id), show::plain(&pull.base_branch));
+        Ok(ui::line(format_args!(
+            "{title}{id}{title:#} is approved and merged into {base}: {}",
+            show::plain(&pull.title)
+        ))?)
+    })
+}
+
+/// Merges it. Where approved changes are merged unasked, the approval may have done so before we come to it.
+async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
+    let named = Named::whole(&pull.id);
+    let wish = MergeWish { head: Some(head), ..MergeWish::default() };
+    match forge::merge(client, named, &wish).await {
+        Ok(done) => Ok(done.value.pull.pull),
+        Err(err @ ClientError::Refused(_)) => {
+            let now = forge::pull(client, named).await?.value.pull;
+            if now.state == "merged" { Ok(now) } else { Err(refused(err, &pull.id)) }
+        }
+        Err(err) => Err(err.into()),
+    }
+}

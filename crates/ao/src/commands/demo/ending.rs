@@ -1,0 +1,122 @@
+//! The end of the demo: whether each tale happened as it should, and a table of what did.
+
+use std::fmt::Write as _;
+
+use super::failed;
+use super::git::git;
+use super::sample::Tale;
+use super::stage::Stage;
+use super::story::{Person, Story};
+use crate::error::CommandError;
+use crate::ui::{self, FAINT, GOOD, TITLE};
+
+pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), CommandError> {
+    if stage.agent.is_none() {
+        for tale in Tale::ALL {
+            happened(story, tale)?;
+        }
+    }
+    main_is_green(stage).await?;
+    let took = story.view.elapsed();
+    let mut text =
+        format!("\n{TITLE}  {:<28}{:<52}{:>6}{:>8}{TITLE:#}\n", "issue", "what happened", "turns", "merged");
+    for (number, tale) in (1..).zip(Tale::ALL) {
+        let merged = match story.part(tale).merged_after {
+            Some(seconds) => format!("{seconds:.0} s"),
+            None => "no".into(),
+        };
+        let _ = writeln!(
+            text,
+            "  #{number} {:<25}{:<52}{:>6}{merged:>8}",
+            tale.title(),
+            tale.shows(),
+            story.turns(tale),
+        );
+    }
+    let landed = Tale::ALL.into_iter().filter(|tale| story.is_merged(*tale)).count();
+    let _ = writeln!(
+        text,
+        "\n{GOOD}{landed} of {} merged{GOOD:#} in {took:.0} s; main passed its check at every step.",
+        Tale::ALL.len()
+    );
+    let _ = writeln!(
+        text,
+        "A human was needed {}: {}",
+        times(needed(story)),
+        match story.person {
+            Person::Away => "for the protected path, and nobody was there (`--yes` answers in your place).",
+            _ => "for the protected path.",
+        }
+    );
+    let _ = writeln!(
+        text,
+        "{FAINT}The demo played the reviewer, who gave {}; {} are in the log.{FAINT:#}",
+        ui::count(story.reviews as u64, "review"),
+        ui::count(story.history.events as u64, "event"),
+    );
+    text.push_str(
+        "\nWhere to look next:\n  ao demo --keep        the same, and all of it stays there to play with\n  \
+         ao init && ao start   in a repository of yours\n  ao help               every command; the README has the documents\n",
+    );
+    Ok(ui::text(text)?)
+}
+
+/// How often a person was asked, and once for the change that waits for a person by its rules.
+fn needed(story: &Story<'_>) -> usize {
+    let part = story.part(Tale::Protected);
+    let ids = [part.pull.as_ref().map(|pull| &pull.id), part.session.as_ref().map(|session| &session.id)];
+    let ids: Vec<&str> = ids.into_iter().flatten().map(String::as_str).collect();
+    story.history.asked() - story.history.asked_about(&ids) + 1
+}
+
+fn times(number: usize) -> String {
+    match number {
+        1 => "once".into(),
+        2 => "twice".into(),
+        number => format!("{number} times"),
+    }
+}
+
+/// What the log has to say of a tale.
+fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
+    let told = |kind: &str| story.times(tale, &format!("incident.acted {kind}"));
+    let doubted = story.times(tale, "incident.doubted ci-failed");
+    let (woken, merged) = (story.turns(tale).saturating_sub(1), story.is_merged(tale));
+    let away = matches!(story.person, Person::Away);
+    let is_so = match tale {
+        Tale::Clean => merged && woken == 0,
+        Tale::Red => merged && told("ci-failed") == 1 && woken == 1,
+        Tale::Review => merged && told("changes-requested") == 1 && woken == 1,
+        Tale::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
+        Tale::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
+        Tale::Protected => merged != away && woken == 0,
+    };
+    if is_so {
+        return Ok(());
+    }
+    let heard = ["ci-failed", "changes-requested", "merge-conflicts"].map(told);
+    Err(failed(format!(
+        "`{}` should show {}; merged: {merged}, its agent was woken {} (checks, reviews, conflicts: {heard:?}, doubts: {doubted})",
+        tale.title(),
+        tale.shows(),
+        times(woken as usize),
+    )))
+}
+
+/// Every commit that `main` ever was passes the check.
+async fn main_is_green(stage: &Stage) -> Result<(), CommandError> {
+    let repository = stage.repository();
+    let commits = git(&repository, &["rev-list", "--first-parent", "main"]).await?;
+    for commit in commits.lines() {
+        let tree = repository.join(format!(".git/demo-{commit}"));
+        git(&repository, &["worktree", "add", "--quiet", "--detach", tree.as_str(), commit]).await?;
+        let checked = tokio::process::Command::new("sh").arg("check.sh").current_dir(&tree).output().await;
+        git(&repository, &["worktree", "remove", "--force", tree.as_str()]).await?;
+        let checked = checked.map_err(CommandError::environment)?;
+        if !checked.status.success() {
+            let said = String::from_utf8_lossy(&checked.stdout);
+            return Err(failed(format!("main was red at {commit}:\n{said}")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,161 @@
+//! The sample project: a few programs in shell, tests that say whether they work, and six issues.
+//!
+//! All of it is real work for a real agent too. Only what the scripted agent gets wrong on purpose is its own
+//! (`demo_agent/script.rs`).
+
+use camino::Utf8Path;
+use serde_json::{Value, json};
+
+use super::git::git;
+use crate::error::CommandError;
+
+/// The project, and the folder of its repository.
+pub(crate) const PROJECT: &str = "hello";
+/// The folder that only the person watching lets changes through to.
+pub(super) const PROTECTED: &str = "deploy/";
+
+/// One of the six issues, and what it shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tale {
+    Clean,
+    Red,
+    Review,
+    Conflict,
+    Flaky,
+    Protected,
+}
+
+impl Tale {
+    /// In the order of the issues' numbers, which begin with 1.
+    pub(crate) const ALL: [Tale; 6] =
+        [Tale::Clean, Tale::Red, Tale::Review, Tale::Conflict, Tale::Flaky, Tale::Protected];
+
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Tale::Clean => "Say goodbye",
+            Tale::Red => "Greet in capital letters",
+            Tale::Review => "Greet several times",
+            Tale::Conflict => "Say good night",
+            Tale::Flaky => "Greet over the network",
+            Tale::Protected => "Sign what is released",
+        }
+    }
+
+    /// What is to be seen in it.
+    pub(super) fn shows(self) -> &'static str {
+        match self {
+            Tale::Clean => "a clean merge",
+            Tale::Red => "a red check, repaired by its agent",
+            Tale::Review => "a review comment, answered",
+            Tale::Conflict => "a conflict, rebased by its agent",
+            Tale::Flaky => "a flaky check, run again without waking anybody",
+            Tale::Protected => "a protected path, which waits for you",
+        }
+    }
+
+    pub(super) fn body(self) -> &'static str {
+        match self {
+            Tale::Clean => {
+                "Add `bin/goodbye NAME`, a shell program that prints `Goodbye, NAME.`, and a line for it at the end of USAGE.md."
+            }
+            Tale::Red => {
+                "Add `bin/shout NAME`, a shell program that prints `HELLO, NAME.` with the name in capital letters."
+            }
+            Tale::Review => {
+                "Add `bin/times N`, a shell program that prints `Hello.` N times, each on a line of its own."
+            }
+            Tale::Conflict => {
+                "Add `bin/goodnight NAME`, a shell program that prints `Good night, NAME.`, and a line for it at the end of \
+                 USAGE.md."
+            }
+            Tale::Flaky => "Add `bin/remote NAME`, a shell program that prints `Hello from afar, NAME.`",
+            Tale::Protected => "Let `deploy/release.sh` print `signed` behind what it prints now.",
+        }
+    }
+}
+
+/// Makes the repository, with one commit on `main`, by somebody who is not an agent.
+pub(super) async fn make(path: &Utf8Path) -> Result<(), CommandError> {
+    for folder in ["bin", "tests", "deploy", ".ao"] {
+        std::fs::create_dir_all(path.join(folder)).map_err(CommandError::environment)?;
+    }
+    git(path, &["init", "--quiet", "--initial-branch", "main"]).await?;
+    let settings = [
+        ("user.name", "You"),
+        ("user.email", "you@example.invalid"),
+        ("commit.gpgsign", "false"),
+        // What the user's own hooks ask of a commit is not what is shown here.
+        ("core.hooksPath", "/dev/null"),
+        // It outlives the commit that began it, in the worktree, which the gate then keeps for it.
+        ("maintenance.auto", "false"),
+    ];
+    for (key, value) in settings {
+        git(path, &["config", key, value]).await?;
+    }
+    for (name, text) in FILES {
+        std::fs::write(path.join(name), text).map_err(CommandError::environment)?;
+    }
+    git(path, &["add", "."]).await?;
+    git(path, &["commit", "--quiet", "-m", "First commit"]).await?;
+    Ok(())
+}
+
+/// What `ao` is told of the project.
+pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value {
+    let mut config = json!({
+        "defaults": { "runtime": "process", "agent": agent, "tracker": "local", "notifiers": [] },
+        "projects": { PROJECT: {
+            "path": ".",
+            "sessionPrefix": PROJECT,
+            "checks": [{ "name": "tests", "command": "sh check.sh", "env": { "set": { "HELLO_LUCK": luck } } }],
+        } },
+        "orchestrator": { "enabled": false },
+        "power": { "preventIdleSleep": false },
+        "dashboard": { "open": false },
+        "lifecycle": { "maxParallelAgents": Tale::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
+        "reactions": { "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" } },
+    });
+    if let Some(tool) = tool {
+        config["tools"] = json!({ agent: tool });
+    }
+    config
+}
+
+const FILES: [(&str, &str); 10] = [
+    ("README.md", "# hello\n\nPrograms that greet. `sh check.sh` says whether they work.\n"),
+    ("USAGE.md", "# Usage\n\nhello NAME\n"),
+    ("bin/hello", "#!/bin/sh\necho \"Hello, ${1:-world}.\"\n"),
+    ("deploy/release.sh", "#!/bin/sh\necho released\n"),
+    (".ao/policy.yaml", POLICY),
+    (
+        "check.sh",
+        "#!/bin/sh\n# Runs every test; one of a program that is not there yet passes.\nbad=0\n\
+         for test in tests/*.sh; do\n  if said=$(sh \"$test\" 2>&1); then\n    echo \"ok - $test\"\n  else\n    \
+         echo \"not ok - $test\"\n    echo \"  $said\"\n    bad=1\n  fi\ndone\nexit $bad\n",
+    ),
+    ("tests/hello.sh", "[ \"$(sh bin/hello Ann)\" = 'Hello, Ann.' ]\n"),
+    (
+        "tests/words.sh",
+        "expect() {\n  [ -e \"bin/$1\" ] || return 0\n  said=$(sh \"bin/$1\" \"$2\")\n  [ \"$said\" = \"$3\" ] && return 0\n  \
+         echo \"bin/$1 $2 says '$said' and should say '$3'\"\n  exit 1\n}\n\
+         expect goodbye Ann 'Goodbye, Ann.'\nexpect goodnight Ann 'Good night, Ann.'\nexpect shout Ann 'HELLO, ANN.'\n\
+         expect remote Ann 'Hello from afar, Ann.'\n",
+    ),
+    ("tests/times.sh", "[ -e bin/times ] || exit 0\n[ \"$(sh bin/times 3 | grep -c Hello)\" = 3 ]\n"),
+    (
+        "tests/network.sh",
+        "# As networks are: it fails the first time that it is needed, and never again.\n\
+         [ -e bin/remote ] && [ -n \"$HELLO_LUCK\" ] || exit 0\n[ -e \"$HELLO_LUCK\" ] && exit 0\n: > \"$HELLO_LUCK\"\n\
+         echo 'the connection was reset by the other side'\nexit 1\n",
+    ),
+];
+
+/// Read from the base branch, so that no change loosens the rules that it is judged by.
+const POLICY: &str = "\
+# What must hold before anything lands on main.
+approvals: 1
+auto_merge: true
+protected:
+  - glob: deploy/
+    approvers: [you]
+";

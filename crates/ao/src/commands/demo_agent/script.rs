@@ -1,0 +1,167 @@
+//! What the scripted agent does about each issue of the demo, and about what it hears of it afterwards.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{about, say, show};
+use crate::commands::demo::Tale;
+use crate::error::CommandError;
+
+/// How long the one that is to run into a conflict waits for somebody to be ahead of it.
+const AHEAD: Duration = Duration::from_secs(20);
+
+/// An agent with one task.
+pub(super) struct Script {
+    pause: Duration,
+    tale: Option<Tale>,
+}
+
+impl Script {
+    pub(super) fn new(pause: Duration) -> Script {
+        Script { pause, tale: None }
+    }
+
+    /// Takes a text as a turn: the task first, and then news of it, by the words that `ao` tells them in.
+    pub(super) fn turn(&mut self, text: &str) -> Result<(), CommandError> {
+        let Some(tale) = self.tale else {
+            let Some(tale) = Tale::ALL.into_iter().find(|tale| text.contains(tale.title())) else {
+                return show("● That is none of the six things that I can do.");
+            };
+            self.tale = Some(tale);
+            return self.first(tale);
+        };
+        match tale {
+            _ if text.contains("conflicts with its base") => self.rebase(),
+            Tale::Red if text.contains("A check failed") => self.mend(),
+            Tale::Review if text.contains("asks for changes") => self.answer(),
+            _ => show("● I have nothing to add to that."),
+        }
+    }
+
+    fn first(&self, tale: Tale) -> Result<(), CommandError> {
+        self.work("reading the issue")?;
+        match tale {
+            Tale::Clean => {
+                program("goodbye", "echo \"Goodbye, ${1:-world}.\"")?;
+                usage("goodbye NAME")?;
+            }
+            // It forgets the name.
+            Tale::Red => program("shout", "echo \"HELLO, ${1:-world}.\"")?,
+            Tale::Review => {
+                program("times", "n=$1\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
+            }
+            Tale::Conflict => {
+                program("goodnight", "echo \"Good night, ${1:-world}.\"")?;
+                usage("goodnight NAME")?;
+                self.let_others_go_ahead()?;
+            }
+            Tale::Flaky => program("remote", "echo \"Hello from afar, ${1:-world}.\"")?,
+            Tale::Protected => append("deploy/release.sh", "echo signed")?,
+        }
+        self.work("writing it")?;
+        self.commit(tale.title())?;
+        // Somebody is to look at it before it goes anywhere.
+        let draft: &[&str] = if tale == Tale::Review { &["--draft"] } else { &[] };
+        self.run(&ao()?, &[&["pr", "create", "--title", tale.title()], draft].concat())
+    }
+
+    fn mend(&self) -> Result<(), CommandError> {
+        self.work("reading what failed")?;
+        program("shout", "echo \"HELLO, ${1:-world}.\" | tr a-z A-Z")?;
+        self.commit("Put the name in capital letters too")
+    }
+
+    fn answer(&self) -> Result<(), CommandError> {
+        self.work("reading the review")?;
+        program("times", "n=${1:-1}\nwhile [ \"$n\" -gt 0 ]; do\n  echo 'Hello.'\n  n=$((n - 1))\ndone")?;
+        self.commit("Greet once if no number is given")?;
+        let mine = std::env::var("AO_SESSION").unwrap_or_default();
+        self.run(&ao()?, &["pr", "reply", &mine, "t1", "Done: without a number it greets once."])?;
+        self.run(&ao()?, &["pr", "ready", &mine])
+    }
+
+    /// Rebases as it was told to; both lines stay where two were added in one place.
+    fn rebase(&self) -> Result<(), CommandError> {
+        self.work("rebasing onto main")?;
+        if git(&["rebase", "main"]).is_ok() {
+            return Ok(());
+        }
+        let text = fs::read_to_string("USAGE.md").map_err(about("read USAGE.md"))?;
+        let marks = ["<<<<<<<", "=======", ">>>>>>>"];
+        let both = text.lines().filter(|line| !marks.iter().any(|mark| line.starts_with(mark)));
+        let both = both.map(|line| format!("{line}\n")).collect::<String>();
+        fs::write("USAGE.md", both).map_err(about("write USAGE.md"))?;
+        self.run("git", &["add", "USAGE.md"])?;
+        self.run("git", &["-c", "core.editor=true", "rebase", "--continue"])
+    }
+
+    fn commit(&self, title: &str) -> Result<(), CommandError> {
+        self.run("git", &["add", "--all"])?;
+        self.run("git", &["commit", "--quiet", "-m", title])?;
+        self.run("git", &["push", "--quiet"])
+    }
+
+    /// Waits until `main` has moved on, so that what it has begun is out of date by then.
+    fn let_others_go_ahead(&self) -> Result<(), CommandError> {
+        let tip = || git(&["rev-parse", "main"]);
+        let (before, until) = (tip()?, Instant::now() + AHEAD);
+        while tip()? == before && Instant::now() < until {
+            self.work("thinking about the best words")?;
+            thread::sleep(Duration::from_millis(200));
+        }
+        Ok(())
+    }
+
+    fn work(&self, doing: &str) -> Result<(), CommandError> {
+        say(&json!({ "ao": "working", "doing": doing }))?;
+        thread::sleep(self.pause);
+        Ok(())
+    }
+
+    /// Runs a program as a tool.
+    fn run(&self, program: &str, args: &[&str]) -> Result<(), CommandError> {
+        let name = Path::new(program).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        show(&format!("● {name} {}", args.join(" ")))?;
+        said(program, args).map(drop)
+    }
+}
+
+/// This very program, whichever `ao` is found by its name.
+fn ao() -> Result<String, CommandError> {
+    let own = std::env::current_exe().map_err(about("find this program"))?;
+    Ok(own.to_string_lossy().into_owned())
+}
+
+fn program(name: &str, lines: &str) -> Result<(), CommandError> {
+    fs::write(format!("bin/{name}"), format!("#!/bin/sh\n{lines}\n")).map_err(about("write a program"))
+}
+
+fn usage(line: &str) -> Result<(), CommandError> {
+    append("USAGE.md", line)
+}
+
+fn append(file: &str, line: &str) -> Result<(), CommandError> {
+    let mut file = fs::OpenOptions::new().append(true).open(file).map_err(about("open a file"))?;
+    writeln!(file, "{line}").map_err(about("write a file"))
+}
+
+fn git(args: &[&str]) -> Result<String, CommandError> {
+    said("git", args)
+}
+
+/// What a program prints, which is not for the terminal: lines of it could be taken for ours.
+fn said(program: &str, args: &[&str]) -> Result<String, CommandError> {
+    let output = Command::new(program).args(args).stdin(Stdio::null()).output();
+    let output = output.map_err(about("start a program"))?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned());
+    }
+    let why = String::from_utf8_lossy(&output.stderr);
+    Err(CommandError::environment(format!("`{program} {}` failed: {}", args.join(" "), why.trim())))
+}

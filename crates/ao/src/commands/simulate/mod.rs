@@ -1,0 +1,105 @@
+//! `ao simulate`: what a configuration would have done, with what was recorded or with what is made up.
+//!
+//! ```text
+//!  recorded events ─┐
+//!                   ├─► facts ─► theatre: the core itself, with a clock of its own ─► deeds ─► told
+//!  a made-up world ─┘                      ▲                               │
+//!                                          └──── the made-up world reacts ◄┘
+//! ```
+//!
+//! The rules are those of the daemon, because it is the same code; agents, forges and people are not there. Nothing is
+//! touched, nobody is told, and no daemon is asked.
+
+mod deed;
+mod recorded;
+mod theatre;
+mod told;
+mod world;
+
+use std::collections::BTreeMap;
+
+use ao_core::Timestamp;
+use camino::Utf8PathBuf;
+
+use self::theatre::Theatre;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::host::configs;
+
+/// Show what a configuration would do, with recorded or made-up events
+///
+/// Plays the configuration against a record of what happened (`ao events export`, or `ao events --json`), or against a made-up
+/// world with agents that fail, ask, stop and run into each other. Shows which reactions would be taken and why, what agents
+/// and people would be told, what would be merged and who would wait. Nothing is touched and no daemon is needed.
+///
+/// A record is played as it was: what agents and people did then does not change with the configuration. In a made-up world
+/// they react.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao simulate --config new.yaml
+  ao simulate --config new.yaml --seed 7 --sessions 20 --days 3
+  ao events export > events.ndjson && ao simulate --config new.yaml --events events.ndjson
+  ao simulate --json | jq '.summary'")]
+pub(crate) struct Args {
+    /// What happened: the output of `ao events export` or `ao events --json`
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["seed", "sessions", "days"])]
+    events: Option<Utf8PathBuf>,
+    /// Which of the made-up worlds
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many sessions there are in it
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u32).range(1..=500))]
+    sessions: u32,
+    /// How many days it lasts
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=60))]
+    days: u32,
+    /// Show everything that would be done, however much it is
+    #[arg(long)]
+    all: bool,
+}
+
+/// A made-up world begins on a Monday morning: 2024-01-01 08:00 UTC.
+const MORNING: Timestamp = Timestamp(1_704_096_000_000);
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let file = match cx.config() {
+        Some(file) => Some(absolute(file)?),
+        None => configs_here()?,
+    };
+    let loaded = configs::load(file.as_deref())?;
+    let deeds = match &args.events {
+        Some(path) => {
+            let events = recorded::read(path)?;
+            let begins = events.first().map_or(MORNING, |event| event.at);
+            recorded::play(Theatre::new(&loaded.config, begins), events)
+        }
+        None => {
+            let theatre = Theatre::new(&loaded.config, MORNING);
+            world::play(theatre, &loaded.config, args.seed, args.sessions, args.days)?
+        }
+    };
+    let channels = told::Channels::of(&loaded.config);
+    told::tell(&deeds, &channels, args.all, cx)
+}
+
+fn absolute(path: &camino::Utf8Path) -> Result<Utf8PathBuf, CommandError> {
+    let path = std::path::absolute(path).map_err(CommandError::environment)?;
+    Utf8PathBuf::from_path_buf(path)
+        .map_err(|path| CommandError::new(Kind::User, format!("`{}` is not UTF-8", path.display())))
+}
+
+/// The file that holds for the folder one stands in.
+fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
+    let places = ao_config::Places::of_process().map_err(configs::config_error)?;
+    let loaded = ao_config::load(&places).map_err(configs::config_error)?;
+    Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
+}
+
+/// How often each of some things is there.
+fn counted<K: Ord>(things: impl IntoIterator<Item = K>) -> BTreeMap<K, usize> {
+    let mut counts = BTreeMap::new();
+    for thing in things {
+        *counts.entry(thing).or_default() += 1;
+    }
+    counts
+}

@@ -1,0 +1,213 @@
+//! The core on a stage: its own clock, no world. Whatever it wants done is done at once, and well.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::time::Duration;
+
+use ao_config::shape::Config;
+use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::notice::NoticeInput;
+use ao_core::project::{ProjectConfig, ProjectInput};
+use ao_core::session::{ProcessRef, Session, SessionEvent, SessionInput, Stage};
+use ao_core::{
+    Effect, Event, Input, Moment, ProjectId, SessionId, Stamped, State, Timestamp, scopes, step, wants,
+};
+
+use super::deed::{Deed, What, deed};
+
+/// More wishes than this in one moment are a loop.
+const AT_ONCE: usize = 100_000;
+
+pub(super) struct Theatre {
+    pub(super) state: State,
+    pub(super) now: Timestamp,
+    seed: u64,
+    pub(super) deeds: Vec<Deed>,
+    /// What has happened and was not asked for yet.
+    happened: VecDeque<Stamped>,
+    /// Sessions whose agents are in the middle of a turn, for whoever looks at them.
+    pub(super) busy: BTreeSet<SessionId>,
+    /// What each agent has shown last, for the same.
+    shown: BTreeMap<SessionId, Reading>,
+}
+
+impl Theatre {
+    pub(super) fn new(config: &Config, begins: Timestamp) -> Theatre {
+        let mut theatre = Theatre {
+            state: State::default().judged_by(ao_config::condition::judge()),
+            now: begins,
+            seed: 0,
+            deeds: vec![],
+            happened: VecDeque::new(),
+            busy: BTreeSet::new(),
+            shown: BTreeMap::new(),
+        };
+        theatre.take(Input::Configure(Box::new(config.settings())));
+        let env = ao_config::Env::of_process();
+        for name in config.projects.keys() {
+            let Some(effective) = config.effective(name) else { continue };
+            let mut project = effective.project.core(&env);
+            project.hooks = config.hooks_of(name);
+            theatre.configure(ProjectId::new(name), project);
+        }
+        theatre
+    }
+
+    pub(super) fn configure(&mut self, project: ProjectId, config: ProjectConfig) {
+        self.take(Input::Project { project, input: ProjectInput::Configure(Box::new(config)) });
+    }
+
+    /// Hands the core an input, and does all that it wants then. What it refuses comes to nothing.
+    pub(super) fn take(&mut self, input: Input) {
+        self.one(input);
+        for _ in 0..AT_ONCE {
+            let Some(input) = self.wish() else { break };
+            self.one(input);
+        }
+        self.tell_who_waits();
+    }
+
+    /// Lets time pass, with everything that falls due on the way.
+    pub(super) fn until(&mut self, end: Timestamp) {
+        while let Some(due) = self.state.next_due().filter(|due| *due <= end) {
+            let stood = self.now >= due;
+            self.now = self.now.max(due);
+            self.take(Input::Tick);
+            if stood && self.state.next_due() == Some(due) {
+                // Nothing comes of it; it would come again for ever.
+                self.now = self.now + Duration::from_secs(1);
+            }
+        }
+        self.now = self.now.max(end);
+    }
+
+    /// The next thing that has happened, oldest first.
+    pub(super) fn next_event(&mut self) -> Option<Stamped> {
+        self.happened.pop_front()
+    }
+
+    pub(super) fn tell(&mut self, session: SessionId, input: SessionInput) {
+        self.take(Input::Session { session, input });
+    }
+
+    /// What the agent of a session shows.
+    pub(super) fn shows(&mut self, session: SessionId, reading: Reading) {
+        self.shown.insert(session, reading.clone());
+        if let Some(signal) = self.signal(session, reading) {
+            self.tell(session, SessionInput::Signal(signal));
+        }
+    }
+
+    fn signal(&self, session: SessionId, reading: Reading) -> Option<Signal> {
+        let attempt = self.state.sessions.get(&session)?.attempt;
+        Some(Signal { attempt, source: Source::Hook, at: self.now, confidence: Confidence::High, reading })
+    }
+
+    fn one(&mut self, input: Input) {
+        self.seed += 1;
+        let moment = Moment { at: self.now, seed: self.seed };
+        for stamped in step(&mut self.state, &moment, input).unwrap_or_default() {
+            self.deeds.extend(deed(&self.state, stamped.at, &stamped.event));
+            self.happened.push_back(stamped);
+        }
+    }
+
+    /// What comes of the next thing that is wanted.
+    fn wish(&self) -> Option<Input> {
+        if let Some(proof) = self.state.live().find_map(proof) {
+            return Some(proof);
+        }
+        scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|it| self.done(it))
+    }
+
+    /// What comes of an effect. Merging is for the world to say, and what is read along with shows nothing.
+    fn done(&self, effect: Effect) -> Option<Input> {
+        let to = |session, input| Some(Input::Session { session, input });
+        match effect {
+            Effect::CreateWorkspace { session, attempt, plan, .. } => {
+                let (path, base) = (format!("{}/.worktrees/{}", plan.repository, plan.name), "0".into());
+                to(session, SessionInput::WorkspaceReady { attempt, path, base, as_found: false })
+            }
+            Effect::SetUp { session, attempt, .. } => to(session, SessionInput::SetUp { attempt }),
+            Effect::Launch { session, attempt, .. } => {
+                let process = ProcessRef(format!("{session}/{attempt}"));
+                to(session, SessionInput::Launched { attempt, process, conversation: None })
+            }
+            Effect::Deliver { session, attempt, delivery, tries, .. } => {
+                to(session, SessionInput::Written { attempt, delivery, tries })
+            }
+            Effect::Look { session, attempt, .. } => {
+                let reading = match (self.busy.contains(&session), self.shown.get(&session)) {
+                    (true, _) => Reading::Working { doing: "its task".into() },
+                    // What it asks is there until it is answered.
+                    (false, Some(asking @ Reading::Asking { .. })) => asking.clone(),
+                    (false, _) => Reading::Idle,
+                };
+                let signals = self.signal(session, reading).into_iter().collect();
+                to(session, SessionInput::Looked { attempt, signals })
+            }
+            Effect::Answer { session, attempt, number, .. } => {
+                to(session, SessionInput::Answered { attempt, number })
+            }
+            Effect::End { session, attempt, .. } => to(session, SessionInput::ProcessEnded { attempt }),
+            Effect::EndStray { session, attempt, .. } => Some(Input::StrayEnded { session, attempt }),
+            Effect::RemoveWorkspace { session, tries, .. } => {
+                to(session, SessionInput::WorkspaceRemoved { tries, rescue: None })
+            }
+            Effect::Notify { notice, channel } => {
+                let (tries, id) = (notice.tries, notice.id);
+                let input = match channel {
+                    // Whom it goes to is told by the configuration, in `told.rs`.
+                    None => NoticeInput::Addressed { tries, channels: vec![] },
+                    Some(channel) => NoticeInput::Told { channel, tries },
+                };
+                Some(Input::Notice { notice: id, input })
+            }
+            Effect::RunErrand { errand } => {
+                let tries = errand.tries;
+                let input = match errand.order {
+                    Order::CheckBase { .. } => {
+                        ErrandInput::Done { tries, outcome: ErrandOutcome::BaseGreen {} }
+                    }
+                    Order::Rebase { .. } => {
+                        let why = "whether it goes without a conflict is not known here".into();
+                        ErrandInput::Failed { tries, why, again: false }
+                    }
+                    _ => ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said: String::new() } },
+                };
+                Some(Input::Errand { errand: errand.id, input })
+            }
+            _ => None,
+        }
+    }
+
+    /// Sessions that were wished for and have no slot when everything is settled.
+    fn tell_who_waits(&mut self) {
+        let queued = self.happened.iter().filter_map(|stamped| match &stamped.event {
+            Event::Session(id, SessionEvent::Queued { .. }) if stamped.at == self.now => Some(*id),
+            _ => None,
+        });
+        for id in queued.collect::<Vec<_>>() {
+            let Some(session) = self.state.sessions.get(&id) else { continue };
+            let admitted = self.happened.iter().any(
+                |stamped| matches!(&stamped.event, Event::Session(it, SessionEvent::Admitted { .. }) if *it == id),
+            );
+            let about = session.spec.name.clone();
+            let told =
+                self.deeds.iter().any(|deed| deed.about == about && matches!(deed.what, What::Wait { .. }));
+            if !admitted && !told {
+                let why = session.status(self.now).reason;
+                self.deeds.push(Deed { at: self.now, about, what: What::Wait { why } });
+            }
+        }
+    }
+}
+
+/// Every agent takes what it is told.
+fn proof(session: &Session) -> Option<Input> {
+    let current = session.outbox.current.as_ref().filter(|it| matches!(it.stage, Stage::Written { .. }))?;
+    let (attempt, delivery) = (session.attempt, Some(current.no));
+    let turn = format!("{attempt}/{}", current.no);
+    let input = SessionInput::Proof { attempt, delivery, turn, text: current.text.clone() };
+    Some(Input::Session { session: session.id, input })
+}

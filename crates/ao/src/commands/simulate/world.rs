@@ -1,0 +1,450 @@
+//! A made-up world: agents that finish, fail, ask, stop and crash, checks that are red or flaky, reviewers with opinions,
+//! branches that run into each other, and a person who answers after a while. All of it is dealt by the seed.
+//!
+//! It is no forecast. How often things go wrong is made up; what is done about it is not.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use ao_config::shape::Config;
+use ao_core::errand::{ErrandEvent, Order};
+use ao_core::evidence::Reading;
+use ao_core::incident::{IncidentKind, Subject};
+use ao_core::input::SpawnRequest;
+use ao_core::notice::NoticeEvent;
+use ao_core::pull::{PullFacts, PullInput};
+use ao_core::queue::QueueEvent;
+use ao_core::session::{AgentAbilities, AgentChoice, MessageKind, Role, SessionEvent};
+use ao_core::task::TaskFacts;
+use ao_core::{Event, Input, ProjectId, PullId, SessionId, TaskId, Timestamp};
+use serde_json::{Value, json};
+
+use super::deed::Deed;
+use super::theatre::Theatre;
+use crate::error::{CommandError, Kind};
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+
+/// Plays a made-up world, and returns what would have been done.
+pub(super) fn play(
+    theatre: Theatre,
+    config: &Config,
+    seed: u64,
+    sessions: u32,
+    days: u32,
+) -> Result<Vec<Deed>, CommandError> {
+    let Some(project) = config.projects.keys().next() else {
+        return Err(CommandError::new(Kind::Config, "the configuration has no project to play with")
+            .hint("name one under `projects:`, or name another file with `--config`"));
+    };
+    let agent = config.effective(project).map(|it| it.agent.to_owned()).unwrap_or_default();
+    let ends = theatre.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
+    let mut world = World {
+        theatre,
+        random: fastrand::Rng::with_seed(seed),
+        project: ProjectId::new(project),
+        base: config.effective(project).map(|it| it.project.default_branch.clone()).unwrap_or_default(),
+        agent,
+        to_come: BTreeMap::new(),
+        drawn: 0,
+        pulls: BTreeMap::new(),
+    };
+    // People think of things to do in the first three quarters of the time.
+    let span = u64::from(days) * 18 * HOUR;
+    for number in 1..=sessions {
+        let at = world.random.u64(0..span);
+        world.later(at, Act::Wish(number));
+    }
+    world.goes_on(ends);
+    Ok(world.theatre.deeds)
+}
+
+/// What happens next in the world.
+#[derive(Debug, Clone)]
+enum Act {
+    /// Somebody wants an issue to be worked on.
+    Wish(u32),
+    /// An agent has worked long enough.
+    Worked(SessionId),
+    /// The checks of a pull request are over; whether they could fail.
+    Checked {
+        pull: u64,
+        can_fail: bool,
+    },
+    /// A check that failed was run again.
+    Rerun {
+        pull: u64,
+    },
+    Reviewed {
+        pull: u64,
+    },
+    /// An agent has dealt with what it was told.
+    Mended {
+        pull: u64,
+    },
+    Landed {
+        pull: u64,
+    },
+    /// A person comes back to a session that asked for them.
+    Answered(SessionId),
+}
+
+/// A pull request as its forge has it.
+#[derive(Debug, Clone)]
+struct Proposal {
+    facts: Value,
+    session: SessionId,
+    flaky: bool,
+    commits: u32,
+    reviewed: u32,
+}
+
+struct World {
+    theatre: Theatre,
+    random: fastrand::Rng,
+    project: ProjectId,
+    base: String,
+    agent: String,
+    to_come: BTreeMap<(Timestamp, u64), Act>,
+    drawn: u64,
+    pulls: BTreeMap<u64, Proposal>,
+}
+
+impl World {
+    fn goes_on(&mut self, ends: Timestamp) {
+        loop {
+            // What falls due in the core comes before what the world has in store.
+            let next = self.to_come.keys().next().map_or(ends, |(at, _)| *at);
+            let next = self.theatre.state.next_due().map_or(next, |due| due.min(next));
+            if next >= ends {
+                break;
+            }
+            self.theatre.until(next);
+            self.react();
+            while let Some(entry) =
+                self.to_come.first_entry().filter(|entry| entry.key().0 <= self.theatre.now)
+            {
+                let act = entry.remove();
+                self.act(act);
+                self.react();
+            }
+        }
+    }
+
+    fn later(&mut self, seconds: u64, act: Act) {
+        self.drawn += 1;
+        self.to_come.insert((self.theatre.now + Duration::from_secs(seconds), self.drawn), act);
+    }
+
+    fn chance(&mut self, percent: u32) -> bool {
+        self.random.u32(0..100) < percent
+    }
+
+    /// So long, or up to twice as long.
+    fn about(&mut self, seconds: u64) -> u64 {
+        self.random.u64(seconds..seconds * 2)
+    }
+
+    /// The world's answer to what the core has done.
+    fn react(&mut self) {
+        while let Some(stamped) = self.theatre.next_event() {
+            match stamped.event {
+                Event::Session(id, SessionEvent::Accepted { .. }) => {
+                    self.theatre.busy.insert(id);
+                    self.theatre.shows(id, Reading::Working { doing: "its task".into() });
+                    let worked = self.about(15 * MINUTE);
+                    self.later(worked, Act::Worked(id));
+                }
+                Event::Session(_, SessionEvent::MessageQueued { message, .. }) => {
+                    let MessageKind::News { incident } = &message.kind else { continue };
+                    if let Subject::Pull(pull) = &incident.subject {
+                        let mended = self.about(10 * MINUTE);
+                        self.later(mended, Act::Mended { pull: pull.number });
+                    }
+                }
+                Event::Errand(_, ErrandEvent::Wanted { errand }) => {
+                    if let Order::Rerun { pull, .. } = &errand.order {
+                        let run = self.about(4 * MINUTE);
+                        self.later(run, Act::Rerun { pull: pull.number });
+                    }
+                }
+                Event::Queue(_, QueueEvent::Enqueued { pull, .. }) => {
+                    let tested = self.about(5 * MINUTE);
+                    self.later(tested, Act::Landed { pull: pull.number });
+                }
+                Event::Notice(_, NoticeEvent::Raised { notice }) => {
+                    let kind = notice.incident.as_ref().map(|incident| &incident.kind);
+                    match (&notice.subject, kind) {
+                        (Subject::Session(id), _) => {
+                            let (id, back) = (*id, self.about(HOUR));
+                            self.later(back, Act::Answered(id));
+                        }
+                        // Whoever hears that something is ready merges it when they come to it.
+                        (Subject::Pull(pull), Some(IncidentKind::ApprovedAndGreen)) => {
+                            let (pull, back) = (pull.number, self.about(2 * HOUR));
+                            self.later(back, Act::Landed { pull });
+                        }
+                        _ => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn act(&mut self, act: Act) {
+        match act {
+            Act::Wish(number) => self.wish(number),
+            Act::Worked(session) => self.worked(session),
+            Act::Checked { pull, can_fail } => self.checked(pull, can_fail),
+            Act::Rerun { pull } => self.rerun(pull),
+            Act::Reviewed { pull } => self.reviewed(pull),
+            Act::Mended { pull } => self.mended(pull),
+            Act::Landed { pull } => self.landed(pull),
+            Act::Answered(session) => {
+                self.theatre.shows(session, Reading::Working { doing: "what you said".into() });
+                self.theatre.busy.insert(session);
+                let worked = self.about(10 * MINUTE);
+                self.later(worked, Act::Worked(session));
+            }
+        }
+    }
+
+    fn wish(&mut self, number: u32) {
+        let task = TaskId { project: self.project.clone(), key: number.to_string() };
+        let facts = TaskFacts {
+            observed: self.theatre.now,
+            title: format!("Issue {number}"),
+            labels: BTreeSet::new(),
+            priority: 0,
+            blocked_by: BTreeSet::new(),
+            closed: false,
+            trusted: true,
+            branch: None,
+            author: None,
+        };
+        self.theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
+        let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
+        self.theatre.take(Input::Spawn(Box::new(SpawnRequest {
+            project: self.project.clone(),
+            task: Some(task),
+            role: Role::Worker,
+            title: format!("Issue {number}"),
+            prompt: format!("Work on issue {number}."),
+            name: None,
+            branch: None,
+            origin: ao_core::setup::Origin::default(),
+            agent: AgentChoice { name: self.agent.clone(), abilities, ..AgentChoice::default() },
+            runtime: "process".into(),
+            workspace: "worktree".into(),
+            priority: 0,
+            limits: ao_core::budget::Limits::default(),
+            trusted: true,
+        })));
+    }
+
+    /// An agent comes to the end of a turn: with a pull request mostly, and otherwise with one of its troubles.
+    fn worked(&mut self, session: SessionId) {
+        self.theatre.busy.remove(&session);
+        let known = self.theatre.state.sessions.get(&session);
+        let Some(branch) = known.filter(|it| it.is_live()).map(|it| it.spec.branch.clone()) else { return };
+        if self.pulls.values().any(|pull| pull.session == session) {
+            self.theatre.shows(session, Reading::Idle);
+            return;
+        }
+        match self.random.u32(0..100) {
+            0..8 => {
+                self.theatre.shows(session, Reading::Asking { question: "May I install a package?".into() });
+            }
+            8..14 => self.theatre.shows(session, Reading::Exited { code: Some(1) }),
+            14..22 => self.theatre.shows(session, Reading::Idle),
+            22..26 => {
+                let until = Some(self.theatre.now + Duration::from_secs(HOUR));
+                self.theatre.shows(session, Reading::Limited { until });
+            }
+            _ => {
+                self.theatre.shows(session, Reading::Idle);
+                self.propose(session, &branch);
+            }
+        }
+    }
+
+    fn propose(&mut self, session: SessionId, branch: &str) {
+        let number = self.pulls.len() as u64 + 1;
+        let facts = json!({
+            "observed_at": 0, "title": format!("Change {number}"), "url": format!("ao://{}/pulls/{number}", self.project),
+            "head": format!("{number}-1"), "head_branch": branch, "head_repo": null, "base_branch": self.base,
+            "base": "base", "draft": false, "state": "open", "mergeable": "clean", "labels": [],
+            "author": { "login": "agent", "standing": "agent" },
+            "size": { "files": [format!("src/part{}.rs", number % 4)], "added": 40, "removed": 10 },
+            "checks": [], "reviews": [], "threads": [],
+        });
+        let flaky = self.chance(15);
+        self.pulls.insert(number, Proposal { facts, session, flaky, commits: 1, reviewed: 0 });
+        self.seen(number);
+        let pull = PullId { project: self.project.clone(), number };
+        self.theatre.take(Input::Pull { pull, input: PullInput::Claim { session } });
+        let run = self.about(5 * MINUTE);
+        self.later(run, Act::Checked { pull: number, can_fail: true });
+    }
+
+    /// The forge is looked at.
+    fn seen(&mut self, number: u64) {
+        let Some(proposal) = self.pulls.get_mut(&number) else { return };
+        proposal.facts["observed_at"] = self.theatre.now.0.into();
+        // What a forge says has a shape of the core's; what it lacks there has its default.
+        let Ok(facts) = serde_json::from_value::<PullFacts>(proposal.facts.clone()) else { return };
+        let pull = PullId { project: self.project.clone(), number };
+        self.theatre.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
+    }
+
+    fn is_open(&self, number: u64) -> bool {
+        self.pulls.get(&number).is_some_and(|proposal| proposal.facts["state"] == "open")
+    }
+
+    fn report(&mut self, number: u64, passed: bool, run: &str) {
+        let Some(proposal) = self.pulls.get_mut(&number) else { return };
+        let head = proposal.facts["head"].clone();
+        let state = match passed {
+            true => json!("passed"),
+            false => json!({ "failed": {
+                "signature": "a test", "excerpt": "test a_test ... FAILED", "url": "", "log": null,
+            } }),
+        };
+        proposal.facts["checks"] =
+            json!([{ "name": "test", "commit": head, "required": true, "run": run, "state": state }]);
+        self.seen(number);
+        if passed {
+            let read = self.about(30 * MINUTE);
+            self.later(read, Act::Reviewed { pull: number });
+        }
+    }
+
+    fn checked(&mut self, number: u64, can_fail: bool) {
+        if !self.is_open(number) {
+            return;
+        }
+        let flaky = self.pulls.get(&number).is_some_and(|proposal| proposal.flaky);
+        let fails = flaky || (can_fail && self.chance(30));
+        self.report(number, !fails, "1");
+    }
+
+    fn rerun(&mut self, number: u64) {
+        if !self.is_open(number) {
+            return;
+        }
+        let flaky = self.pulls.get_mut(&number).is_some_and(|proposal| std::mem::take(&mut proposal.flaky));
+        self.report(number, flaky, "2");
+    }
+
+    fn reviewed(&mut self, number: u64) {
+        if !self.is_open(number) {
+            return;
+        }
+        let asks = self.chance(30);
+        let Some(proposal) = self.pulls.get_mut(&number) else { return };
+        proposal.reviewed += 1;
+        let asks = asks && proposal.reviewed == 1;
+        let (id, commit) = (format!("r{}", proposal.reviewed), proposal.facts["head"].clone());
+        let verdict = if asks { "changes_requested" } else { "approved" };
+        let body = if asks { "Please add a test for the empty case." } else { "" };
+        let review = json!({
+            "id": id, "author": { "login": "reviewer", "standing": "member" }, "verdict": verdict,
+            "commit": commit, "body": body, "revision": "1",
+        });
+        proposal.facts["reviews"] = json!([review]);
+        self.seen(number);
+    }
+
+    /// New commits: what was wrong is mended, mostly.
+    fn mended(&mut self, number: u64) {
+        if !self.is_open(number) {
+            return;
+        }
+        let Some(proposal) = self.pulls.get_mut(&number) else { return };
+        proposal.commits += 1;
+        proposal.facts["head"] = format!("{number}-{}", proposal.commits).into();
+        proposal.facts["checks"] = json!([]);
+        proposal.facts["mergeable"] = "clean".into();
+        let run = self.about(5 * MINUTE);
+        self.seen(number);
+        let can_fail = self.chance(25);
+        self.later(run, Act::Checked { pull: number, can_fail });
+    }
+
+    /// It is part of the base now, and some of the others run into it.
+    fn landed(&mut self, number: u64) {
+        if !self.is_open(number) {
+            return;
+        }
+        let Some(proposal) = self.pulls.get_mut(&number) else { return };
+        proposal.facts["state"] = json!({ "merged": { "commit": format!("m{number}") } });
+        let files = proposal.facts["size"]["files"].clone();
+        self.seen(number);
+        let others: Vec<u64> = self.pulls.keys().copied().filter(|other| *other != number).collect();
+        for other in others {
+            let touches = self.pulls.get(&other).is_some_and(|it| it.facts["size"]["files"] == files);
+            if self.is_open(other) && touches && self.chance(60) {
+                if let Some(proposal) = self.pulls.get_mut(&other) {
+                    proposal.facts["base"] = format!("base after {number}").into();
+                    proposal.facts["mergeable"] = json!({ "conflict": { "files": files } });
+                }
+                self.seen(other);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::simulate::MORNING;
+    use crate::commands::simulate::deed::What;
+
+    fn deeds(yaml: &str, seed: u64) -> Vec<Deed> {
+        let text = format!("projects: {{ app: {{ path: /tmp/app }} }}\n{yaml}");
+        let home = camino::Utf8Path::new("/nowhere");
+        let places = ao_config::Places {
+            cwd: home.to_owned(),
+            ..ao_config::Places::of_process().expect("a process has places")
+        };
+        let loaded = ao_config::parse_str(&home.join("ao.yaml"), &text, &places).expect("it is right");
+        let theatre = Theatre::new(&loaded.config, MORNING);
+        play(theatre, &loaded.config, seed, 12, 1).expect("there is a project")
+    }
+
+    fn count(deeds: &[Deed], is: impl Fn(&What) -> bool) -> usize {
+        deeds.iter().filter(|deed| is(&deed.what)).count()
+    }
+
+    #[test]
+    fn a_seed_gives_the_same_world_again_and_another_one_another() {
+        assert_eq!(deeds("", 3), deeds("", 3));
+        assert_ne!(deeds("", 3), deeds("", 4));
+    }
+
+    #[test]
+    fn what_is_configured_is_what_is_done() {
+        let merges = |what: &What| matches!(what, What::Merge {});
+        assert_eq!(count(&deeds("", 1), merges), 0, "merging is off until somebody switches it on");
+        let auto = deeds("reactions: { approved-and-green: { auto: true, action: merge } }", 1);
+        assert!(count(&auto, merges) > 3, "{auto:#?}");
+        let told = |what: &What| matches!(what, What::Reaction { event, .. } if event == "ci-failed");
+        assert!((1..10).any(|seed| count(&deeds("", seed), told) > 0));
+        assert!(
+            (1..10)
+                .all(|seed| count(&deeds("reactions: { ci-failed: { action: record } }", seed), told) == 0)
+        );
+        let waits = |what: &What| matches!(what, What::Wait { .. });
+        assert!(count(&deeds("lifecycle: { maxParallelAgents: 1 }", 1), waits) > 0);
+    }
+
+    #[test]
+    fn a_flake_wakes_nobody_and_a_real_failure_does() {
+        let all: Vec<Deed> = (1..20).flat_map(|seed| deeds("", seed)).collect();
+        let doubted = count(&all, |what| matches!(what, What::Doubt { event } if event == "ci-failed"));
+        let told = count(&all, |what| matches!(what, What::Reaction { event, .. } if event == "ci-failed"));
+        assert!(told > 0 && doubted > told, "{doubted} doubted, {told} told");
+    }
+}
