@@ -83,8 +83,29 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(known) => policy::judge(&project.policy, known, now).require(),
                 None => Err("it is not known".into()),
             };
-            let asks = state.asks_before_merge(&id);
-            let events = queue::decide(&project.queue, moment, &input, asks, allowed)
+            let over = |pull: &crate::PullId| match state.pulls.get(pull) {
+                Some(known) if known.is_open() => None,
+                Some(known) if known.is_merged() => Some("it was merged".to_owned()),
+                Some(_) => Some("it was closed".to_owned()),
+                None => Some("it is over".to_owned()),
+            };
+            // Two changes of one file need not conflict, but two that conflict change one file.
+            let clash = |a: &crate::PullId, b: &crate::PullId| match (state.pulls.get(a), state.pulls.get(b))
+            {
+                (Some(a), Some(b)) => {
+                    let others = &b.facts.size.files;
+                    a.facts.size.files.iter().any(|file| others.contains(file))
+                }
+                _ => false,
+            };
+            let around = queue::Around {
+                rules: project.merge_queue.clone().unwrap_or_default(),
+                asks: state.asks_before_merge(&id),
+                allowed: &allowed,
+                over: &over,
+                clash: &clash,
+            };
+            let events = queue::decide(&project.queue, moment, &input, &around)
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
             Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
         }

@@ -6,7 +6,7 @@ use crate::budget::{Limits, Spend};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
 use crate::policy::Policy;
-use crate::queue::MergeQueue;
+use crate::queue::{MergeQueue, QueueRules};
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
@@ -44,6 +44,9 @@ pub struct ProjectConfig {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// How its merge queue goes about it, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_queue: Option<QueueRules>,
 }
 
 /// A project as the log tells it.
@@ -71,6 +74,9 @@ pub struct Project {
     /// Its own commands on the way from a task to a merge.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hooks: Vec<Hook>,
+    /// How its merge queue goes about it, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_queue: Option<QueueRules>,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -256,6 +262,7 @@ impl Project {
             ports: config.ports.clone(),
             reactions: config.reactions.clone(),
             hooks: config.hooks.clone(),
+            merge_queue: config.merge_queue.clone(),
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
@@ -278,6 +285,7 @@ impl Project {
         self.ports = config.ports.clone();
         self.reactions = config.reactions.clone();
         self.hooks = config.hooks.clone();
+        self.merge_queue = config.merge_queue.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -294,6 +302,7 @@ impl Project {
             ports: self.ports.clone(),
             reactions: self.reactions.clone(),
             hooks: self.hooks.clone(),
+            merge_queue: self.merge_queue.clone(),
         }
     }
 
