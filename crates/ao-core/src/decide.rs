@@ -80,6 +80,13 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(known) if known.facts.head != *head => {
                     Err(format!("its head is {}, not {head}", known.facts.head))
                 }
+                Some(known) if known.facts.base_branch != project.default_branch => {
+                    let into = crate::outside::one_line(&known.facts.base_branch);
+                    Err(format!(
+                        "it is to be merged into `{into}`, and the queue is for `{}`",
+                        project.default_branch
+                    ))
+                }
                 Some(known) => policy::judge(&project.policy, known, now).require(),
                 None => Err("it is not known".into()),
             };

@@ -125,11 +125,15 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
         1 | 2 => return vec![say(QueueInput::Resume {})],
         _ => {}
     }
+    let (at, base) = (inner.wall(), inner.outside.base(&project));
+    // Those of people, beside those of sessions.
+    for _ in 0..inner.rng.u8(1..4) {
+        let pull = PullId { project: project.clone(), number: inner.outside.pulls.len() as u64 + 1 };
+        let facts = outside::fresh_pull(&format!("people/{}", pull.number), base.clone(), at);
+        inner.outside.pulls.insert(pull, facts);
+    }
     let of_project = inner.outside.pulls.keys().filter(|pull| pull.project == project);
     let pulls: Vec<PullId> = of_project.cloned().collect();
-    if pulls.is_empty() {
-        return vec![];
-    }
     let some = pulls[inner.rng.usize(..pulls.len())].clone();
     match inner.rng.u8(..10) {
         0 => return vec![say(QueueInput::Remove { pull: some, why: "not today".into() })],
@@ -139,8 +143,11 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
         }
         _ => {}
     }
-    let (at, base) = (inner.wall(), inner.outside.base(&project));
-    let mut inputs = vec![say(QueueInput::Resume {})];
+    // Held up until all of them are there, or each begun as it comes.
+    let mut inputs = vec![match inner.rng.bool() {
+        true => say(QueueInput::Pause { why: "one moment".into() }),
+        false => say(QueueInput::Resume {}),
+    }];
     for pull in pulls {
         let priority = i32::from(inner.rng.u8(..4) == 0);
         let Some(facts) = inner.outside.pulls.get_mut(&pull) else { continue };
@@ -155,6 +162,7 @@ fn queue(inner: &mut Inner) -> Vec<Input> {
         inputs.push(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(seen)) });
         inputs.push(say(QueueInput::Enqueue { pull, head, priority }));
     }
+    inputs.push(say(QueueInput::Resume {}));
     inputs
 }
 

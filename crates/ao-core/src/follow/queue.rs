@@ -9,7 +9,7 @@ use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
 use crate::outside::{Kind, fenced, one_line};
-use crate::pull::{Mergeable, Pull, PullInput, TEXT_LIMIT};
+use crate::pull::{Mergeable, Pull, PullFacts, PullInput, PullState, TEXT_LIMIT};
 use crate::queue::{QueueEvent, Rejection, Update};
 use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
@@ -21,6 +21,14 @@ const BETWEEN: usize = TEXT_LIMIT / 2;
 pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
     match event {
         QueueEvent::Rejected { pull, head, reason } => rejected(state, pull, head, reason, then),
+        QueueEvent::Landed { pull, head, commit } => {
+            let known = state.pulls.get(pull).filter(|known| known.is_open() && known.facts.head == *head);
+            then.extend(known.map(|known| {
+                let mut facts = known.facts.clone();
+                facts.state = PullState::Merged { commit: commit.clone() };
+                seen(known, facts)
+            }));
+        }
         QueueEvent::BaseMoved { base } => then.extend(updates(state, project, base)),
         _ => {}
     }
@@ -75,7 +83,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
     }
 }
 
-/// What the queue has found out about a pull request, as if its forge had shown it.
+/// A conflict that only the queue has seen yet.
 fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
     let base = state.projects.get(&pull.id.project)?.queue.base.clone()?;
     if !pull.is_open() || pull.facts.head != *head {
@@ -83,7 +91,12 @@ fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> O
     }
     let mut facts = pull.facts.clone();
     (facts.base, facts.mergeable) = (base, Mergeable::Conflict { files: files.to_vec() });
-    Some(Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) })
+    Some(seen(pull, facts))
+}
+
+/// What the queue knows better than the last look, as if that had shown it.
+fn seen(pull: &Pull, facts: PullFacts) -> Input {
+    Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) }
 }
 
 /// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have

@@ -72,8 +72,9 @@ pub(crate) fn decide(
                     steps.tell(QueueEvent::Landed { pull, head, commit });
                 }
             }
-            // If it was landing no longer, the base was seen to move since and may be further along than this.
-            if was_landing.is_some() && was_landing == queue.base {
+            // If it was landing no longer, the base was seen to move since and may be further along than this; and it may
+            // be told of what landed long ago.
+            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(commit) {
                 steps.base_moved(commit);
             }
         }

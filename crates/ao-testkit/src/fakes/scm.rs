@@ -121,7 +121,7 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
     });
     let (mut with, mut at) = (vec![], tip);
     for part in parts {
-        let commit = Commit::new(&format!("m-{}", part.head));
+        let commit = Commit::new(&format!("m{}-{}", part.pull.number, part.head));
         let grown = inner.outside.tree(&at, [part]);
         inner.outside.trees_of.insert(commit.clone(), grown);
         if let Some(facts) = inner.outside.pulls.get_mut(&part.pull) {
