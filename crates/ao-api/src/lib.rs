@@ -15,6 +15,7 @@ mod message;
 mod problem;
 mod project;
 mod pull;
+mod queue;
 mod reaction;
 mod segment;
 mod session;
@@ -44,6 +45,7 @@ pub use pull::{
     NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,
     ReviewerWish, Thread,
 };
+pub use queue::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish, QueuedPull};
 pub use reaction::{
     ConditionTested, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest, ReactionTested, Reactions,
 };

@@ -6,14 +6,15 @@ use ao_core::Settings;
 use ao_core::budget::Limits;
 use ao_core::notice::Level;
 use ao_core::project::ProjectConfig;
+use ao_core::queue::{QueueRules, Update};
 use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
 
 use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
-    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, Plugin, PortsConfig, Priority,
-    Project, ReactionConfig, Reactions,
+    ActionName, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode, MergeQueueConfig, Plugin,
+    PortsConfig, Priority, Project, ReactionConfig, Reactions, UpdateName,
 };
 
 /// What holds for one project after its own words and the defaults are put together.
@@ -192,6 +193,20 @@ impl Project {
             ports: self.ports.as_ref().map(PortsConfig::core),
             reactions: self.reactions.core(),
             hooks: self.hooks.core(),
+            merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+        }
+    }
+}
+
+impl MergeQueueConfig {
+    pub fn core(&self) -> QueueRules {
+        QueueRules {
+            parallel: self.parallel,
+            batch: self.batch,
+            update: match self.update {
+                UpdateName::None => Update::None,
+                UpdateName::Rebase => Update::Rebase,
+            },
         }
     }
 }

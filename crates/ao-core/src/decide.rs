@@ -96,15 +96,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(_) => Some("it was closed".to_owned()),
                 None => Some("it is over".to_owned()),
             };
-            // Two changes of one file need not conflict, but two that conflict change one file.
-            let clash = |a: &crate::PullId, b: &crate::PullId| match (state.pulls.get(a), state.pulls.get(b))
-            {
-                (Some(a), Some(b)) => {
-                    let others = &b.facts.size.files;
-                    a.facts.size.files.iter().any(|file| others.contains(file))
-                }
-                _ => false,
-            };
+            let clash = |a: &crate::PullId, b: &crate::PullId| state.may_clash(a, b);
             let around = queue::Around {
                 rules: project.merge_queue.clone().unwrap_or_default(),
                 asks: state.asks_before_merge(&id),

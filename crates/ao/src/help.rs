@@ -12,7 +12,7 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
     ("Talk", &["send", "answer", "attach", "wait"]),
-    ("Changes", &["issue", "pr", "check", "review", "review-check"]),
+    ("Changes", &["issue", "pr", "queue", "check", "review", "review-check"]),
     ("Look", &["explain", "why", "budget", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
     ("Reactions", &["reactions", "emit", "hooks", "notify"]),

@@ -21,7 +21,8 @@ pub use self::agents::{AgentConfig, Filters, OrchestratorConfig, Permissions, Sp
 pub use self::checks::CheckConfig;
 pub use self::hooks::{HookConfig, Hooks};
 pub use self::project::{
-    BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role, SecretConfig,
+    BudgetConfig, EnvConfig, IncludeConfig, IncludeMode, MergeQueueConfig, PortsConfig, Project, Role,
+    SecretConfig, UpdateName,
 };
 pub use self::quiet::{BadHours, Day, DigestConfig, OfChannel, QuietHours};
 pub(crate) use self::reaction::kind_order;

@@ -4,7 +4,8 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use super::{Entry, MergeQueue};
-use crate::{PullId, Timestamp};
+use crate::state::State;
+use crate::{ProjectId, PullId, Timestamp};
 
 /// One that has waited for so long is overtaken no more for conflicting with others.
 const PATIENCE: Duration = Duration::from_secs(30 * 60);
@@ -31,6 +32,25 @@ impl MergeQueue {
         }
         let others = self.entries.iter().filter(|other| other.pull != entry.pull);
         others.filter(|other| clash(&entry.pull, &other.pull)).count()
+    }
+}
+
+impl State {
+    /// What is in the queue of a project, in the order in which it would land if all went well now.
+    pub fn merge_order(&self, project: &ProjectId) -> Vec<PullId> {
+        let Some(project) = self.projects.get(project) else { return vec![] };
+        let in_work =
+            project.queue.lanes.iter().flat_map(|lane| lane.parts.iter().map(|part| part.pull.clone()));
+        let clash = |a: &PullId, b: &PullId| self.may_clash(a, b);
+        let waiting = project.queue.waiting(self.at, &clash).into_iter().map(|entry| entry.pull.clone());
+        in_work.chain(waiting).collect()
+    }
+
+    /// Whether two pull requests may conflict. Two changes of one file need not, but two that do change one file.
+    pub(crate) fn may_clash(&self, a: &PullId, b: &PullId) -> bool {
+        let (Some(a), Some(b)) = (self.pulls.get(a), self.pulls.get(b)) else { return false };
+        let others = &b.facts.size.files;
+        a.facts.size.files.iter().any(|file| others.contains(file))
     }
 }
 

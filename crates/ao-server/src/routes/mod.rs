@@ -13,6 +13,7 @@ mod open_pull;
 mod output;
 mod projects;
 mod pulls;
+mod queue;
 mod reactions;
 mod reviews;
 mod sessions;
@@ -99,6 +100,10 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(workspaces::list))
         .routes(routes!(workspaces::cleanup))
         .routes(routes!(budgets::list))
+        .routes(routes!(queue::list, queue::add))
+        .routes(routes!(queue::prioritize, queue::remove))
+        .routes(routes!(queue::pause))
+        .routes(routes!(queue::resume))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

@@ -6,6 +6,7 @@ mod explain;
 mod issue;
 mod message;
 mod pull;
+mod queue;
 mod reaction;
 mod session;
 
@@ -18,6 +19,7 @@ pub(crate) use explain::explanation;
 pub(crate) use issue::issue;
 pub(crate) use message::{find_message, messages};
 pub(crate) use pull::{pull, pull_detail, pull_row};
+pub(crate) use queue::merge_queue;
 pub(crate) use reaction::{reactions, steps, subject, tested};
 pub(crate) use session::{session, status};
 

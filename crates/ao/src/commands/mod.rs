@@ -38,6 +38,7 @@ pub(crate) mod open;
 pub(crate) mod pause;
 pub(crate) mod plugin;
 pub(crate) mod pr;
+pub(crate) mod queue;
 pub(crate) mod reactions;
 pub(crate) mod remove_project;
 pub(crate) mod resume;

@@ -14,6 +14,7 @@ mod issue;
 mod list;
 mod prose;
 mod pull;
+mod queue;
 mod table;
 mod words;
 
@@ -29,6 +30,7 @@ pub use fleet::{Fleet, fleet};
 pub use issue::{imported, issue, issues};
 pub use list::list;
 pub use pull::{Parts, pull, pulls};
+pub use queue::merge_queues;
 pub use table::{Cell, Column, Table};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};

@@ -94,7 +94,7 @@ async fn look(args: &Args, client: &Client) -> Result<(Option<String>, Listed), 
 }
 
 /// The project of this folder, or the only one that there is.
-pub(super) async fn here_or_only(client: &Client) -> Result<Option<String>, CommandError> {
+pub(in crate::commands) async fn here_or_only(client: &Client) -> Result<Option<String>, CommandError> {
     if let Some(project) = forge::project_here(client).await {
         return Ok(Some(project.id));
     }

@@ -11,6 +11,7 @@ use ao_api::client::{Client, ClientError};
 use ao_api::{CheckRun, CheckRuns};
 
 pub(super) use self::follow::{Watched, verdict};
+pub(super) use self::list::here_or_only;
 use crate::calls::forge::{self, Query};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
