@@ -18,6 +18,7 @@ mod policy;
 mod problem;
 mod project;
 mod pull;
+mod queue;
 mod reaction;
 mod segment;
 mod session;
@@ -50,6 +51,7 @@ pub use pull::{
     NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,
     ReviewerWish, Thread,
 };
+pub use queue::{MergeQueue, MergeQueues, QueuePause, QueuePriority, QueueWish, QueuedPull};
 pub use reaction::{
     ConditionTested, EventTaken, NewEvent, Reaction, ReactionStep, ReactionTest, ReactionTested, Reactions,
 };

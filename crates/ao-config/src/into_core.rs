@@ -8,6 +8,7 @@ use ao_core::budget::Limits;
 use ao_core::forecast::ForecastConfig;
 use ao_core::notice::Level;
 use ao_core::project::ProjectConfig;
+use ao_core::queue::{QueueRules, Update};
 use ao_core::reaction::{self as core, Action, ReactionPatch};
 use ao_core::setup::{Environment, Include, IncludeHow, PortRange, Secret, SecretSource, Setup};
 
@@ -15,7 +16,8 @@ use crate::names;
 use crate::refs::{Env, sole_ref};
 use crate::shape::{
     ActionName, AgentConfig, AutoAssignConfig, BudgetConfig, Config, EnvConfig, EscalateAfter, IncludeMode,
-    Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions, Specialist,
+    MergeQueueConfig, Plugin, PortsConfig, Priority, Project, ReactionConfig, Reactions, Specialist,
+    UpdateName,
 };
 
 /// What holds for one project after its own words and the defaults are put together.
@@ -241,6 +243,20 @@ impl Project {
             // Said with what the whole file says, see `Config::assignment_of`.
             auto_assign: None,
             specialists: vec![],
+            merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+        }
+    }
+}
+
+impl MergeQueueConfig {
+    pub fn core(&self) -> QueueRules {
+        QueueRules {
+            parallel: self.parallel,
+            batch: self.batch,
+            update: match self.update {
+                UpdateName::None => Update::None,
+                UpdateName::Rebase => Update::Rebase,
+            },
         }
     }
 }

@@ -83,11 +83,31 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 Some(known) if known.facts.head != *head => {
                     Err(format!("its head is {}, not {head}", known.facts.head))
                 }
+                Some(known) if known.facts.base_branch != project.default_branch => {
+                    let into = crate::outside::one_line(&known.facts.base_branch);
+                    Err(format!(
+                        "it is to be merged into `{into}`, and the queue is for `{}`",
+                        project.default_branch
+                    ))
+                }
                 Some(known) => state.verdict(known, now).require(),
                 None => Err("it is not known".into()),
             };
-            let asks = state.asks_before_merge(&id);
-            let events = queue::decide(&project.queue, moment, &input, asks, allowed)
+            let over = |pull: &crate::PullId| match state.pulls.get(pull) {
+                Some(known) if known.is_open() => None,
+                Some(known) if known.is_merged() => Some("it was merged".to_owned()),
+                Some(_) => Some("it was closed".to_owned()),
+                None => Some("it is over".to_owned()),
+            };
+            let clash = |a: &crate::PullId, b: &crate::PullId| state.may_clash(a, b);
+            let around = queue::Around {
+                rules: project.merge_queue.clone().unwrap_or_default(),
+                asks: state.asks_before_merge(&id),
+                allowed: &allowed,
+                over: &over,
+                clash: &clash,
+            };
+            let events = queue::decide(&project.queue, moment, &input, &around)
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;
             Ok(events.into_iter().map(|event| Event::Queue(id.clone(), event)).collect())
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::errand::Errand;
 use crate::notice::Notice;
+use crate::queue::Part;
 use crate::session::{AgentChoice, ProcessRef, Role};
 use crate::setup::{Environment, Origin, Setup};
 use crate::workspace::Tree;
@@ -118,6 +119,8 @@ pub enum Effect {
         pull: PullId,
         head: Commit,
         base: Commit,
+        /// What is merged before it, in order.
+        ahead: Vec<Part>,
         tries: u32,
     },
     Merge {
@@ -125,6 +128,8 @@ pub enum Effect {
         pull: PullId,
         head: Commit,
         base: Commit,
+        /// Those that land with it, before it, in order.
+        with: Vec<Part>,
         tree: String,
         tries: u32,
     },
@@ -150,8 +155,8 @@ pub enum EffectKey {
     RemoveWorkspace { session: SessionId, tries: u32 },
     Notify { notice: NoticeId, channel: Option<String>, tries: u32 },
     RunErrand { errand: ErrandId, tries: u32 },
-    TestMerge { pull: PullId, head: Commit, base: Commit, tries: u32 },
-    Merge { pull: PullId, head: Commit, base: Commit, tries: u32 },
+    TestMerge { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, tries: u32 },
+    Merge { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tries: u32 },
     Census { runtime: String },
 }
 
@@ -253,15 +258,20 @@ impl Effect {
                 tries: notice.tries_on(channel.as_deref()),
             },
             Effect::RunErrand { errand } => EffectKey::RunErrand { errand: errand.id, tries: errand.tries },
-            Effect::TestMerge { pull, head, base, tries, .. } => EffectKey::TestMerge {
+            Effect::TestMerge { pull, head, base, ahead, tries, .. } => EffectKey::TestMerge {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
+                ahead: ahead.clone(),
                 tries: *tries,
             },
-            Effect::Merge { pull, head, base, tries, .. } => {
-                EffectKey::Merge { pull: pull.clone(), head: head.clone(), base: base.clone(), tries: *tries }
-            }
+            Effect::Merge { pull, head, base, with, tries, .. } => EffectKey::Merge {
+                pull: pull.clone(),
+                head: head.clone(),
+                base: base.clone(),
+                with: with.clone(),
+                tries: *tries,
+            },
             Effect::Census { runtime } => EffectKey::Census { runtime: runtime.clone() },
         }
     }
@@ -330,8 +340,14 @@ impl fmt::Display for EffectKey {
                 write!(f, "find out whom {notice} is for (try {tries})")
             }
             EffectKey::RunErrand { errand, tries } => write!(f, "run errand {errand} (try {tries})"),
-            EffectKey::TestMerge { pull, .. } => write!(f, "test the merge of {pull}"),
-            EffectKey::Merge { pull, .. } => write!(f, "merge {pull}"),
+            EffectKey::TestMerge { pull, ahead, .. } => {
+                write!(f, "test the merge of {pull}")?;
+                if ahead.is_empty() { Ok(()) } else { write!(f, " after {} others", ahead.len()) }
+            }
+            EffectKey::Merge { pull, with, .. } => {
+                write!(f, "merge {pull}")?;
+                if with.is_empty() { Ok(()) } else { write!(f, " and {} others", with.len()) }
+            }
             EffectKey::Census { runtime } => write!(f, "count what {runtime} runs"),
         }
     }

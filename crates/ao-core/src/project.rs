@@ -12,7 +12,7 @@ use crate::hook::Hook;
 use crate::outside::{Kind, bounded};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
-use crate::queue::MergeQueue;
+use crate::queue::{MergeQueue, QueueRules};
 use crate::reaction::Reactions;
 use crate::refusal::Refusal;
 use crate::setup::{Environment, PortRange, Setup};
@@ -62,6 +62,9 @@ pub struct ProjectConfig {
     /// The agents that are for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
+    /// How its merge queue goes about it, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_queue: Option<QueueRules>,
 }
 
 /// A project as the log tells it.
@@ -100,6 +103,9 @@ pub struct Project {
     /// The agents that are for certain tasks of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub specialists: Vec<Specialist>,
+    /// How its merge queue goes about it, if that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_queue: Option<QueueRules>,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -364,6 +370,7 @@ impl Project {
             conflict_forecast: config.conflict_forecast,
             auto_assign: config.auto_assign.clone(),
             specialists: config.specialists.clone(),
+            merge_queue: config.merge_queue.clone(),
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
@@ -392,6 +399,7 @@ impl Project {
         self.conflict_forecast = config.conflict_forecast;
         self.auto_assign = config.auto_assign.clone();
         self.specialists = config.specialists.clone();
+        self.merge_queue = config.merge_queue.clone();
     }
 
     fn config(&self) -> ProjectConfig {
@@ -412,6 +420,7 @@ impl Project {
             conflict_forecast: self.conflict_forecast,
             auto_assign: self.auto_assign.clone(),
             specialists: self.specialists.clone(),
+            merge_queue: self.merge_queue.clone(),
         }
     }
 

@@ -24,7 +24,10 @@ impl Input {
             Input::Session { input, .. } => of_session(input, pass),
             Input::Pull { input: PullInput::Seen(facts), .. } => of_pull(facts, pass),
             Input::Queue { input, .. } => match input {
-                QueueInput::Tested { result: TestResult::Red { output }, .. } => pass(output),
+                QueueInput::Tested { result: TestResult::Red { output, between }, .. } => {
+                    pass(output);
+                    pass(between);
+                }
                 QueueInput::Verdict { objection, .. } => objection.iter_mut().for_each(pass),
                 QueueInput::Remove { why, .. }
                 | QueueInput::Pause { why }

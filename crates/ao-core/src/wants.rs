@@ -19,14 +19,13 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
             }
         }
         Scope::Project(id) => {
-            wanted.extend(state.projects.get(id).and_then(|project| project.queue.work()).map(|work| {
-                match work {
-                    Work::Test { pull, head, base, tries } => {
-                        Effect::TestMerge { project: id.clone(), pull, head, base, tries }
-                    }
-                    Work::Land { pull, head, base, tree, tries } => {
-                        Effect::Merge { project: id.clone(), pull, head, base, tree, tries }
-                    }
+            let work = state.projects.get(id).into_iter().flat_map(|project| project.queue.work());
+            wanted.extend(work.map(|work| match work {
+                Work::Test { pull, head, base, ahead, tries } => {
+                    Effect::TestMerge { project: id.clone(), pull, head, base, ahead, tries }
+                }
+                Work::Land { pull, head, base, with, tree, tries } => {
+                    Effect::Merge { project: id.clone(), pull, head, base, with, tree, tries }
                 }
             }));
         }

@@ -51,10 +51,11 @@ pub(crate) fn failed(key: EffectKey, why: Failure) -> Vec<Input> {
         EffectKey::Notify { notice, channel, tries } => {
             vec![Input::Notice { notice, input: NoticeInput::Failed { channel, tries, why, wait: None } }]
         }
-        EffectKey::TestMerge { pull, head, base, tries } | EffectKey::Merge { pull, head, base, tries } => {
+        EffectKey::TestMerge { pull, head, base, ahead, tries }
+        | EffectKey::Merge { pull, head, base, with: ahead, tries } => {
             vec![Input::Queue {
                 project: pull.project.clone(),
-                input: QueueInput::EffectFailed { pull, head, base, tries, why },
+                input: QueueInput::EffectFailed { pull, head, base, ahead, tries, why },
             }]
         }
         // The reconciler asks again.
@@ -247,29 +248,35 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, .. } => {
-            let order =
-                TestOrder { pull: pull.clone(), head: head.clone(), base: base.clone(), checks: true };
+        Effect::TestMerge { project, pull, head, base, ahead, .. } => {
+            let order = TestOrder {
+                pull: pull.clone(),
+                head: head.clone(),
+                base: base.clone(),
+                ahead: ahead.clone(),
+                checks: true,
+            };
             let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
                 TestOutcome::Green { tree } => TestResult::Green { tree },
-                TestOutcome::Red { output } => TestResult::Red { output },
-                TestOutcome::Conflict { files } => TestResult::Conflict { files },
+                TestOutcome::Red { output, between } => TestResult::Red { output, between },
+                TestOutcome::Conflict { files, pull } => TestResult::Conflict { files, pull },
             };
-            Ok(vec![Input::Queue { project, input: QueueInput::Tested { pull, head, base, result } }])
+            Ok(vec![Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, result } }])
         }
-        Effect::Merge { project, pull, head, base, tree, .. } => {
+        Effect::Merge { project, pull, head, base, with, tree, .. } => {
             let (strategy, delete_branch) = slots.landings.get(&project).copied().unwrap_or_default();
             let order = MergeOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
+                with,
                 tree,
                 strategy,
                 by: None,
                 delete_branch,
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
-                MergeOutcome::Merged { commit, .. } => QueueInput::Landed { pull, head, commit },
+                MergeOutcome::Merged { commit, with, .. } => QueueInput::Landed { pull, head, commit, with },
                 MergeOutcome::Refused { tip, why } => QueueInput::LandRefused { pull, head, base, tip, why },
             };
             Ok(vec![Input::Queue { project, input }])

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::pull::{Author, PullFacts, PullState, ReviewVerdict};
+use ao_core::queue::Part;
 use ao_core::{Commit, ProjectId, PullId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -213,6 +214,9 @@ pub struct TestOrder {
     pub pull: PullId,
     pub head: Commit,
     pub base: Commit,
+    /// What is merged into the base before it, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<Part>,
     /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
     #[serde(default = "yes")]
     pub checks: bool,
@@ -226,9 +230,21 @@ fn yes() -> bool {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestOutcome {
-    Green { tree: String },
-    Red { output: String },
-    Conflict { files: Vec<String> },
+    Green {
+        tree: String,
+    },
+    Red {
+        output: String,
+        /// What has landed since the change began, for whoever has to find out why it fails only now. May be empty.
+        #[serde(default)]
+        between: String,
+    },
+    Conflict {
+        files: Vec<String>,
+        /// Which one it is, if one of those ahead.
+        #[serde(default)]
+        pull: Option<PullId>,
+    },
 }
 
 /// What is to be merged, pinned to what was tested.
@@ -237,6 +253,10 @@ pub struct MergeOrder {
     pub pull: PullId,
     pub head: Commit,
     pub base: Commit,
+    /// Those that land with it, before it, in order: each as commits of its own, and all of them at once or none.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub with: Vec<Part>,
+    /// What the base has once all of them have landed.
     pub tree: String,
     pub strategy: Strategy,
     /// Who wants it merged, if it is a person and not a rule.
@@ -253,6 +273,9 @@ pub enum MergeOutcome {
         commit: Commit,
         /// Why its branch is still there, if it was to go.
         branch_left: Option<String>,
+        /// Those that were to land with it, each with its own commit.
+        #[serde(default)]
+        with: Vec<(Part, Commit)>,
     },
     /// Head or base is no longer what was tested, or the forge's own rules forbid it. Nothing has changed.
     Refused {

@@ -4,6 +4,7 @@
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
 use ao_core::notice::NoticeEvent;
+use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
 use ao_core::workspace::WorkspaceState;
 use ao_core::{ConversationId, Effect, Event, Input, Moment, Refusal, Scope, Stamped, State};
@@ -60,6 +61,18 @@ pub enum Mutant {
     BlindToBase,
     /// Forgets when a problem is due.
     ForgetsToAskAgain,
+    /// Takes a red test for a green one.
+    SeesGreen,
+    /// Keeps results though what they were about is another tree now.
+    KeepsResults,
+    /// Sends the last of a batch back, whoever is to blame.
+    BlamesTheLast,
+    /// Sends back what failed, though something ahead of it may be why.
+    JudgesEarly,
+    /// Tests the most urgent last.
+    UrgentLast,
+    /// Forgets to begin the next test.
+    LosesItsPlace,
     /// Changes what it remembers without writing that down.
     RemembersWrongly,
 }
@@ -72,6 +85,44 @@ impl Rules for Mutant {
                 Ok(vec![])
             }
             Mutant::BelievesWrites => Core.step(state, moment, believed(state, input)),
+            Mutant::SeesGreen => Core.step(state, moment, all_green(input)),
+            Mutant::JudgesEarly => {
+                let lanes = state.projects.values_mut().flat_map(|project| project.queue.lanes.iter_mut());
+                if let Input::Queue {
+                    input: QueueInput::Tested { result: TestResult::Red { .. }, .. }, ..
+                } = input
+                {
+                    lanes.for_each(|lane| lane.left.clear());
+                }
+                Core.step(state, moment, input)
+            }
+            Mutant::KeepsResults => {
+                let outcome = Core.step(state, moment, input);
+                for stamped in outcome.iter().flatten() {
+                    if let Event::Queue(project, QueueEvent::Rejected { .. }) = &stamped.event
+                        && let Some(lane) = state
+                            .projects
+                            .get_mut(project)
+                            .and_then(|project| project.queue.lanes.first_mut())
+                        && let LaneState::Testing {} = lane.state
+                    {
+                        lane.state = LaneState::Tested { tree: "what was tested before".into() };
+                    }
+                }
+                outcome
+            }
+            Mutant::UrgentLast => {
+                let turn = |state: &mut State| {
+                    let queues = state.projects.values_mut().map(|project| &mut project.queue);
+                    queues
+                        .flat_map(|queue| &mut queue.entries)
+                        .for_each(|entry| entry.priority = -entry.priority);
+                };
+                turn(state);
+                let outcome = Core.step(state, moment, input);
+                turn(state);
+                outcome
+            }
             Mutant::SharesTasks => shares_tasks(state, moment, input),
             Mutant::OneTooMany => {
                 state.settings.max_live += 1;
@@ -148,6 +199,7 @@ impl Rules for Mutant {
             | Mutant::SaysNothing
             | Mutant::Hushes
             | Mutant::SharesPorts
+            | Mutant::BlamesTheLast
             | Mutant::GoesOnBackwards => self.rewrites(state, moment, input),
             _ => {
                 let outcome = Core.step(state, moment, input);
@@ -161,6 +213,9 @@ impl Rules for Mutant {
 
     fn wants(&self, state: &State, scope: &Scope) -> Vec<Effect> {
         let mut wanted = Core.wants(state, scope);
+        if *self == Mutant::LosesItsPlace {
+            wanted.retain(|effect| !matches!(effect, Effect::TestMerge { ahead, .. } if !ahead.is_empty()));
+        }
         if let (Mutant::TidiesUp, Scope::Session(id)) = (self, scope)
             && let Some(session) = state.sessions.get(id).filter(|session| !session.is_live())
             && session.workspace.state == WorkspaceState::Ready
@@ -245,6 +300,17 @@ impl Mutant {
                             let urgent = before.sessions.get(id).map_or(0, |session| session.spec.priority);
                             *at = *at + std::time::Duration::from_secs(60) * urgent.unsigned_abs();
                         }
+                        (Mutant::BlamesTheLast, Event::Queue(project, event)) => {
+                            if let QueueEvent::Split { pulls, .. } = &*event
+                                && let Some(pull) = pulls.last().cloned()
+                                && let Some(entry) =
+                                    before.projects.get(project).and_then(|known| known.queue.entry(&pull))
+                            {
+                                let (output, between) = ("error".to_owned(), String::new());
+                                let reason = Rejection::Red { output, between };
+                                *event = QueueEvent::Rejected { pull, head: entry.head.clone(), reason };
+                            }
+                        }
                         (Mutant::SaysNothing, Event::Session(_, SessionEvent::Exited { why, .. })) => {
                             why.clear();
                         }
@@ -279,6 +345,20 @@ fn believed(state: &State, input: Input) -> Input {
             },
         },
         None => input,
+    }
+}
+
+/// A red test, turned into a green one.
+fn all_green(input: Input) -> Input {
+    match input {
+        Input::Queue {
+            project,
+            input: QueueInput::Tested { pull, head, base, ahead, result: TestResult::Red { .. } },
+        } => {
+            let result = TestResult::Green { tree: format!("{base}+{head}") };
+            Input::Queue { project, input: QueueInput::Tested { pull, head, base, ahead, result } }
+        }
+        other => other,
     }
 }
 

@@ -5,7 +5,8 @@ use std::time::Duration;
 use ao_core::budget::{Budget, BudgetInput, Limits};
 use ao_core::incident::Subject;
 use ao_core::input::SpawnRequest;
-use ao_core::pull::PullInput;
+use ao_core::pull::{CheckState, Mergeable, PullInput};
+use ao_core::queue::{QueueInput, QueueRules, Update};
 use ao_core::reaction::{Action, ReactionPatch};
 use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::setup::{PortRange, Setup};
@@ -103,9 +104,66 @@ fn choose(inner: &mut Inner) -> Deed {
             }
             Deed::Say(vec![])
         }
+        98 | 99 => Deed::Say(queue(inner)),
         97 => some.map_or(Deed::Say(vec![]), |session| Deed::Say(vec![own_event(inner, session)])),
         _ => Deed::Say(vec![]),
     }
+}
+
+/// How many pull requests are tested at a time, and together.
+pub(crate) fn queue_rules(rng: &mut Rng) -> QueueRules {
+    let update = if rng.u8(..4) == 0 { Update::Rebase } else { Update::None };
+    QueueRules { parallel: rng.u32(1..4), batch: rng.u32(1..4), update }
+}
+
+/// A person approves some changes and has them merged, or has something to say about those that wait.
+fn queue(inner: &mut Inner) -> Vec<Input> {
+    let project = any_project(&mut inner.rng);
+    let say = |input| Input::Queue { project: project.clone(), input };
+    match inner.rng.u8(..10) {
+        0 => return vec![say(QueueInput::Pause { why: "a release".into() })],
+        1 | 2 => return vec![say(QueueInput::Resume {})],
+        _ => {}
+    }
+    let (at, base) = (inner.wall(), inner.outside.base(&project));
+    // Those of people, beside those of sessions.
+    for _ in 0..inner.rng.u8(1..4) {
+        let pull = PullId { project: project.clone(), number: inner.outside.pulls.len() as u64 + 1 };
+        let facts = outside::fresh_pull(&format!("people/{}", pull.number), base.clone(), at);
+        inner.outside.pulls.insert(pull, facts);
+    }
+    let of_project = inner.outside.pulls.keys().filter(|pull| pull.project == project);
+    let pulls: Vec<PullId> = of_project.cloned().collect();
+    let some = pulls[inner.rng.usize(..pulls.len())].clone();
+    match inner.rng.u8(..10) {
+        0 => return vec![say(QueueInput::Remove { pull: some, why: "not today".into() })],
+        1 => {
+            let priority = inner.rng.i32(-1..3);
+            return vec![say(QueueInput::Prioritize { pull: some, priority })];
+        }
+        _ => {}
+    }
+    // Held up until all of them are there, or each begun as it comes.
+    let mut inputs = vec![match inner.rng.bool() {
+        true => say(QueueInput::Pause { why: "one moment".into() }),
+        false => say(QueueInput::Resume {}),
+    }];
+    for pull in pulls {
+        let priority = i32::from(inner.rng.u8(..4) == 0);
+        let Some(facts) = inner.outside.pulls.get_mut(&pull) else { continue };
+        if facts.state == ao_core::pull::PullState::Open {
+            outside::check(facts, CheckState::Passed);
+            outside::approve(facts);
+            (facts.mergeable, facts.base) = (Mergeable::Clean, base.clone());
+            facts.threads.clear();
+        }
+        facts.observed_at = facts.observed_at.max(at);
+        let (seen, head) = (facts.clone(), facts.head.clone());
+        inputs.push(Input::Pull { pull: pull.clone(), input: PullInput::Seen(Box::new(seen)) });
+        inputs.push(say(QueueInput::Enqueue { pull, head, priority }));
+    }
+    inputs.push(say(QueueInput::Resume {}));
+    inputs
 }
 
 /// An event of the user's own happens to a session or its project, or is over.

@@ -114,6 +114,7 @@ pub fn run(seed: u64, config: &Config) -> Outcome {
 
 fn set_up(sim: &mut Sim) {
     let (cap, turns) = sim.with(|inner| (inner.rng.u32(2..6), inner.rng.u64(5..60)));
+    sim.with(|inner| inner.outside.quarrelsome = true);
     sim.post(Input::Configure(Box::new(script::settings(cap))));
     for (project, max_live) in [("app", None), ("lib", Some(2))] {
         let config = ProjectConfig {
@@ -126,6 +127,7 @@ fn set_up(sim: &mut Sim) {
             auto_resume: (project == "lib").then_some(true),
             setup: script::setup(),
             ports: Some(sim.with(|inner| script::ports(&mut inner.rng, project))),
+            merge_queue: Some(sim.with(|inner| script::queue_rules(&mut inner.rng))),
             ..ProjectConfig::default()
         };
         let project = ao_core::ProjectId::new(project);

@@ -12,7 +12,10 @@ const GROUPS: &[(&str, &[&str])] = &[
     ("Begin", &["init", "start", "stop", "dashboard", "service", "demo"]),
     ("Sessions", &["new", "spawn", "batch-spawn", "list", "status", "session", "pause", "resume", "retry"]),
     ("Talk", &["send", "answer", "attach", "wait"]),
-    ("Changes", &["issue", "pr", "approve", "check", "policy", "conflicts", "review", "review-check"]),
+    (
+        "Changes",
+        &["issue", "pr", "approve", "check", "policy", "queue", "conflicts", "review", "review-check"],
+    ),
     ("Look", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
     ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
     ("Reactions", &["reactions", "emit", "simulate", "hooks", "notify"]),

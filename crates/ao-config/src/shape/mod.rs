@@ -30,8 +30,8 @@ pub use self::policy::{
 };
 pub use self::policy_cases::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict, PolicyCase, PolicyCases};
 pub use self::project::{
-    BudgetConfig, ConflictForecastConfig, EnvConfig, IncludeConfig, IncludeMode, PortsConfig, Project, Role,
-    SecretConfig,
+    BudgetConfig, ConflictForecastConfig, EnvConfig, IncludeConfig, IncludeMode, MergeQueueConfig,
+    PortsConfig, Project, Role, SecretConfig, UpdateName,
 };
 pub use self::quiet::{BadHours, Day, DigestConfig, OfChannel, QuietHours};
 pub(crate) use self::reaction::kind_order;

@@ -116,6 +116,9 @@ pub struct Project {
     /// What its sessions may ever use up, together.
     #[serde(default)]
     pub total_budget: BudgetConfig,
+    /// How its merge queue goes about it. With this, `ao pr merge` goes through the queue too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merge_queue: Option<MergeQueueConfig>,
     /// Whether its sessions go on by themselves after a provider's limit; as in `lifecycle`, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
@@ -218,6 +221,39 @@ pub struct PortsConfig {
     /// Each name has one port of its own, so that only one session can run at a time.
     #[serde(default)]
     pub exclusive: bool,
+}
+
+/// How a merge queue goes about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+pub struct MergeQueueConfig {
+    /// How many tests run at a time, each on top of what is ahead of it.
+    #[schemars(range(min = 1, max = 20))]
+    pub parallel: u32,
+    /// How many pull requests are tested, and land, as one. If they fail together, halves are tested until it is known whose
+    /// fault that is.
+    #[schemars(range(min = 1, max = 50))]
+    pub batch: u32,
+    /// What is done about branches that are behind and merge cleanly, while their agents are idle.
+    pub update: UpdateName,
+}
+
+/// What is done about a branch that is behind and merges cleanly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum UpdateName {
+    /// Nothing: the queue tests the merge anyway.
+    #[default]
+    None,
+    /// It is rebased and pushed.
+    Rebase,
+}
+
+impl Default for MergeQueueConfig {
+    fn default() -> MergeQueueConfig {
+        let usual = ao_core::queue::QueueRules::default();
+        MergeQueueConfig { parallel: usual.parallel, batch: usual.batch, update: UpdateName::None }
+    }
 }
 
 /// How much may be used up. What is absent has no limit.

@@ -82,10 +82,10 @@ fn pull(state: &State, id: &PullId, event: &PullEvent, at: Timestamp) -> Option<
     hook::wanted(state, &id.project, point, &what, at, nobody_waits(&id.project, point), about)
 }
 
-/// The question about what waits to land, if there is one. It stays the same question until it is answered.
-fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Option<Input> {
-    let (pull, head, base) = state.projects.get(project)?.queue.awaits_word()?;
-    hook::may_land(state, pull, head, base, at)
+/// The questions about what waits to land, if there are any. Each stays the same question until it is answered.
+fn landing(state: &State, project: &ProjectId, at: Timestamp) -> Vec<Input> {
+    let unheard = state.projects.get(project).into_iter().flat_map(|project| project.queue.awaits_word());
+    unheard.filter_map(|(pull, head, base)| hook::may_land(state, pull, head, base, at)).collect()
 }
 
 fn nobody_waits(project: &ProjectId, point: HookPoint) -> Behalf {

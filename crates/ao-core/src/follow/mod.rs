@@ -30,7 +30,7 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Session(id, event) => session::follow(state, *id, event, stamped.at, then),
         Event::Incident(key, event) => incident::follow(state, key, event, then),
         Event::Pull(id, event) => pull::follow(state, id, event, then),
-        Event::Queue(_, event) => queue::follow(state, event, then),
+        Event::Queue(project, event) => queue::follow(state, project, event, then),
         Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
         Event::Task(id, TaskEvent::Closed {}) => {
             then.push_back(Input::Schedule);

@@ -24,7 +24,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         then.push_back(Input::Session { session: *session, input: unlinked });
     }
     let Some(pull) = state.pulls.get(id) else {
-        then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it is over".into() }));
+        then.push_back(queue(QueueInput::Look {}));
         then.push_back(Input::Review(Subject::Pull(id.clone())));
         return;
     };
@@ -73,11 +73,7 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
             base::moved(state, pull, then);
         }
         PullEvent::CheckReported { check } => then.extend(flake(state, pull, &check.name)),
-        PullEvent::Closed {} => {
-            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was closed".into() }));
-        }
         PullEvent::Merged { .. } => {
-            then.push_back(queue(QueueInput::Remove { pull: id.clone(), why: "it was merged".into() }));
             if let Some(owner) = pull.owner.and_then(|owner| state.sessions.get(&owner)) {
                 let others_open = owner
                     .pulls

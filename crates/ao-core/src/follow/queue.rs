@@ -4,22 +4,54 @@ use std::collections::VecDeque;
 
 use super::bounded;
 use crate::decide::agent_of;
+use crate::errand::{Behalf, Order};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
 use crate::outside::{Kind, fenced, one_line};
-use crate::pull::TEXT_LIMIT;
-use crate::queue::{QueueEvent, Rejection};
+use crate::pull::{Mergeable, Pull, PullFacts, PullInput, PullState, TEXT_LIMIT};
+use crate::queue::{QueueEvent, Rejection, Update};
 use crate::session::{MessageKind, NewMessage, Sender, SessionInput};
 use crate::state::State;
+use crate::{Commit, ProjectId, PullId};
 
-pub(super) fn follow(state: &State, event: &QueueEvent, then: &mut VecDeque<Input>) {
-    let QueueEvent::Rejected { pull: id, head, reason } = event else { return };
+/// How much is told of what landed in between.
+const BETWEEN: usize = TEXT_LIMIT / 2;
+
+pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, then: &mut VecDeque<Input>) {
+    match event {
+        QueueEvent::Rejected { pull, head, reason } => rejected(state, pull, head, reason, then),
+        QueueEvent::Landed { pull, head, commit } => {
+            let known = state.pulls.get(pull).filter(|known| known.is_open() && known.facts.head == *head);
+            then.extend(known.map(|known| {
+                let mut facts = known.facts.clone();
+                facts.state = PullState::Merged { commit: commit.clone() };
+                seen(known, facts)
+            }));
+        }
+        QueueEvent::BaseMoved { base } => then.extend(updates(state, project, base)),
+        _ => {}
+    }
+}
+
+fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then: &mut VecDeque<Input>) {
     let what = match reason {
-        Rejection::Red { output } => {
-            format!("The checks failed on what would have landed:\n{}", fenced(Kind::Log, output, TEXT_LIMIT))
+        Rejection::Red { output, between } => {
+            let mut what = format!(
+                "The checks failed on what would have landed:\n{}",
+                fenced(Kind::Log, output, TEXT_LIMIT)
+            );
+            if !between.is_empty() {
+                what += "They passed without what has landed since this branch began, so look there first:\n";
+                what += &fenced(Kind::Log, between, BETWEEN);
+            }
+            what
         }
         Rejection::Conflict { files } => {
+            // There is one who tells of conflicts, with the commands that help.
+            if let Some(seen) = state.pulls.get(id).and_then(|pull| in_conflict(state, pull, head, files)) {
+                return then.push_back(seen);
+            }
             let files: Vec<String> = files.iter().map(|file| one_line(file)).collect();
             format!("It no longer merges cleanly:\n{}", files.join("\n"))
         }
@@ -49,4 +81,48 @@ pub(super) fn follow(state: &State, event: &QueueEvent, then: &mut VecDeque<Inpu
             channel: None,
         }),
     }
+}
+
+/// A conflict that only the queue has seen yet.
+fn in_conflict(state: &State, pull: &Pull, head: &Commit, files: &[String]) -> Option<Input> {
+    let base = state.projects.get(&pull.id.project)?.queue.base.clone()?;
+    if !pull.is_open() || pull.facts.head != *head {
+        return None;
+    }
+    let mut facts = pull.facts.clone();
+    (facts.base, facts.mergeable) = (base, Mergeable::Conflict { files: files.to_vec() });
+    Some(seen(pull, facts))
+}
+
+/// What the queue knows better than the last look, as if that had shown it.
+fn seen(pull: &Pull, facts: PullFacts) -> Input {
+    Input::Pull { pull: pull.id.clone(), input: PullInput::Seen(Box::new(facts)) }
+}
+
+/// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have
+/// nothing to do. What is in the queue is left alone, as another head would be another question.
+fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
+    let Some(project) = state.projects.get(id) else { return vec![] };
+    if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
+        return vec![];
+    }
+    let behind = state.pulls.values().filter(|pull| {
+        pull.id.project == *id
+            && pull.is_open()
+            && pull.facts.base_branch == project.default_branch
+            && pull.conflict.is_none()
+            && project.queue.entry(&pull.id).is_none()
+            && agent_of(state, &Subject::Pull(pull.id.clone()))
+                .is_some_and(|agent| agent.is_live() && !agent.is_at_it())
+    });
+    behind
+        .map(|pull| {
+            let (pull, head) = (pull.id.clone(), pull.facts.head.clone());
+            Input::Order {
+                key: format!("update {pull} {head} {base}"),
+                order: Box::new(Order::Rebase { pull, head, base: base.clone() }),
+                behalf: Behalf::Nobody,
+            }
+        })
+        .collect()
 }

@@ -20,7 +20,31 @@ pub(super) fn base(base: &str) -> QueueInput {
 }
 
 pub(super) fn tested(number: u64, head: &str, base: &str, result: TestResult) -> QueueInput {
-    QueueInput::Tested { pull: pull(number), head: commit(head), base: commit(base), result }
+    tested_after(number, head, base, &[], result)
+}
+
+/// The result of a test with others merged before it.
+pub(super) fn tested_after(
+    number: u64,
+    head: &str,
+    base: &str,
+    ahead: &[(u64, &str)],
+    result: TestResult,
+) -> QueueInput {
+    let ahead = ahead.iter().map(|(number, head)| part(*number, head)).collect();
+    QueueInput::Tested { pull: pull(number), head: commit(head), base: commit(base), ahead, result }
+}
+
+pub(super) fn part(number: u64, head: &str) -> Part {
+    Part { pull: pull(number), head: commit(head) }
+}
+
+pub(super) fn red(output: &str) -> TestResult {
+    TestResult::Red { output: output.into(), between: String::new() }
+}
+
+pub(super) fn conflict(files: &[&str]) -> TestResult {
+    TestResult::Conflict { files: files.iter().map(|file| (*file).to_owned()).collect(), pull: None }
 }
 
 pub(super) fn green(tree: &str) -> TestResult {
@@ -28,12 +52,12 @@ pub(super) fn green(tree: &str) -> TestResult {
 }
 
 pub(super) fn landed(number: u64, head: &str, on: &str) -> QueueInput {
-    QueueInput::Landed { pull: pull(number), head: commit(head), commit: commit(on) }
+    QueueInput::Landed { pull: pull(number), head: commit(head), commit: commit(on), with: vec![] }
 }
 
 pub(super) fn failed(number: u64, head: &str, base: &str, tries: u32) -> QueueInput {
-    let why = "no disk".into();
-    QueueInput::EffectFailed { pull: pull(number), head: commit(head), base: commit(base), tries, why }
+    let (ahead, why) = (vec![], "no disk".into());
+    QueueInput::EffectFailed { pull: pull(number), head: commit(head), base: commit(base), ahead, tries, why }
 }
 
 pub(super) fn refused(number: u64, head: &str, base: &str, tip: Option<&str>) -> QueueInput {
@@ -46,16 +70,38 @@ pub(super) fn verdict(number: u64, head: &str, objection: Option<&str>) -> Queue
 }
 
 /// A queue under test, with the pull requests that policy is against right now.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Bench {
     pub(super) queue: MergeQueue,
     pub(super) now: i64,
     pub(super) against: Vec<u64>,
+    /// Those that were merged or closed by another hand.
+    pub(super) over: Vec<u64>,
     /// Whether hooks are asked before anything lands.
     pub(super) asks: bool,
+    pub(super) rules: QueueRules,
+}
+
+/// One at a time.
+impl Default for Bench {
+    fn default() -> Bench {
+        let rules = QueueRules { parallel: 1, batch: 1, ..QueueRules::default() };
+        Bench { queue: MergeQueue::default(), now: 0, against: vec![], over: vec![], asks: false, rules }
+    }
 }
 
 impl Bench {
+    pub(super) fn wide(parallel: u32, batch: u32) -> Bench {
+        Bench { rules: QueueRules { parallel, batch, ..QueueRules::default() }, ..Bench::default() }
+    }
+
+    pub(super) fn with(mut self, inputs: &[QueueInput]) -> Bench {
+        for input in inputs {
+            self.events(input).unwrap();
+        }
+        self
+    }
+
     /// Returns the names of the events, and what the queue wants then.
     pub(super) fn step(&mut self, input: &QueueInput) -> String {
         match self.events(input) {
@@ -75,7 +121,10 @@ impl Bench {
             true => Err("not approved".to_owned()),
             false => Ok(()),
         };
-        let events = decide(&self.queue, &moment, input, self.asks, allowed)?;
+        let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
+        let (rules, asks) = (self.rules.clone(), self.asks);
+        let around = Around { rules, asks, allowed: &allowed, over: &over, clash: &|_, _| false };
+        let events = decide(&self.queue, &moment, input, &around)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);
         }
@@ -83,20 +132,26 @@ impl Bench {
     }
 
     pub(super) fn work(&self) -> String {
-        match self.queue.work() {
-            Some(Work::Test { pull, head, base, .. }) => format!("test {} {head} on {base}", pull.number),
-            Some(Work::Land { pull, head, base, tree, .. }) => {
-                format!("land {} {head} on {base} as {tree}", pull.number)
+        let after = |others: Vec<Part>, word: &str| match others.is_empty() {
+            true => String::new(),
+            false => {
+                let numbers: Vec<String> = others.iter().map(|part| part.pull.number.to_string()).collect();
+                format!(" {word} {}", numbers.join(","))
             }
-            None => "nothing".into(),
-        }
+        };
+        let wanted = self.queue.work().into_iter().map(|work| match work {
+            Work::Test { pull, head, base, ahead, .. } => {
+                format!("test {} {head} on {base}{}", pull.number, after(ahead, "after"))
+            }
+            Work::Land { pull, head, base, with, tree, .. } => {
+                format!("land {} {head} on {base} as {tree}{}", pull.number, after(with, "with"))
+            }
+        });
+        let wanted = wanted.collect::<Vec<_>>().join(", ");
+        if wanted.is_empty() { "nothing".into() } else { wanted }
     }
 }
 
 pub(super) fn bench(inputs: &[QueueInput]) -> Bench {
-    let mut bench = Bench::default();
-    for input in inputs {
-        bench.events(input).unwrap();
-    }
-    bench
+    Bench::default().with(inputs)
 }

@@ -1,30 +1,49 @@
 //! What an input means for the merge queue, and what the queue does next because of it.
 
 use super::steps::Steps;
-use super::{Entry, EntryState, MergeQueue, QueueEvent, QueueInput, QueueRefusal, Rejection};
+use super::{Lane, MergeQueue, Part, QueueEvent, QueueInput, QueueRefusal, QueueRules, Rejection};
 use crate::outside::cut;
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, Moment, PullId};
 
-/// Decides what an input means. `allowed` says whether policy holds right now for a pull request at a head, and `asks`
-/// whether hooks are to be asked before anything lands.
+/// What the queue has to know of the rest.
+pub(crate) struct Around<'a> {
+    pub(crate) rules: QueueRules,
+    /// Whether hooks are to be asked before anything lands.
+    pub(crate) asks: bool,
+    /// Whether policy holds right now for a pull request at a head.
+    pub(crate) allowed: &'a dyn Fn(&PullId, &Commit) -> Result<(), String>,
+    /// Why a pull request is no longer open, if so.
+    pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
+    /// Whether two of them conflict with each other, as far as anybody knows.
+    pub(crate) clash: &'a dyn Fn(&PullId, &PullId) -> bool,
+}
+
+/// Decides what an input means.
 ///
-/// Results that belong to another head or base than the one in work are late, and mean nothing.
+/// Results that belong to other heads or another base than those in work are late, and mean nothing.
 pub(crate) fn decide(
     queue: &MergeQueue,
     moment: &Moment,
     input: &QueueInput,
-    asks: bool,
-    allowed: impl Fn(&PullId, &Commit) -> Result<(), String>,
+    around: &Around<'_>,
 ) -> Result<Vec<QueueEvent>, QueueRefusal> {
     let mut steps = Steps { queue: queue.clone(), at: moment.at, events: vec![] };
+    let known =
+        |pull: &PullId| queue.entry(pull).ok_or_else(|| QueueRefusal::NotQueued { pull: pull.clone() });
     match input {
         QueueInput::Enqueue { pull, head, priority } => {
-            allowed(pull, head).map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
+            (around.allowed)(pull, head)
+                .map_err(|why| QueueRefusal::NotAllowed { pull: pull.clone(), why })?;
             steps.enqueue(pull, head, *priority);
         }
+        QueueInput::Prioritize { pull, priority } => {
+            if known(pull)?.priority != *priority {
+                steps.tell(QueueEvent::Reprioritized { pull: pull.clone(), priority: *priority });
+            }
+        }
         QueueInput::Remove { pull, why } => {
-            queue.entry(pull).ok_or_else(|| QueueRefusal::NotQueued { pull: pull.clone() })?;
+            known(pull)?;
             steps.tell(QueueEvent::Removed { pull: pull.clone(), why: why.clone() });
         }
         QueueInput::Pause { why } if queue.paused.as_ref() != Some(why) => {
@@ -37,39 +56,31 @@ pub(crate) fn decide(
             let why = format!("its head moved to {head}; enqueue it again to land that");
             steps.tell(QueueEvent::Removed { pull: pull.clone(), why });
         }
-        QueueInput::BaseMoved { base } => steps.base_moved(base),
-        QueueInput::Tested { pull, head, base, result } => {
-            if let Some(entry) = in_work(queue, pull, head, base)
-                && matches!(entry.state, EntryState::Testing { .. })
-            {
-                steps.tested(entry, base, result);
+        // A look that was taken before the last landing tells where the base was then.
+        QueueInput::BaseMoved { base } if !queue.past.contains(base) => steps.base_moved(base),
+        QueueInput::Tested { pull, head, base, ahead, result } => {
+            if let Some(lane) = in_test(queue, pull, head, base, ahead) {
+                steps.tested(lane, result);
             }
         }
-        // True whatever we thought of the entry meanwhile: the commit is on the base branch.
-        QueueInput::Landed { pull, head, commit } => {
-            if let Some(entry) = queue.entry(pull).filter(|entry| entry.head == *head) {
-                let (pull, head) = (pull.clone(), head.clone());
-                steps.tell(QueueEvent::Landed { pull, head, commit: commit.clone() });
-                // If it was landing no longer, the base was seen to move since and may be further along than this.
-                if matches!(entry.state, EntryState::Landing { .. })
-                    && entry.state.base() == queue.base.as_ref()
-                {
-                    steps.base_moved(commit);
+        // True whatever we thought of it meanwhile: the commits are on the base branch.
+        QueueInput::Landed { pull, head, commit, with } => {
+            let was_landing = in_landing(queue, pull, head).map(|lane| lane.on.clone());
+            let last = (Part { pull: pull.clone(), head: head.clone() }, commit.clone());
+            for (Part { pull, head }, commit) in with.iter().cloned().chain([last]) {
+                if queue.entry(&pull).is_some_and(|entry| entry.head == head) {
+                    steps.tell(QueueEvent::Landed { pull, head, commit });
                 }
+            }
+            // If it was landing no longer, the base was seen to move since and may be further along than this; and it may
+            // be told of what landed long ago.
+            if was_landing.is_some() && was_landing == queue.base && !queue.past.contains(commit) {
+                steps.base_moved(commit);
             }
         }
         QueueInput::LandRefused { pull, head, base, tip, why } => {
-            if let Some(entry) = in_work(queue, pull, head, base)
-                && matches!(entry.state, EntryState::Landing { .. })
-            {
-                match tip {
-                    Some(tip) if tip != base => steps.base_moved(tip),
-                    // Nobody knows what moved, so what was tested counts for nothing, and this cannot go on for ever.
-                    _ => {
-                        steps.broke(entry, why);
-                        steps.void(pull, why);
-                    }
-                }
+            if let Some(lane) = in_landing(queue, pull, head).filter(|lane| lane.on == *base) {
+                steps.refused(lane, tip.as_ref(), why);
             }
         }
         // For this head only: of another one nobody was asked.
@@ -85,29 +96,50 @@ pub(crate) fn decide(
                 });
             }
         }
-        QueueInput::EffectFailed { pull, head, base, tries, why } => {
-            if let Some(entry) = in_work(queue, pull, head, base).filter(|entry| entry.tries == *tries) {
-                steps.broke(entry, why);
+        QueueInput::EffectFailed { pull, head, base, ahead, tries, why } => {
+            let tested = in_test(queue, pull, head, base, ahead);
+            let landed = in_landing(queue, pull, head).filter(|lane| lane.on == *base);
+            if let Some(lane) = tested.or(landed).filter(|lane| queue.tries_of(lane) == *tries) {
+                steps.broke(lane, why);
             }
         }
         QueueInput::Pause { .. }
         | QueueInput::Resume {}
         | QueueInput::HeadMoved { .. }
+        | QueueInput::BaseMoved { .. }
         | QueueInput::Look {} => {}
     }
-    steps.advance(asks, allowed);
+    steps.advance(around);
     Ok(steps.events)
 }
 
-fn in_work<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit, base: &Commit) -> Option<&'a Entry> {
-    queue.entry(pull).filter(|entry| entry.head == *head && entry.state.base() == Some(base))
+/// The lane whose test this is.
+fn in_test<'a>(
+    queue: &'a MergeQueue,
+    pull: &PullId,
+    head: &Commit,
+    base: &Commit,
+    ahead: &[Part],
+) -> Option<&'a Lane> {
+    led_by(queue, pull, head).filter(|lane| {
+        let is_testing = matches!(lane.state, super::LaneState::Testing {});
+        is_testing && lane.base == *base && lane.before() == ahead
+    })
+}
+
+fn in_landing<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit) -> Option<&'a Lane> {
+    led_by(queue, pull, head).filter(|lane| lane.is_landing())
+}
+
+fn led_by<'a>(queue: &'a MergeQueue, pull: &PullId, head: &Commit) -> Option<&'a Lane> {
+    queue.lanes.iter().find(|lane| lane.last().is_some_and(|last| last.pull == *pull && last.head == *head))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::MAX_TRIES;
     use crate::queue::bench::*;
-    use crate::queue::{MAX_TRIES, TestResult};
 
     #[test]
     fn a_pull_request_is_tested_on_the_base_and_then_landed() {
@@ -130,11 +162,12 @@ mod tests {
         let mut bench =
             Bench { asks: true, ..bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]) };
         assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), "test_passed => nothing");
-        assert_eq!(bench.queue.awaits_word(), Some((&pull(1), &commit("h1"), &commit("b1"))));
+        let unheard: Vec<_> = bench.queue.awaits_word().collect();
+        assert_eq!(unheard, [(&pull(1), &commit("h1"), &commit("b1"))]);
         assert_eq!(bench.step(&verdict(1, "h0", None)), " => nothing", "the word was about another head");
         assert_eq!(bench.step(&verdict(1, "h1", None)), "cleared land_started => land 1 h1 on b1 as t1");
         // The base moves: what is tested anew has been asked about already.
-        bench.step(&base("b2"));
+        bench.step(&refused(1, "h1", "b1", Some("b2")));
         let step = bench.step(&tested(1, "h1", "b2", green("t2")));
         assert_eq!(step, "test_passed land_started => land 1 h1 on b2 as t2");
     }
@@ -149,7 +182,7 @@ mod tests {
         assert_eq!(events[0], QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason });
         assert_eq!(bench.work(), "test 2 h2 on b1");
         // Enqueued again, it is asked about again.
-        bench.step(&tested(2, "h2", "b1", TestResult::Red { output: "E1".into() }));
+        bench.step(&tested(2, "h2", "b1", red("E1")));
         bench.step(&enqueue(1, "h1", 0));
         assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), "test_passed => nothing");
     }
@@ -209,11 +242,47 @@ mod tests {
         assert_eq!(bench.step(&refused(1, "h1", "b1", None)), "rejected => nothing");
     }
 
+    /// While a landing is under way its own result says where the base is: the look may have been at what it did.
     #[test]
     fn a_landing_seen_first_through_its_base_still_counts() {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), tested(1, "h1", "b1", green("t1"))]);
-        assert_eq!(bench.step(&base("b3")), "base_moved voided test_started => test 1 h1 on b3");
+        assert_eq!(bench.step(&base("b2")), "base_moved => land 1 h1 on b1 as t1");
+        bench.over = vec![1];
+        assert_eq!(
+            bench.step(&QueueInput::Look {}),
+            " => land 1 h1 on b1 as t1",
+            "it is ours that has merged it"
+        );
         assert_eq!(bench.step(&landed(1, "h1", "b2")), "landed => nothing");
-        assert_eq!(bench.queue.base, Some(commit("b3")), "the base does not go back");
+        assert_eq!(bench.queue.base, Some(commit("b2")));
+        assert_eq!(bench.step(&base("b1")), " => nothing", "a look from before is no news");
+    }
+
+    #[test]
+    fn what_somebody_else_has_merged_leaves_the_queue() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        bench.over = vec![1];
+        assert_eq!(bench.step(&QueueInput::Look {}), "removed test_started => test 2 h2 on b1");
+    }
+
+    #[test]
+    fn a_base_that_was_set_back_is_believed_when_a_landing_says_so() {
+        let mut bench = bench(&[base("b1"), base("b2"), enqueue(1, "h1", 0)]);
+        assert_eq!(bench.step(&base("b1")), " => test 1 h1 on b2");
+        bench.step(&tested(1, "h1", "b2", green("t1")));
+        let step = bench.step(&refused(1, "h1", "b2", Some("b1")));
+        assert_eq!(step, "base_moved voided test_started => test 1 h1 on b1");
+        assert_eq!(bench.step(&base("b2")), "base_moved voided test_started => test 1 h1 on b2");
+    }
+
+    #[test]
+    fn nobody_without_a_wish_undoes_a_priority() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 3)]);
+        assert_eq!(bench.step(&enqueue(1, "h1", 0)), " => test 1 h1 on b1");
+        let prioritize = |priority| QueueInput::Prioritize { pull: pull(1), priority };
+        assert_eq!(bench.step(&prioritize(0)), "reprioritized => test 1 h1 on b1");
+        assert_eq!(bench.step(&prioritize(0)), " => test 1 h1 on b1");
+        let unknown = QueueInput::Prioritize { pull: pull(2), priority: 1 };
+        assert_eq!(bench.step(&unknown), "`my-app!2` is not in the merge queue");
     }
 }

@@ -2,18 +2,17 @@
 
 use std::cmp::Reverse;
 
-use super::{Entry, EntryState, MergeQueue, QueueEvent};
-use crate::{PullId, Timestamp};
+use super::{BASES_KEPT, Entry, Lane, LaneState, MergeQueue, Part, QueueEvent, Rejection};
+use crate::{Commit, PullId, Timestamp};
 
 /// Folds an event into the queue.
 pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) {
     match event {
         QueueEvent::Enqueued { pull, head, priority } => {
             let (pull, head, priority) = (pull.clone(), head.clone(), *priority);
-            queue.entries.retain(|entry| entry.pull != pull);
-            let state = EntryState::Waiting;
-            let (tries, held, cleared) = (0, None, false);
-            queue.entries.push(Entry { pull, head, priority, since: at, state, tries, held, cleared });
+            leave(queue, &pull);
+            let (tries, held, cleared, most) = (0, None, false, None);
+            queue.entries.push(Entry { pull, head, priority, since: at, tries, held, cleared, most });
             sort(queue);
         }
         QueueEvent::Reprioritized { pull, priority } => {
@@ -22,36 +21,95 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         }
         QueueEvent::Paused { why } => queue.paused = Some(why.clone()),
         QueueEvent::Resumed {} => queue.paused = None,
-        QueueEvent::BaseMoved { base } => queue.base = Some(base.clone()),
-        QueueEvent::TestStarted { pull, base, .. } => change(queue, pull, |entry| {
-            entry.state = EntryState::Testing { base: base.clone() };
-            entry.held = None;
-        }),
-        QueueEvent::TestPassed { pull, base, tree, .. } => {
-            change(queue, pull, |entry| {
-                entry.state = EntryState::Tested { base: base.clone(), tree: tree.clone() }
-            });
+        QueueEvent::BaseMoved { base } => base_moved(queue, base),
+        QueueEvent::TestStarted { pull, head, base, ahead, with } => {
+            let last = Part { pull: pull.clone(), head: head.clone() };
+            let parts: Vec<Part> = with.iter().cloned().chain([last]).collect();
+            for part in &parts {
+                change(queue, &part.pull, |entry| entry.held = None);
+            }
+            queue.lanes.push(Lane::new(base.clone(), ahead.clone(), parts));
         }
-        QueueEvent::LandStarted { pull, base, tree, .. } => {
-            change(queue, pull, |entry| {
-                entry.state = EntryState::Landing { base: base.clone(), tree: tree.clone() }
-            });
+        QueueEvent::TestPassed { pull, tree, .. } => {
+            change_lane(queue, pull, LaneState::Tested { tree: tree.clone() });
+        }
+        QueueEvent::TestFailed { pull, result, .. } => {
+            change_lane(queue, pull, LaneState::Failed { result: result.clone() });
+        }
+        QueueEvent::Split { pulls, most, .. } => {
+            for pull in pulls {
+                change(queue, pull, |entry| entry.most = Some(*most));
+            }
+        }
+        QueueEvent::LandStarted { pull, tree, .. } => {
+            change_lane(queue, pull, LaneState::Landing { tree: tree.clone() });
         }
         QueueEvent::Cleared { pull, .. } => change(queue, pull, |entry| entry.cleared = true),
-        QueueEvent::Voided { pull, .. } => change(queue, pull, |entry| entry.state = EntryState::Waiting),
+        QueueEvent::Voided { pull, .. } => queue.lanes.retain(|lane| !lane.has(pull)),
         QueueEvent::Held { pull, why } => change(queue, pull, |entry| entry.held = Some(why.clone())),
         QueueEvent::TryFailed { pull, tries, .. } => change(queue, pull, |entry| entry.tries = *tries),
-        QueueEvent::Removed { pull, .. }
-        | QueueEvent::Rejected { pull, .. }
-        | QueueEvent::Landed { pull, .. } => {
-            queue.entries.retain(|entry| entry.pull != *pull);
+        QueueEvent::Removed { pull, .. } => leave(queue, pull),
+        QueueEvent::Rejected { pull, reason, .. } => {
+            leave(queue, pull);
+            // Whoever it was is found, so the others need not be told apart any more.
+            if matches!(reason, Rejection::Red { .. } | Rejection::Conflict { .. }) {
+                queue.entries.iter_mut().for_each(|entry| entry.most = None);
+            }
+        }
+        QueueEvent::Landed { pull, head, commit } => {
+            landed(queue, &Part { pull: pull.clone(), head: head.clone() }, commit);
         }
     }
+}
+
+/// It has nothing to do with the queue any more, and whatever was tested with it says nothing.
+fn leave(queue: &mut MergeQueue, pull: &PullId) {
+    queue.entries.retain(|entry| entry.pull != *pull);
+    queue.lanes.retain(|lane| !lane.has(pull));
+}
+
+/// It is on the base now. Those that were tested on top of it stand on that, and their results with them.
+fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
+    queue.entries.retain(|entry| entry.pull != part.pull);
+    let as_ordered = queue.lanes.first().filter(|lane| lane.is_landing() && lane.parts.first() == Some(part));
+    let Some(on) = as_ordered.map(|lane| lane.on.clone()) else {
+        queue.lanes.retain(|lane| !lane.has(&part.pull));
+        return;
+    };
+    for lane in queue.lanes.iter_mut().filter(|lane| lane.on == on) {
+        if lane.parts.first() == Some(part) {
+            lane.parts.remove(0);
+            lane.on = commit.clone();
+        } else if lane.left.first() == Some(part) {
+            lane.left.remove(0);
+            lane.on = commit.clone();
+        }
+    }
+    queue.lanes.retain(|lane| !lane.parts.is_empty());
+}
+
+fn base_moved(queue: &mut MergeQueue, base: &Commit) {
+    // Whoever goes back to an earlier one may do so again.
+    if queue.past.contains(base) {
+        queue.past.clear();
+    } else if let Some(before) = queue.base.take() {
+        if queue.past.len() == BASES_KEPT {
+            queue.past.remove(0);
+        }
+        queue.past.push(before);
+    }
+    queue.base = Some(base.clone());
 }
 
 fn change(queue: &mut MergeQueue, pull: &PullId, how: impl FnOnce(&mut Entry)) {
     if let Some(entry) = queue.entries.iter_mut().find(|entry| entry.pull == *pull) {
         how(entry);
+    }
+}
+
+fn change_lane(queue: &mut MergeQueue, pull: &PullId, state: LaneState) {
+    if let Some(lane) = queue.lanes.iter_mut().find(|lane| lane.has(pull)) {
+        lane.state = state;
     }
 }
 

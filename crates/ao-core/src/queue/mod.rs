@@ -1,15 +1,18 @@
-//! The merge queue of a project: lands pull requests one at a time, each tested as it will really be.
+//! The merge queue of a project: lands pull requests, each tested as it will really be.
 //!
 //! ```text
-//! Waiting ──▶ Testing ──green──▶ Tested ──policy still holds, no hook objects──▶ Landing ──▶ landed
-//!    ▲           │  │               │                                             │
-//!    └─base moved┴──┼───────────────┼─────────────────────────────────────────────┘
-//!                   └─red, conflict, broken too often, an objection──▶ rejected, with what was seen
+//!  waits ──▶ in a lane: Testing ──green──▶ Tested ──first, policy holds, no hook objects──▶ Landing ──▶ landed
+//!    ▲           │         │                 │                                               │
+//!    │           │         └─red, conflict──▶ Failed, until nothing is ahead of it any more  │
+//!    │           │                             ├─alone: rejected, with what was seen         │
+//!    └─voided────┴─────────────────────────────┴─with others: halved, and tested anew        │
+//!    └─the base moved by another hand ◀──────────────────────────────────────────────────────┘
 //! ```
 //!
-//! A result counts for exactly one head on one base. What the queue wants done is derived from its state by
-//! [`MergeQueue::work`], so after a crash the same work is simply wanted again. It runs one entry at a time; batches
-//! would become a state that names several pulls, and `work` would ask for their common test.
+//! A lane is tested on the base and everything in the lanes before it, so several are under way at a time. A result counts
+//! for exactly those heads on that base: when a lane lands, those behind it keep theirs, and when it falls, theirs is void.
+//! What the queue wants done is derived from its state by [`MergeQueue::work`], so after a crash the same work is simply
+//! wanted again.
 
 use serde::{Deserialize, Serialize};
 
@@ -19,23 +22,40 @@ use crate::{Commit, PullId, Timestamp};
 mod bench;
 mod decide;
 mod evolve;
+mod lane;
+mod order;
+#[cfg(test)]
+mod props;
+mod rules;
+mod settle;
 mod steps;
 
-pub(crate) use decide::decide;
+pub(crate) use decide::{Around, decide};
 pub(crate) use evolve::evolve;
+pub use lane::{Lane, LaneState, Part};
+pub use rules::{QueueRules, Update};
 
 /// How often an entry may break for reasons that are not its own before it is given up.
 pub const MAX_TRIES: u32 = 3;
 
+/// How many earlier bases are remembered, so that a look from before is not taken for news.
+const BASES_KEPT: usize = 32;
+
 /// The pull requests that want to land on one base branch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MergeQueue {
-    /// In the order in which they will have their turn; at most one of them is not waiting.
+    /// By urgency, then by who came first. Those that are in no lane wait.
     pub entries: Vec<Entry>,
+    /// What is in work, in the order in which it will land.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lanes: Vec<Lane>,
     /// Why nothing is started.
     pub paused: Option<String>,
     /// The tip of the base branch, as last seen.
     pub base: Option<Commit>,
+    /// Where the base was before, the latest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub past: Vec<Commit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +66,6 @@ pub struct Entry {
     /// Higher goes first.
     pub priority: i32,
     pub since: Timestamp,
-    pub state: EntryState,
     /// How often its work broke for reasons that are not its own.
     pub tries: u32,
     /// Why policy made it step aside when its turn came. It keeps its place, because a freeze ends and a check that
@@ -55,46 +74,36 @@ pub struct Entry {
     /// Whether the hooks that may object have been asked about this head, and did not.
     #[serde(default, skip_serializing_if = "is_false")]
     pub cleared: bool,
+    /// With how many at most it is tested at once, itself among them: less and less, once it was in a batch that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub most: Option<u32>,
 }
 
 fn is_false(value: &bool) -> bool {
     !value
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EntryState {
-    Waiting,
-    Testing {
-        base: Commit,
-    },
-    /// Green, but not to be landed yet: the queue was paused meanwhile, or hooks are asked whether it may.
-    Tested {
-        base: Commit,
-        tree: String,
-    },
-    Landing {
-        base: Commit,
-        tree: String,
-    },
-}
-
-/// The one thing that the queue wants done now.
+/// Something that the queue wants done now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// Merge `head` into `base` somewhere clean, run the checks, and tell the tree that was tested.
-    Test { pull: PullId, head: Commit, base: Commit, tries: u32 },
-    /// Land exactly `tree`, and only if head and base are still where they were.
-    Land { pull: PullId, head: Commit, base: Commit, tree: String, tries: u32 },
+    /// Merge those ahead and then `head` into `base` somewhere clean, run the checks, and tell the tree that was tested.
+    Test { pull: PullId, head: Commit, base: Commit, ahead: Vec<Part>, tries: u32 },
+    /// Land exactly `tree`, with those of its batch before it, and only if heads and base are still where they were.
+    Land { pull: PullId, head: Commit, base: Commit, with: Vec<Part>, tree: String, tries: u32 },
 }
 
 /// What can be said to the queue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QueueInput {
+    /// One that is in the queue with this head already keeps its place, unless a priority other than 0 says otherwise.
     Enqueue {
         pull: PullId,
         head: Commit,
+        priority: i32,
+    },
+    Prioritize {
+        pull: PullId,
         priority: i32,
     },
     Remove {
@@ -118,12 +127,16 @@ pub enum QueueInput {
         pull: PullId,
         head: Commit,
         base: Commit,
+        /// What was merged before it, in order.
+        ahead: Vec<Part>,
         result: TestResult,
     },
     Landed {
         pull: PullId,
         head: Commit,
         commit: Commit,
+        /// Those that have landed with it, before it, each with its own commit.
+        with: Vec<(Part, Commit)>,
     },
     /// Head or base was no longer where it had been.
     LandRefused {
@@ -146,6 +159,8 @@ pub enum QueueInput {
         pull: PullId,
         head: Commit,
         base: Commit,
+        /// What was to be merged before it.
+        ahead: Vec<Part>,
         tries: u32,
         why: String,
     },
@@ -154,9 +169,21 @@ pub enum QueueInput {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestResult {
-    Green { tree: String },
-    Red { output: String },
-    Conflict { files: Vec<String> },
+    Green {
+        tree: String,
+    },
+    Red {
+        output: String,
+        /// What has landed since the change began, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        between: String,
+    },
+    Conflict {
+        files: Vec<String>,
+        /// Which one could not be merged, if it was not the last one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pull: Option<PullId>,
+    },
 }
 
 /// What happened to the queue.
@@ -183,16 +210,35 @@ pub enum QueueEvent {
     BaseMoved {
         base: Commit,
     },
+    /// A lane is begun: these heads, one after another, on what is ahead of them.
     TestStarted {
         pull: PullId,
         head: Commit,
         base: Commit,
+        /// What is in the lanes before.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ahead: Vec<Part>,
+        /// Those of the same batch, before it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        with: Vec<Part>,
     },
     TestPassed {
         pull: PullId,
         head: Commit,
         base: Commit,
         tree: String,
+    },
+    /// Its lane has failed, but something is ahead of it that may be why.
+    TestFailed {
+        pull: PullId,
+        head: Commit,
+        result: TestResult,
+    },
+    /// A batch failed, so these are tested with fewer others from now on.
+    Split {
+        pulls: Vec<PullId>,
+        most: u32,
+        why: String,
     },
     LandStarted {
         pull: PullId,
@@ -205,7 +251,7 @@ pub enum QueueEvent {
         pull: PullId,
         head: Commit,
     },
-    /// What was tested or begun no longer counts; the entry waits again.
+    /// What was tested or begun of its lane no longer counts; all that is in it waits again.
     Voided {
         pull: PullId,
         why: String,
@@ -240,6 +286,9 @@ pub enum Rejection {
     /// The checks failed on what would have landed, and this is what they said.
     Red {
         output: String,
+        /// What has landed since the change began, in words.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        between: String,
     },
     Conflict {
         files: Vec<String>,
@@ -268,45 +317,40 @@ impl MergeQueue {
         self.entries.iter().find(|entry| entry.pull == *pull)
     }
 
-    /// Returns the one thing wanted now; nothing while paused, without entries, or before the base is known.
-    pub fn work(&self) -> Option<Work> {
-        if self.paused.is_some() {
-            return None;
-        }
-        let Entry { pull, head, state, tries, .. } = self.active()?;
-        let (pull, head, tries) = (pull.clone(), head.clone(), *tries);
-        match state {
-            EntryState::Testing { base } => Some(Work::Test { pull, head, base: base.clone(), tries }),
-            EntryState::Landing { base, tree } => {
-                Some(Work::Land { pull, head, base: base.clone(), tree: tree.clone(), tries })
-            }
-            EntryState::Waiting | EntryState::Tested { .. } => None,
+    /// The lane that a pull request is in.
+    pub fn lane_of(&self, pull: &PullId) -> Option<&Lane> {
+        self.lanes.iter().find(|lane| lane.has(pull))
+    }
+
+    /// What is wanted now; nothing while paused.
+    pub fn work(&self) -> Vec<Work> {
+        match self.paused {
+            Some(_) => vec![],
+            None => self.lanes.iter().filter_map(|lane| lane.work(self.tries_of(lane))).collect(),
         }
     }
 
-    /// What is green and waits for the word of hooks, if there are any: its head, and the base that it was tested on.
-    pub(crate) fn awaits_word(&self) -> Option<(&PullId, &Commit, &Commit)> {
-        let entry = self.active().filter(|entry| !entry.cleared)?;
-        match &entry.state {
-            EntryState::Tested { base, .. } => Some((&entry.pull, &entry.head, base)),
-            _ => None,
-        }
+    /// What is green and first and waits for the word of hooks, if there are any: head, and the base that it stands on.
+    pub(crate) fn awaits_word(&self) -> impl Iterator<Item = (&PullId, &Commit, &Commit)> {
+        let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }));
+        first.into_iter().flat_map(|lane| {
+            let unheard = lane.parts.iter().filter(|part| !self.is_cleared(part));
+            unheard.map(|part| (&part.pull, &part.head, &lane.on))
+        })
     }
 
-    /// The entry whose turn it is. Once begun it is finished, even if a more urgent one comes along.
-    fn active(&self) -> Option<&Entry> {
-        self.entries.iter().find(|entry| entry.state != EntryState::Waiting)
+    fn is_cleared(&self, part: &Part) -> bool {
+        self.entry(&part.pull).is_some_and(|entry| entry.cleared)
     }
-}
 
-impl EntryState {
-    /// The base that the state was reached on.
-    fn base(&self) -> Option<&Commit> {
-        match self {
-            EntryState::Waiting => None,
-            EntryState::Testing { base }
-            | EntryState::Tested { base, .. }
-            | EntryState::Landing { base, .. } => Some(base),
-        }
+    /// How often the work of a lane broke.
+    fn tries_of(&self, lane: &Lane) -> u32 {
+        lane.last().and_then(|last| self.entry(&last.pull)).map_or(0, |entry| entry.tries)
+    }
+
+    /// What the first lane stands on. While one lands, its result says where the base is, whoever has seen it move.
+    fn anchor(&self) -> Option<&Commit> {
+        let landing = self.lanes.first().filter(|lane| lane.is_landing());
+        landing.map(|lane| &lane.on).or(self.base.as_ref())
     }
 }

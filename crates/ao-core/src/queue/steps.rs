@@ -1,6 +1,8 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
-use super::{Entry, EntryState, MAX_TRIES, MergeQueue, QueueEvent, Rejection, TestResult, evolve};
+use super::{
+    Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection, TestResult, evolve,
+};
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
 use crate::{Commit, PullId, Timestamp};
@@ -22,7 +24,8 @@ impl Steps {
         let known = self.queue.entry(pull).map(|entry| (entry.head == *head, entry.priority));
         let (pull, head) = (pull.clone(), head.clone());
         match known {
-            Some((true, same)) if same == priority => {}
+            // Whoever has no wish does not undo that of another.
+            Some((true, same)) if same == priority || priority == 0 => {}
             Some((true, _)) => self.tell(QueueEvent::Reprioritized { pull, priority }),
             Some((false, _)) => {
                 let why = format!("{head} was enqueued instead");
@@ -39,94 +42,181 @@ impl Steps {
         }
     }
 
-    pub(super) fn tested(&mut self, entry: &Entry, base: &Commit, result: &TestResult) {
-        let (pull, head) = (entry.pull.clone(), entry.head.clone());
-        let reason = match result {
+    pub(super) fn tested(&mut self, lane: &Lane, result: &TestResult) {
+        let Some(Part { pull, head }) = lane.last().cloned() else { return };
+        let result = match result {
             TestResult::Green { tree } => {
-                return self.tell(QueueEvent::TestPassed {
-                    pull,
-                    head,
-                    base: base.clone(),
-                    tree: tree.clone(),
-                });
+                let (base, tree) = (lane.base.clone(), tree.clone());
+                return self.tell(QueueEvent::TestPassed { pull, head, base, tree });
             }
-            TestResult::Red { output } => Rejection::Red { output: bounded(Kind::Log, output, TEXT_LIMIT) },
-            TestResult::Conflict { files } => Rejection::Conflict { files: files.clone() },
+            TestResult::Red { output, between } => TestResult::Red {
+                output: bounded(Kind::Log, output, TEXT_LIMIT),
+                between: bounded(Kind::Log, between, TEXT_LIMIT / 2),
+            },
+            conflict @ TestResult::Conflict { .. } => conflict.clone(),
         };
-        self.tell(QueueEvent::Rejected { pull, head, reason });
+        match lane.left.is_empty() {
+            true => self.fell(lane, &result),
+            // What is ahead may be why, so it is not settled before that is.
+            false => self.tell(QueueEvent::TestFailed { pull, head, result }),
+        }
     }
 
-    pub(super) fn broke(&mut self, entry: &Entry, why: &str) {
-        let (pull, tries, why) = (entry.pull.clone(), entry.tries + 1, bounded(Kind::Log, why, TEXT_LIMIT));
-        if tries < MAX_TRIES {
+    /// The base is elsewhere, or something else is in the way of a landing that was begun.
+    pub(super) fn refused(&mut self, lane: &Lane, tip: Option<&Commit>, why: &str) {
+        match tip {
+            Some(tip) if *tip != lane.on => {
+                self.base_moved(tip);
+                self.void(lane, "the base moved, so it has to be tested again");
+            }
+            // Nobody knows what moved, so what was tested counts for nothing, and this cannot go on for ever.
+            _ if lane.parts.len() > 1 => self.apart(lane, why),
+            _ => {
+                self.broke(lane, why);
+                self.void(lane, why);
+            }
+        }
+    }
+
+    /// The work itself broke. Of several that are tested as one nobody can tell whose fault that is, so each is tried alone.
+    pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
+        let Some(Part { pull, head }) = lane.last().cloned() else { return };
+        let (tries, several) = (self.queue.tries_of(lane) + 1, lane.parts.len() > 1);
+        let why = bounded(Kind::Log, why, TEXT_LIMIT);
+        if several && (!lane.is_landing() || tries >= MAX_TRIES) {
+            self.apart(lane, &why);
+        } else if tries < MAX_TRIES {
             self.tell(QueueEvent::TryFailed { pull, tries, why });
         } else {
             let reason = Rejection::Broken { why: format!("broke {tries} times, last: {why}") };
-            self.tell(QueueEvent::Rejected { pull, head: entry.head.clone(), reason });
+            self.tell(QueueEvent::Rejected { pull, head, reason });
         }
     }
 
-    pub(super) fn void(&mut self, pull: &PullId, why: &str) {
-        if self.queue.entry(pull).is_some() {
-            self.tell(QueueEvent::Voided { pull: pull.clone(), why: why.to_owned() });
+    pub(super) fn void(&mut self, lane: &Lane, why: &str) {
+        if let Some(last) = lane.last()
+            && self.queue.lane_of(&last.pull).is_some()
+        {
+            self.tell(QueueEvent::Voided { pull: last.pull.clone(), why: why.to_owned() });
         }
     }
 
-    pub(super) fn hold(&mut self, pull: &PullId, why: String) {
+    fn hold(&mut self, pull: &PullId, why: String) {
         if self.queue.entry(pull).is_some_and(|entry| entry.held.is_none()) {
             self.tell(QueueEvent::Held { pull: pull.clone(), why });
         }
     }
 
-    /// Does what is due now: takes back what no longer counts, then lands what was tested or begins the next test.
-    pub(super) fn advance(&mut self, asks: bool, allowed: impl Fn(&PullId, &Commit) -> Result<(), String>) {
-        if let Some(entry) = self.queue.active().cloned() {
-            if entry.state.base() != self.queue.base.as_ref() {
-                self.void(&entry.pull, "the base moved, so it has to be tested again");
-            } else if let EntryState::Tested { .. } | EntryState::Landing { .. } = entry.state
-                && let Err(why) = allowed(&entry.pull, &entry.head)
+    /// Does what is due now: takes back what no longer counts, then lands what is first and begins the next tests.
+    pub(super) fn advance(&mut self, around: &Around<'_>) {
+        self.let_go(around);
+        // Each round takes a lane away, so this comes to an end.
+        while self.take_back(around) {}
+        if self.queue.paused.is_none() {
+            self.land(around);
+            while self.begin(around) {}
+        }
+    }
+
+    /// What is merged or closed by another hand has no business here. What lands by ours is waited for.
+    fn let_go(&mut self, around: &Around<'_>) {
+        for entry in self.queue.entries.clone() {
+            if !self.queue.lane_of(&entry.pull).is_some_and(Lane::is_landing)
+                && let Some(why) = (around.over)(&entry.pull)
             {
-                self.void(&entry.pull, "policy no longer holds");
-                self.hold(&entry.pull, why);
+                self.tell(QueueEvent::Removed { pull: entry.pull, why });
             }
         }
-        let (None, Some(base)) = (&self.queue.paused, self.queue.base.clone()) else {
-            return;
-        };
-        match self.queue.active().cloned() {
-            Some(Entry { pull, head, cleared, state: EntryState::Tested { base, tree }, .. })
-                if cleared || !asks =>
-            {
-                self.tell(QueueEvent::LandStarted { pull, head, base, tree });
+    }
+
+    /// Takes back one lane that no longer counts, or settles one that has failed. Says whether there was one.
+    fn take_back(&mut self, around: &Around<'_>) -> bool {
+        let mut ahead: Vec<Part> = vec![];
+        for lane in self.queue.lanes.clone() {
+            if Some(&lane.on) != self.queue.anchor() {
+                self.void(&lane, "the base moved, so it has to be tested again");
+                return true;
             }
-            Some(_) => {}
-            None => {
-                for Entry { pull, head, .. } in self.queue.entries.clone() {
-                    match allowed(&pull, &head) {
-                        Ok(()) => return self.tell(QueueEvent::TestStarted { pull, head, base }),
-                        // It steps aside and the next one has its turn.
-                        Err(why) => self.hold(&pull, why),
+            if lane.left != ahead {
+                self.void(&lane, "what was ahead of it will not land, so it has to be tested again");
+                return true;
+            }
+            match &lane.state {
+                LaneState::Failed { result } if ahead.is_empty() => {
+                    self.fell(&lane, result);
+                    return true;
+                }
+                LaneState::Tested { .. } | LaneState::Landing { .. } => {
+                    let against = |part: &Part| {
+                        let why = (around.allowed)(&part.pull, &part.head).err()?;
+                        Some((part.pull.clone(), why))
+                    };
+                    if let Some((pull, why)) = lane.parts.iter().find_map(against) {
+                        self.void(&lane, "policy no longer holds");
+                        self.hold(&pull, why);
+                        return true;
                     }
                 }
+                LaneState::Failed { .. } | LaneState::Testing {} => {}
+            }
+            // Those behind one that has failed are tested as if it were gone, which it soon will be.
+            if !lane.has_failed() {
+                ahead.extend(lane.parts);
             }
         }
+        false
+    }
+
+    fn land(&mut self, around: &Around<'_>) {
+        let Some(lane) = self.queue.lanes.first() else { return };
+        let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
+        if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
+            let Part { pull, head } = last.clone();
+            let (base, tree) = (lane.on.clone(), tree.clone());
+            self.tell(QueueEvent::LandStarted { pull, head, base, tree });
+        }
+    }
+
+    /// Begins the next lane, if there is room for one and somebody waits.
+    fn begin(&mut self, around: &Around<'_>) -> bool {
+        let Some(base) = self.queue.anchor().cloned() else { return false };
+        if self.queue.lanes.len() >= around.rules.parallel.max(1) as usize {
+            return false;
+        }
+        let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
+        let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
+        for entry in waiting {
+            let most = room.min(entry.most.unwrap_or(u32::MAX).max(1));
+            if parts.len() as u32 >= most {
+                break;
+            }
+            match (around.allowed)(&entry.pull, &entry.head) {
+                Ok(()) => {
+                    room = most;
+                    parts.push(Part { pull: entry.pull, head: entry.head });
+                }
+                // It steps aside and the next one has its turn.
+                Err(why) => self.hold(&entry.pull, why),
+            }
+        }
+        let Some(Part { pull, head }) = parts.pop() else { return false };
+        let sound = self.queue.lanes.iter().filter(|lane| !lane.has_failed());
+        let ahead = sound.flat_map(|lane| lane.parts.clone()).collect();
+        self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts });
+        true
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
-    use proptest::sample::select;
-
-    use super::*;
+    use crate::queue::QueueInput;
     use crate::queue::bench::*;
-    use crate::queue::{QueueInput, Work};
 
     #[test]
     fn an_urgent_one_overtakes_those_that_wait_but_not_the_one_in_work() {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0), enqueue(3, "h3", 9)]);
         assert_eq!(bench.work(), "test 1 h1 on b1");
-        let red = TestResult::Red { output: "E1".into() };
+        let red = red("E1");
         assert_eq!(bench.step(&tested(1, "h1", "b1", red)), "rejected test_started => test 3 h3 on b1");
     }
 
@@ -135,6 +225,7 @@ mod tests {
         let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
         assert_eq!(bench.step(&base("b2")), "base_moved voided test_started => test 1 h1 on b2");
         assert_eq!(bench.step(&tested(1, "h1", "b1", green("t1"))), " => test 1 h1 on b2", "late");
+        bench.asks = true;
         bench.step(&tested(1, "h1", "b2", green("t2")));
         assert_eq!(bench.step(&base("b3")), "base_moved voided test_started => test 1 h1 on b3");
         assert_eq!(bench.step(&base("b3")), " => test 1 h1 on b3");
@@ -150,7 +241,7 @@ mod tests {
         assert_eq!(bench.queue.entry(&pull(1)).unwrap().held.as_deref(), Some("not approved"));
         assert_eq!(bench.step(&QueueInput::Look {}), " => test 2 h2 on b1", "it is told once");
         bench.against.clear();
-        let step = bench.step(&tested(2, "h2", "b1", TestResult::Conflict { files: vec!["a.rs".into()] }));
+        let step = bench.step(&tested(2, "h2", "b1", conflict(&["a.rs"])));
         assert_eq!(step, "rejected test_started => test 1 h1 on b1");
         bench.step(&tested(1, "h1", "b1", green("t1")));
         bench.against = vec![1];
@@ -169,93 +260,69 @@ mod tests {
         assert_eq!(bench.step(&landed(1, "h1", "b2")), "landed base_moved => nothing");
     }
 
-    /// The serial part: each of the three is green alone, and the world says what they are together. acceptance: F13
     #[test]
-    fn of_three_that_break_only_together_the_last_one_gets_the_output_and_main_stays_green() {
-        let mut bench = bench(&[base("main"), enqueue(1, "a", 0), enqueue(2, "b", 0), enqueue(3, "c", 0)]);
-        let mut told = None;
-        while let Some(work) = bench.queue.work() {
-            let input = match work {
-                Work::Test { pull, head, base, .. } => {
-                    let tree = format!("{base}+{head}");
-                    let result = match ["a", "b", "c"].iter().all(|part| tree.contains(&format!("+{part}"))) {
-                        true => TestResult::Red { output: format!("{tree} is broken") },
-                        false => green(&tree),
-                    };
-                    QueueInput::Tested { pull, head, base, result }
-                }
-                Work::Land { pull, head, tree, .. } => {
-                    QueueInput::Landed { pull, head, commit: commit(&tree) }
-                }
-            };
-            for event in bench.events(&input).unwrap() {
-                if let QueueEvent::Rejected { pull, reason, .. } = event {
-                    told = Some((pull.number, reason));
-                }
-            }
-        }
-        assert_eq!(bench.queue.base, Some(commit("main+a+b")));
-        assert_eq!(told, Some((3, Rejection::Red { output: "main+a+b+c is broken".into() })));
+    fn each_is_tested_on_those_ahead_of_it_and_keeps_its_result_when_they_land() {
+        let mut bench = Bench::wide(3, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        assert_eq!(bench.work(), "test 1 h1 on b1, test 2 h2 on b1 after 1");
+        // The later one is done first, and waits for the other.
+        let step = bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
+        assert_eq!(step, "test_passed => test 1 h1 on b1");
+        assert_eq!(
+            bench.step(&enqueue(3, "h3", 0)),
+            "enqueued test_started => test 1 h1 on b1, test 3 h3 on b1 after 1,2"
+        );
+        let step = bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(step, "test_passed land_started => land 1 h1 on b1 as t1, test 3 h3 on b1 after 1,2");
+        let step = bench.step(&landed(1, "h1", "b2"));
+        assert_eq!(
+            step,
+            "landed base_moved land_started => land 2 h2 on b2 as t12, test 3 h3 on b1 after 1,2"
+        );
+        bench.step(&landed(2, "h2", "b3"));
+        let step = bench.step(&tested_after(3, "h3", "b1", &[(1, "h1"), (2, "h2")], green("t123")));
+        assert_eq!(step, "test_passed land_started => land 3 h3 on b3 as t123");
     }
 
-    fn an_input() -> impl Strategy<Value = QueueInput> {
-        let number = || 1..4u64;
-        let head = || select(vec!["h1", "h2"]);
-        let on = || select(vec!["b1", "b2", "b3"]);
-        let result = select(vec![
-            green("t1"),
-            green("t2"),
-            TestResult::Red { output: "E1".into() },
-            TestResult::Conflict { files: vec![] },
-        ]);
-        prop_oneof![
-            3 => (number(), head(), -1..2).prop_map(|(number, head, priority)| enqueue(number, head, priority)),
-            1 => number().prop_map(|number| QueueInput::Remove { pull: pull(number), why: String::new() }),
-            1 => Just(QueueInput::Pause { why: "x".into() }),
-            2 => Just(QueueInput::Resume {}),
-            1 => Just(QueueInput::Look {}),
-            1 => (number(), head()).prop_map(|(n, head)| QueueInput::HeadMoved { pull: pull(n), head: commit(head) }),
-            2 => on().prop_map(base),
-            6 => (number(), head(), on(), result).prop_map(|(n, head, on, result)| tested(n, head, on, result)),
-            1 => (number(), head(), on()).prop_map(|(number, head, on)| landed(number, head, on)),
-            1 => (number(), head(), on(), prop::option::of(on())).prop_map(|(n, head, on, tip)| refused(n, head, on, tip)),
-            1 => (number(), head(), on(), 0..3u32).prop_map(|(n, head, on, tries)| failed(n, head, on, tries)),
-        ]
+    #[test]
+    fn when_one_ahead_falls_those_behind_are_tested_anew_without_it() {
+        let mut bench = Bench::wide(2, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
+        let step = bench.step(&tested(1, "h1", "b1", red("E1")));
+        assert_eq!(step, "rejected voided test_started => test 2 h2 on b1");
+        let late = tested_after(2, "h2", "b1", &[(1, "h1")], green("t12"));
+        assert_eq!(bench.step(&late), " => test 2 h2 on b1", "it was about another tree");
     }
 
-    proptest! {
-        /// Results are steered towards the work that is wanted, or hardly any landing would ever be reached.
-        #[test]
-        fn only_what_tested_green_on_this_very_base_with_policy_holding_is_ever_landed(
-            steps in prop::collection::vec((an_input(), any::<bool>(), prop::collection::vec(1..4u64, 0..2)), 1..60),
-        ) {
-            let mut bench = Bench::default();
-            let mut greens = vec![];
-            for (mut input, steer, against) in steps {
-                if let (QueueInput::Tested { result, .. }, true) = (&input, steer)
-                    && let Some(Work::Test { pull, head, base, .. }) = bench.queue.work()
-                {
-                    input = QueueInput::Tested { pull, head, base, result: result.clone() };
-                }
-                if let QueueInput::Tested { pull, head, base, result: TestResult::Green { tree } } = &input {
-                    greens.push((pull.clone(), head.clone(), base.clone(), tree.clone()));
-                }
-                bench.against = against;
-                let refused = bench.events(&input).is_err();
+    #[test]
+    fn one_that_fails_behind_others_is_judged_only_when_they_have_landed() {
+        let mut bench = Bench::wide(3, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        let fails = tested_after(2, "h2", "b1", &[(1, "h1")], red("E1"));
+        assert_eq!(bench.step(&fails), "test_failed => test 1 h1 on b1");
+        let step = bench.step(&enqueue(3, "h3", 0));
+        assert_eq!(
+            step, "enqueued test_started => test 1 h1 on b1, test 3 h3 on b1 after 1",
+            "as if 2 were gone"
+        );
+        let mut innocent = Bench { queue: bench.queue.clone(), ..Bench::wide(3, 1) };
+        let step = innocent.step(&tested(1, "h1", "b1", red("E0")));
+        assert_eq!(
+            step,
+            "rejected voided voided test_started test_started => test 2 h2 on b1, test 3 h3 on b1 after 2"
+        );
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        let step = bench.step(&landed(1, "h1", "b2"));
+        assert_eq!(
+            step, "landed base_moved rejected => test 3 h3 on b1 after 1",
+            "and 3 goes on undisturbed"
+        );
+        let last = tested_after(3, "h3", "b1", &[(1, "h1")], green("t13"));
+        assert_eq!(bench.step(&last), "test_passed land_started => land 3 h3 on b2 as t13");
+    }
 
-                if let Some(Work::Land { pull, head, base, tree, .. }) = bench.queue.work() {
-                    prop_assert_eq!(Some(&base), bench.queue.base.as_ref());
-                    prop_assert!(refused || !bench.against.contains(&pull.number));
-                    prop_assert!(greens.contains(&(pull, head, base, tree)));
-                }
-                let queue = &bench.queue;
-                let in_work = queue.entries.iter().filter(|entry| entry.state != EntryState::Waiting);
-                prop_assert!(in_work.count() <= 1);
-                for (place, entry) in queue.entries.iter().enumerate() {
-                    prop_assert!(entry.tries < MAX_TRIES);
-                    prop_assert!(queue.entries[place + 1..].iter().all(|other| other.pull != entry.pull));
-                }
-            }
-        }
+    #[test]
+    fn those_that_are_taken_out_leave_the_others_to_be_tested_anew() {
+        let mut bench = Bench::wide(2, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        let remove = QueueInput::Remove { pull: pull(1), why: "not now".into() };
+        assert_eq!(bench.step(&remove), "removed voided test_started => test 2 h2 on b1");
     }
 }

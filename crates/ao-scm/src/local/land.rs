@@ -4,7 +4,6 @@ use ao_core::Commit;
 use ao_git::GitError;
 
 use super::base::Tip;
-use super::record::PullRecord;
 use super::repository::{Checkout, Hold, Repository};
 
 /// Why a merge did not land. Nothing has changed.
@@ -19,13 +18,12 @@ impl Repository {
     /// Moves the base branch here to `commit`, which comes after `tip`. Nothing is pushed anywhere.
     pub(super) async fn land(
         &self,
-        pull: &PullRecord,
+        branch: &str,
         tip: &Tip,
         commit: &Commit,
         message: &str,
     ) -> Result<Result<(), NotLanded>, GitError> {
         let _turn = self.turn().await;
-        let branch = &pull.base_branch;
         let name = format!("refs/heads/{branch}");
         let here = self.git.commit(&name).await?.map(|here| Commit::new(&here));
         let not_landed = |tip: Option<&Commit>, why: String| Ok(Err(NotLanded { tip: tip.cloned(), why }));
@@ -50,7 +48,7 @@ impl Repository {
             return not_landed(None, format!("`{branch}` is {held}; finish that, and merge again"));
         }
         let checkouts = self.checkouts().await?;
-        if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == *branch) {
+        if let Some(checkout) = checkouts.iter().find(|checkout| checkout.branch == branch) {
             let forwarded = self.forward(checkout, commit).await;
             // Git may have moved something else, or nothing: only the branch itself tells.
             let now = self.git.commit(&name).await?.map(|now| Commit::new(&now));

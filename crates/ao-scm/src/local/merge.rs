@@ -7,6 +7,7 @@
 
 use ao_core::Commit;
 use ao_core::pull::PullState;
+use ao_core::queue::Part;
 use ao_ports::{CheckRun, CheckSpec, MergeOrder, MergeOutcome, RunState, ScmError, TestOrder, TestOutcome};
 use tracing::info;
 
@@ -14,8 +15,12 @@ use super::base::Tip;
 use super::book::{Entry, Writing};
 use super::land::NotLanded;
 use super::record::{Landing, PullRecord};
+use super::train::Grown;
 use super::tree::{Merged, Pair};
 use super::{LocalError, LocalScm};
+
+/// One of those that land together: which, what is kept of it, and its commit.
+type Made = (Part, Entry, Commit);
 
 /// How much of the output of failed checks is told, each.
 const EXCERPT: usize = 4 * 1024;
@@ -24,20 +29,30 @@ impl LocalScm {
     pub(super) async fn test_merge(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
         self.up_to_date().await?;
         let entry = self.entry(&order.pull).await?;
-        let pair = Pair::at(&entry.pull, &order.head, &order.base);
+        let base = match self.grown(&order.base, &order.ahead).await? {
+            Grown::To(base) => base,
+            Grown::Stuck { pull, files } => return Ok(TestOutcome::Conflict { files, pull: Some(pull) }),
+        };
+        let pair = Pair::at(&entry.pull, &order.head, &base);
         let tree = match self.repository.merge(&pair).await.map_err(LocalError::from)? {
             Merged::Tree(tree) => tree,
-            Merged::Conflict(files) => return Ok(TestOutcome::Conflict { files }),
+            Merged::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
         };
         let checks = self.deciding();
         if checks.is_empty() || !order.checks {
             return Ok(TestOutcome::Green { tree });
         }
-        let job = self.job(&entry.pull, &order.head, &order.base, tree.clone(), checks, false).await?;
+        let job = self.job(&entry.pull, &order.head, &base, tree.clone(), checks, false).await?;
         let runs = self.checks.run(job).await?;
         let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
         let runs = self.checks.finished(&ids).await?;
-        outcome(tree, &runs)
+        match outcome(tree, &runs)? {
+            TestOutcome::Red { output, .. } => {
+                let between = self.repository.between(&order.head, &base).await;
+                Ok(TestOutcome::Red { output, between })
+            }
+            other => Ok(other),
+        }
     }
 
     /// The checks that decide about a merge: those that are required, or all if none is.
@@ -51,89 +66,146 @@ impl LocalScm {
         let mut writing = self.book.writing().await;
         // Finishes the merge of an earlier call, if that has landed.
         self.look(&mut writing).await?;
-        let mut entry = Entry::clone(&*self.entry(&order.pull).await?);
-        if let Some(mut outcome) = ended(&entry.pull, order) {
-            if let MergeOutcome::Merged { branch_left, .. } = &mut outcome
-                && order.delete_branch
-            {
-                *branch_left = self.take_branch(&entry.pull).await;
+        let entry = self.entry(&order.pull).await?;
+        if let Some(outcome) = ended(&entry.pull, order) {
+            let MergeOutcome::Merged { commit, .. } = outcome else { return Ok(outcome) };
+            let mut landed = vec![];
+            for part in &order.with {
+                let entry = self.entry(&part.pull).await?;
+                if let PullState::Merged { commit } = &entry.pull.state {
+                    landed.push((part.clone(), commit.clone()));
+                }
             }
-            return Ok(outcome);
+            return Ok(self.told(order, commit, landed).await?);
         }
-        let merged = self.make_and_land(&mut writing, &mut entry, order).await?;
-        match merged {
-            Ok(commit) => {
-                let branch_left = match order.delete_branch {
-                    true => self.take_branch(&entry.pull).await,
-                    false => None,
-                };
-                Ok(MergeOutcome::Merged { commit, branch_left })
-            }
+        match self.make_and_land(&mut writing, order).await? {
+            Ok(mut landed) => match landed.pop() {
+                Some((_, commit)) => Ok(self.told(order, commit, landed).await?),
+                None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
+            },
             Err(NotLanded { tip, why }) => Ok(MergeOutcome::Refused { tip, why }),
         }
     }
 
+    /// What has landed, with the branches gone that were to go.
+    async fn told(
+        &self,
+        order: &MergeOrder,
+        commit: Commit,
+        with: Vec<(Part, Commit)>,
+    ) -> Result<MergeOutcome, LocalError> {
+        let mut branch_left = None;
+        if order.delete_branch {
+            for pull in with.iter().map(|(part, _)| &part.pull).chain([&order.pull]) {
+                branch_left = self.take_branch(&self.entry(pull).await?.pull).await;
+            }
+        }
+        Ok(MergeOutcome::Merged { commit, branch_left, with })
+    }
+
+    /// Makes the commits of all that lands together, one after another, and moves the base over all of them at once: what
+    /// is between them was not tested, and so is never where the base is.
     async fn make_and_land(
         &self,
         writing: &mut Writing,
-        entry: &mut Entry,
         order: &MergeOrder,
-    ) -> Result<Result<Commit, NotLanded>, LocalError> {
-        let refused = |why: String| Ok(Err(NotLanded { tip: None, why }));
-        let pull = &entry.pull;
+    ) -> Result<Result<Vec<(Part, Commit)>, NotLanded>, LocalError> {
         let refs = writing.refs.clone().unwrap_or_default();
-        let tip = self.tip_of(&refs, &pull.base_branch).await?;
-        if let Err(not) = is_as_ordered(pull, &tip, order) {
-            return Ok(Err(not));
-        }
-        match self.repository.merge(&Pair::of(pull)).await? {
-            Merged::Conflict(files) => {
-                return refused(format!("it conflicts with `{}` in {}", pull.base_branch, files.join(", ")));
+        let branch = self.entry(&order.pull).await?.pull.base_branch.clone();
+        let tip = self.tip_of(&refs, &branch).await?;
+        let mut made = match self.made(order, &tip, &branch).await? {
+            Ok(made) => made,
+            Err(not) => return Ok(Err(not)),
+        };
+        let Some(last) = made.last().map(|(_, _, commit)| commit.clone()) else { return Ok(Ok(vec![])) };
+        // Nobody refers to them before they have landed, and what is written down must not be forgotten by git.
+        let pins = made.iter().map(|(_, entry, commit)| (format!("{}/landing", entry.pull.number), commit));
+        let pins: Vec<(String, &Commit)> = pins.collect();
+        self.repository.pin(&pins).await?;
+        let names: Vec<String> = pins.into_iter().map(|(name, _)| name).collect();
+        let written = |made: &[Made]| made.iter().map(|(_, entry, _)| entry.clone()).collect();
+        self.book.save(writing, written(&made)).await?;
+        let message = match order.with.len() {
+            0 => format!("ao: merge {}", order.pull),
+            others => format!("ao: merge {} and {others} others", order.pull),
+        };
+        if let Err(not) = self.repository.land(&branch, &tip, &last, &message).await? {
+            made.iter_mut().for_each(|(_, entry, _)| entry.pull.landing = None);
+            self.book.save(writing, written(&made)).await?;
+            for name in names {
+                self.repository.unpin(&name).await?;
             }
-            Merged::Tree(tree) if tree != order.tree => {
-                return refused("merging gives other files than were tested; test it again".to_owned());
-            }
-            Merged::Tree(_) => {}
-        }
-        let same = |landing: &&Landing| {
-            (&landing.head, &landing.base, &landing.tree, landing.strategy)
-                == (&order.head, &order.base, &order.tree, order.strategy)
-        };
-        // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
-        let earlier = match pull.landing.as_ref().filter(same) {
-            Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
-            _ => None,
-        };
-        let commit = match earlier {
-            Some(commit) => commit,
-            None => match self.repository.make(&order.pull, pull, &order.tree, order.strategy).await? {
-                Ok(commit) => commit,
-                Err(why) => return refused(why),
-            },
-        };
-        entry.pull.landing = Some(Landing {
-            head: order.head.clone(),
-            base: order.base.clone(),
-            tree: order.tree.clone(),
-            strategy: order.strategy,
-            commit: commit.clone(),
-            by: order.by.clone(),
-            delete_branch: order.delete_branch,
-        });
-        // Nobody refers to it before it has landed, and what is written down must not be forgotten by git.
-        let pin = format!("{}/landing", entry.pull.number);
-        self.repository.pin(&[(pin.clone(), &commit)]).await?;
-        self.book.save(writing, vec![entry.clone()]).await?;
-        let message = format!("ao: merge {}", order.pull);
-        if let Err(not) = self.repository.land(&entry.pull, &tip, &commit, &message).await? {
-            entry.pull.landing = None;
-            self.book.save(writing, vec![entry.clone()]).await?;
-            self.repository.unpin(&pin).await?;
             return Ok(Err(not));
         }
         let refs = self.repository.refs().await?;
-        self.finish(writing, entry, commit.clone(), order.by.clone(), &refs).await?;
-        Ok(Ok(commit))
+        let mut landed = vec![];
+        for (part, entry, commit) in made {
+            // One that landed before it may have changed it.
+            let entry = self.book.open_one(entry.pull.number).map_or(entry, |known| Entry::clone(&known));
+            self.finish(writing, &entry, commit.clone(), order.by.clone(), &refs).await?;
+            landed.push((part, commit));
+        }
+        Ok(Ok(landed))
+    }
+
+    /// What is to land, each on top of the one before it, if all is as ordered.
+    async fn made(
+        &self,
+        order: &MergeOrder,
+        tip: &Tip,
+        branch: &str,
+    ) -> Result<Result<Vec<Made>, NotLanded>, LocalError> {
+        let refused = |why: String| Ok(Err(NotLanded { tip: None, why }));
+        if tip.commit != order.base {
+            let why = format!("`{branch}` is at {} now, which it was not tested with", tip.commit);
+            return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why }));
+        }
+        let last = Part { pull: order.pull.clone(), head: order.head.clone() };
+        let mut made: Vec<Made> = vec![];
+        for part in order.with.iter().cloned().chain([last]) {
+            let mut entry = Entry::clone(&*self.entry(&part.pull).await?);
+            if let Err(why) = is_as_ordered(&entry.pull, &part, branch) {
+                return refused(why);
+            }
+            let at = made.last().map_or(&order.base, |(_, _, commit)| commit).clone();
+            let on = PullRecord { base: at, ..entry.pull.clone() };
+            let tree = match self.repository.merge(&Pair::of(&on)).await? {
+                Merged::Conflict(files) => {
+                    return refused(format!("it conflicts with `{branch}` in {}", files.join(", ")));
+                }
+                Merged::Tree(tree) => tree,
+            };
+            if part.pull == order.pull && tree != order.tree {
+                return refused("merging gives other files than were tested; test it again".to_owned());
+            }
+            let same = |landing: &&Landing| {
+                (&landing.head, &landing.base, &landing.tree, landing.strategy)
+                    == (&part.head, &on.base, &tree, order.strategy)
+            };
+            // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
+            let earlier = match on.landing.as_ref().filter(same) {
+                Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
+                _ => None,
+            };
+            let commit = match earlier {
+                Some(commit) => commit,
+                None => match self.repository.make(&part.pull, &on, &tree, order.strategy).await? {
+                    Ok(commit) => commit,
+                    Err(why) => return refused(why),
+                },
+            };
+            entry.pull.landing = Some(Landing {
+                head: part.head.clone(),
+                base: on.base,
+                tree,
+                strategy: order.strategy,
+                commit: commit.clone(),
+                by: order.by.clone(),
+                delete_branch: order.delete_branch,
+            });
+            made.push((part, entry, commit));
+        }
+        Ok(Ok(made))
     }
 
     /// Takes the branch of a merged one away, or leaves it and says why: the merge stands either way.
@@ -175,7 +247,7 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {
-            Some(MergeOutcome::Merged { commit: commit.clone(), branch_left: None })
+            Some(MergeOutcome::Merged { commit: commit.clone(), branch_left: None, with: vec![] })
         }
         PullState::Merged { .. } => {
             refused(format!("`{}` was merged with the head {}", order.pull, pull.head))
@@ -184,24 +256,24 @@ fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
     }
 }
 
-fn is_as_ordered(pull: &PullRecord, tip: &Tip, order: &MergeOrder) -> Result<(), NotLanded> {
-    let refused = |tip: Option<&Commit>, why: String| Err(NotLanded { tip: tip.cloned(), why });
+fn is_as_ordered(pull: &PullRecord, part: &Part, branch: &str) -> Result<(), String> {
+    let id = &part.pull;
+    if !pull.is_open() {
+        return Err(format!("`{id}` is not open any more"));
+    }
+    if pull.base_branch != branch {
+        return Err(format!("`{id}` is to be merged into `{}`, not into `{branch}`", pull.base_branch));
+    }
     if pull.draft {
-        return refused(None, format!("`{}` is a draft; mark it as ready first", order.pull));
+        return Err(format!("`{id}` is a draft; mark it as ready first"));
     }
     if pull.unmeasured {
-        let why = format!(
-            "what `{}` changes cannot be told; see with `git fsck` whether everything is there",
-            order.pull
-        );
-        return refused(None, why);
+        return Err(format!(
+            "what `{id}` changes cannot be told; see with `git fsck` whether everything is there"
+        ));
     }
-    if pull.head != order.head {
-        return refused(None, format!("`{}` is at {} now, which was not tested", order.pull, pull.head));
-    }
-    if tip.commit != order.base {
-        let why = format!("`{}` is at {} now, which it was not tested with", pull.base_branch, tip.commit);
-        return refused(Some(&tip.commit), why);
+    if pull.head != part.head {
+        return Err(format!("`{id}` is at {} now, which was not tested", pull.head));
     }
     Ok(())
 }
@@ -210,7 +282,7 @@ fn outcome(tree: String, runs: &[CheckRun]) -> Result<TestOutcome, ScmError> {
     let failed: Vec<&CheckRun> = runs.iter().filter(|run| run.state == RunState::Failed).collect();
     if !failed.is_empty() {
         let parts: Vec<String> = failed.into_iter().map(told).collect();
-        return Ok(TestOutcome::Red { output: parts.join("\n\n") });
+        return Ok(TestOutcome::Red { output: parts.join("\n\n"), between: String::new() });
     }
     match runs.iter().find(|run| !matches!(run.state, RunState::Passed | RunState::Skipped)) {
         Some(run) => {

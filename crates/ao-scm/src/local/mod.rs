@@ -38,6 +38,7 @@ mod scm;
 mod stack;
 mod talk;
 mod threads;
+mod train;
 mod tree;
 mod watch;
 

@@ -186,8 +186,11 @@ async fn a_conflict_appears_with_its_files_and_goes_again() {
     let seen = facts(&scm, &id).await;
     assert_eq!(seen.mergeable, Mergeable::Conflict { files: vec!["README.md".into()] });
     assert_eq!(desk.checks.heads().len(), 1, "a move of the base alone runs nothing");
-    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base, checks: true };
-    assert_eq!(scm.test(&order).await.unwrap(), TestOutcome::Conflict { files: vec!["README.md".into()] });
+    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base, ahead: vec![], checks: true };
+    assert_eq!(
+        scm.test(&order).await.unwrap(),
+        TestOutcome::Conflict { files: vec!["README.md".into()], pull: None }
+    );
     let check =
         CheckOrder { project: project(), what: CheckWhat::Pull(id.clone()), checks: vec![], again: true };
     assert!(why(scm.check(&check).await).contains("README.md"));
@@ -221,11 +224,16 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
     desk.push("x", "x", "1");
     let id = open(&scm, "x", "main").await;
     let seen = facts(&scm, &id).await;
-    let order =
-        TestOrder { pull: id.clone(), head: seen.head.clone(), base: seen.base.clone(), checks: true };
+    let order = TestOrder {
+        pull: id.clone(),
+        head: seen.head.clone(),
+        base: seen.base.clone(),
+        ahead: vec![],
+        checks: true,
+    };
     assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Green { .. }));
     desk.checks.let_be("test", RunState::Failed);
-    let TestOutcome::Red { output } = scm.test(&order).await.unwrap() else { panic!("not red") };
+    let TestOutcome::Red { output, .. } = scm.test(&order).await.unwrap() else { panic!("not red") };
     assert_eq!(output, "test:\nassertion failed: login");
     desk.checks.let_be("test", RunState::Broken);
     assert!(scm.test(&order).await.unwrap_err().to_string().contains("`test` said nothing"));

@@ -223,12 +223,19 @@ pub(crate) async fn merge(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> 
 /// An order for what is there now, after a green test.
 pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> MergeOrder {
     let now = facts(scm, pull).await;
-    let test = TestOrder { pull: pull.clone(), head: now.head.clone(), base: now.base.clone(), checks: true };
+    let test = TestOrder {
+        pull: pull.clone(),
+        head: now.head.clone(),
+        base: now.base.clone(),
+        ahead: vec![],
+        checks: true,
+    };
     let TestOutcome::Green { tree } = scm.test(&test).await.unwrap() else { panic!("it is not green") };
     MergeOrder {
         pull: pull.clone(),
         head: now.head,
         base: now.base,
+        with: vec![],
         tree,
         strategy,
         by: Some("ann".to_owned()),

@@ -190,9 +190,12 @@ async fn land(
                 return Ok((commit.clone(), Branch::Kept));
             }
             let (head, base, tree) = (facts.head.clone(), facts.base.clone(), String::new());
-            let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
+            let with = vec![];
+            let order = MergeOrder { pull: id.clone(), head, base, with, tree, strategy, by, delete_branch };
             return match scm.merge(&order).await? {
-                MergeOutcome::Merged { commit, branch_left } => Ok((commit, Branch::told(true, branch_left))),
+                MergeOutcome::Merged { commit, branch_left, .. } => {
+                    Ok((commit, Branch::told(true, branch_left)))
+                }
                 MergeOutcome::Refused { why, .. } => Ok((commit.clone(), Branch::Left(why))),
             };
         }
@@ -208,15 +211,20 @@ async fn land(
             return Err(not_mergeable(id, &found, None));
         }
         let (head, base) = (facts.head, facts.base);
-        let test =
-            TestOrder { pull: id.clone(), head: head.clone(), base: base.clone(), checks: !wish.anyway };
+        let test = TestOrder {
+            pull: id.clone(),
+            head: head.clone(),
+            base: base.clone(),
+            ahead: vec![],
+            checks: !wish.anyway,
+        };
         let tree = match scm.test(&test).await? {
             TestOutcome::Green { tree } => tree,
-            TestOutcome::Red { output } => {
+            TestOutcome::Red { output, .. } => {
                 let what = format!("the checks fail on what would land: {head} on {base}");
                 return Err(not_mergeable(id, &[Blocker { what, yields: true }], Some(&output)));
             }
-            TestOutcome::Conflict { files } => {
+            TestOutcome::Conflict { files, .. } => {
                 let what = format!("it conflicts with `{}` in {}", facts.base_branch, files.join(", "));
                 return Err(not_mergeable(id, &[Blocker { what, yields: false }], None));
             }
@@ -228,9 +236,10 @@ async fn land(
             }
             cleared = Some(head.clone());
         }
-        let order = MergeOrder { pull: id.clone(), head, base, tree, strategy, by, delete_branch };
+        let with = vec![];
+        let order = MergeOrder { pull: id.clone(), head, base, with, tree, strategy, by, delete_branch };
         match scm.merge(&order).await? {
-            MergeOutcome::Merged { commit, branch_left } => {
+            MergeOutcome::Merged { commit, branch_left, .. } => {
                 see(app, id).await?;
                 return Ok((commit, Branch::told(delete_branch, branch_left)));
             }

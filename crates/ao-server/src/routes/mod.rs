@@ -17,6 +17,7 @@ mod plan;
 mod policies;
 mod projects;
 mod pulls;
+mod queue;
 mod reactions;
 mod reviews;
 mod sessions;
@@ -109,6 +110,10 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(budgets::list))
         .routes(routes!(plan::show))
         .routes(routes!(advice::list))
+        .routes(routes!(queue::list, queue::add))
+        .routes(routes!(queue::prioritize, queue::remove))
+        .routes(routes!(queue::pause))
+        .routes(routes!(queue::resume))
         .routes(routes!(daemon::about))
         .routes(routes!(daemon::stop))
         .routes(routes!(daemon::reload))

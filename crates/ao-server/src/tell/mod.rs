@@ -8,6 +8,7 @@ mod issue;
 mod message;
 mod plan;
 mod pull;
+mod queue;
 mod reaction;
 mod session;
 
@@ -22,6 +23,7 @@ pub(crate) use issue::issue;
 pub(crate) use message::{find_message, messages};
 pub(crate) use plan::plan;
 pub(crate) use pull::{pull, pull_detail, pull_row};
+pub(crate) use queue::merge_queue;
 pub(crate) use reaction::{reactions, steps, subject, tested};
 pub(crate) use session::{session, status};
 

@@ -30,7 +30,7 @@ fn planned(state: &State, planned: plan::Planned) -> ao_api::Planned {
         priority: planned.priority,
         round: planned.round,
         reason: planned.obstacle.as_ref().map(|obstacle| obstacle.word().to_owned()),
-        why: planned.obstacle.as_ref().map(waits_for),
+        why: planned.obstacle.as_ref().map(|obstacle| waits_for(state, obstacle)),
         blocked_by: planned.blocked_by.iter().map(ToString::to_string).collect(),
     }
 }

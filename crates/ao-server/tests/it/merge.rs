@@ -98,13 +98,13 @@ async fn what_fails_or_conflicts_on_its_base_does_not_land() {
     let id = pull("my-app", 7);
     house.pull(&id, facts("feat")).await;
     let output = format!("{}error: together they break\n", "noise ".repeat(10_000));
-    house.host.forge.lock().test = Some(TestOutcome::Red { output });
+    house.host.forge.lock().test = Some(TestOutcome::Red { output, between: String::new() });
     let red = merge(&house, json!({})).await;
     assert_eq!(red.told(), "409 not-mergeable");
     assert_eq!(red.json["blockers"], json!(["the checks fail on what would land: h1 on b1"]));
     let detail = red.json["detail"].as_str().unwrap();
     assert!(detail.ends_with("error: together they break\n") && detail.len() <= 8192, "{}", detail.len());
-    house.host.forge.lock().test = Some(TestOutcome::Conflict { files: vec!["x".into()] });
+    house.host.forge.lock().test = Some(TestOutcome::Conflict { files: vec!["x".into()], pull: None });
     let conflict = merge(&house, json!({"anyway": true})).await;
     assert_eq!(conflict.json["blockers"], json!(["it conflicts with `main` in x"]));
     assert_eq!(done(&house), ["test h1 on b1 checks false"]);

@@ -1,6 +1,7 @@
 //! A forge where changes are tested and merged.
 
 use ao_core::pull::{PullFacts, PullState};
+use ao_core::queue::Part;
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
     Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
@@ -36,17 +37,9 @@ impl Scm for Fake {
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
         let passed = self.universe.before(self.life, Call::Test).await.map_err(ScmError::Failed)?;
-        // What does not work together is chance, and so only where there is any.
-        let red = {
-            let mut inner = self.universe.lock();
-            inner.faults.are_random() && inner.rng.u8(..4) == 0
-        };
+        let outcome = test(&mut self.universe.lock(), order);
         self.universe.after(passed).await.map_err(ScmError::Failed)?;
-        Ok(if red {
-            TestOutcome::Red { output: "error: it does not work together".into() }
-        } else {
-            TestOutcome::Green { tree: format!("{}+{}", order.head, order.base) }
-        })
+        Ok(outcome)
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
@@ -76,32 +69,68 @@ impl Scm for Fake {
     }
 }
 
+/// What does not work together is red each time. Besides that, some tests fail by chance, where there is any.
+fn test(inner: &mut Inner, order: &TestOrder) -> TestOutcome {
+    let own = Part { pull: order.pull.clone(), head: order.head.clone() };
+    let tree = inner.outside.tree(&order.base, order.ahead.iter().chain([&own]));
+    let chance = inner.faults.are_random() && inner.rng.u8(..8) == 0;
+    if chance || inner.outside.is_broken(&tree) {
+        let (output, between) = (format!("error: {tree} does not work together"), String::new());
+        return TestOutcome::Red { output, between };
+    }
+    inner.outside.green.insert(tree.clone());
+    TestOutcome::Green { tree }
+}
+
 /// Merges what was tested, or finds the merge that an earlier call made.
 fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
     let decided = inner.log.ledger.was_landing(&order.pull);
     inner.must(decided, Invariant::CommitFirst, || {
         format!("{} is merged before that was in the log", order.pull)
     });
-    let tested = format!("{}+{}", order.head, order.base) == order.tree;
-    inner.must(tested, Invariant::CommitFirst, || {
-        format!("{} is merged as {}, which nobody has tested", order.pull, order.tree)
+    let last = Part { pull: order.pull.clone(), head: order.head.clone() };
+    let parts: Vec<&Part> = order.with.iter().chain([&last]).collect();
+    let tree = inner.outside.tree(&order.base, parts.iter().copied());
+    let tested = tree == order.tree && inner.outside.green.contains(&tree);
+    inner.must(tested, Invariant::MainGreen, || {
+        format!("{} is merged as {}, and what would land is {tree}", order.pull, order.tree)
     });
     let tip = inner.outside.base(&order.pull.project);
     let refused = |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into() };
-    let Some(facts) = inner.outside.pulls.get_mut(&order.pull) else {
-        return refused("there is no such pull request");
+    let landed = |inner: &Inner, part: &Part| match &inner.outside.pulls.get(&part.pull)?.state {
+        PullState::Merged { commit } => Some((part.clone(), commit.clone())),
+        _ => None,
     };
-    match &facts.state {
-        PullState::Merged { commit } => {
-            return MergeOutcome::Merged { commit: commit.clone(), branch_left: None };
-        }
-        PullState::Closed => return refused("it is closed"),
-        PullState::Open if facts.head != order.head => return refused("its head has moved"),
-        PullState::Open if tip != order.base => return refused("the base has moved"),
-        PullState::Open => {}
+    if let Some((_, commit)) = landed(inner, &last) {
+        let with = order.with.iter().filter_map(|part| landed(inner, part)).collect();
+        return MergeOutcome::Merged { commit, branch_left: None, with };
     }
-    let commit = Commit::new(&format!("m-{}", order.head));
-    facts.state = PullState::Merged { commit: commit.clone() };
-    inner.outside.tips.insert(order.pull.project.clone(), commit.clone());
-    MergeOutcome::Merged { commit, branch_left: None }
+    for part in &parts {
+        match inner.outside.pulls.get(&part.pull) {
+            None => return refused("there is no such pull request"),
+            Some(facts) if facts.state != PullState::Open => return refused("it is not open"),
+            Some(facts) if facts.head != part.head => return refused("its head has moved"),
+            Some(_) => {}
+        }
+    }
+    if tip != order.base {
+        return refused("the base has moved");
+    }
+    inner.must(!inner.outside.is_broken(&tree), Invariant::MainGreen, || {
+        format!("main is {tree}, which does not work")
+    });
+    let (mut with, mut at) = (vec![], tip);
+    for part in parts {
+        let commit = Commit::new(&format!("m{}-{}", part.pull.number, part.head));
+        let grown = inner.outside.tree(&at, [part]);
+        inner.outside.trees_of.insert(commit.clone(), grown);
+        if let Some(facts) = inner.outside.pulls.get_mut(&part.pull) {
+            facts.state = PullState::Merged { commit: commit.clone() };
+        }
+        with.push((part.clone(), commit.clone()));
+        at = commit;
+    }
+    inner.outside.tips.insert(order.pull.project.clone(), at.clone());
+    with.pop();
+    MergeOutcome::Merged { commit: at, branch_left: None, with }
 }

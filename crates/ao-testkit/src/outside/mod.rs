@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use ao_core::pull::PullFacts;
+use ao_core::queue::Part;
 use ao_core::session::ProcessRef;
 use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Timestamp};
@@ -33,6 +34,14 @@ pub(crate) struct Outside {
     pub(crate) pulls: BTreeMap<PullId, PullFacts>,
     /// The tip of each project's base branch.
     pub(crate) tips: BTreeMap<ProjectId, Commit>,
+    /// What each commit that has landed consists of: where it began, and the heads since, in order.
+    pub(crate) trees_of: BTreeMap<Commit, String>,
+    /// What was tested, and works.
+    pub(crate) green: BTreeSet<String>,
+    /// Heads that do not work together.
+    pub(crate) breaks: Vec<BTreeSet<Commit>>,
+    /// Whether, besides those, every so many pairs of heads do not.
+    pub(crate) quarrelsome: bool,
     /// Tips at which a project's base fails its own checks.
     pub(crate) red: BTreeSet<(ProjectId, Commit)>,
     /// The re-runs that were begun.
@@ -215,6 +224,21 @@ impl Outside {
 
     pub(crate) fn base(&self, project: &ProjectId) -> Commit {
         self.tips.get(project).cloned().unwrap_or_else(|| Commit::new("b0"))
+    }
+
+    /// What a commit comes to with these heads merged into it, in order.
+    pub(crate) fn tree<'a>(&self, base: &Commit, parts: impl IntoIterator<Item = &'a Part>) -> String {
+        let begun = self.trees_of.get(base).cloned().unwrap_or_else(|| base.to_string());
+        parts.into_iter().fold(begun, |tree, part| format!("{tree}+{}", part.head))
+    }
+
+    pub(crate) fn is_broken(&self, tree: &str) -> bool {
+        let heads: BTreeSet<&str> = tree.split('+').skip(1).collect();
+        let together = |set: &BTreeSet<Commit>| set.iter().all(|head| heads.contains(head.as_str()));
+        // The same two always quarrel, whoever came first.
+        let sum = |head: &str| head.bytes().fold(7_u64, |sum, byte| sum.wrapping_mul(31) + u64::from(byte));
+        let quarrel = |one: &str| heads.iter().any(|other| one < *other && (sum(one) ^ sum(other)) % 4 == 0);
+        self.breaks.iter().any(together) || (self.quarrelsome && heads.iter().any(|one| quarrel(one)))
     }
 
     /// What is true of a workspace, all of it known.

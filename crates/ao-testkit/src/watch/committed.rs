@@ -5,13 +5,12 @@ use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::Activity;
 use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
 use ao_core::notice::NoticeEvent;
-use ao_core::queue::QueueEvent;
 use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
-use super::alarm;
 use super::ledger::{Notice, Patience, Place, Told};
+use super::{alarm, queue};
 use crate::universe::Inner;
 
 /// Enters an event into the books, before the shadow follows it.
@@ -44,9 +43,7 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
         Event::Account(account, AccountEvent::Limited { .. }) => {
             inner.log.ledger.refused.insert(account.clone(), stamped.at);
         }
-        Event::Queue(_, QueueEvent::LandStarted { pull, .. }) => {
-            inner.log.ledger.landing.insert(pull.clone());
-        }
+        Event::Queue(project, event) => queue::queue(inner, project, event),
         Event::Host(HostEvent::Configured { settings }) => {
             inner.log.ledger.widest_cap = inner.log.ledger.widest_cap.max(settings.max_live);
         }

@@ -102,6 +102,17 @@ pub(crate) fn at_rest(inner: &mut Inner) {
     if let Some(errand) = shadow.errands.values().next() {
         broken.push((NoDeadEnds, format!("an errand was neither done nor given up: {errand:?}")));
     }
+    for (id, project) in shadow.projects.iter().filter(|(_, project)| project.queue.paused.is_none()) {
+        let queue = &project.queue;
+        let forgotten = queue.entries.iter().find(|entry| entry.held.is_none());
+        if let Some(entry) = forgotten.filter(|_| queue.base.is_some()) {
+            let pull = &entry.pull;
+            broken.push((
+                NoDeadEnds,
+                format!("{pull} is still in the queue of {id}, and nobody says why: {queue:?}"),
+            ));
+        }
+    }
     for ((session, attempt), _) in inner.outside.living() {
         let known = shadow.sessions.get(session);
         if known.is_none_or(|known| known.running_attempt() != Some(*attempt)) {

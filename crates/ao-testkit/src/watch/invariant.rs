@@ -26,11 +26,14 @@ pub enum Invariant {
     PersonsTold,
     NoFalseAlarm,
     NoDeadEnds,
+    MainGreen,
+    FairlyJudged,
+    LandsInOrder,
     EngineLives,
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 22] = [
+    pub const ALL: [Invariant; 25] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -52,6 +55,9 @@ impl Invariant {
         Invariant::PersonsTold,
         Invariant::NoFalseAlarm,
         Invariant::NoDeadEnds,
+        Invariant::MainGreen,
+        Invariant::FairlyJudged,
+        Invariant::LandsInOrder,
         Invariant::EngineLives,
     ];
 
@@ -82,6 +88,13 @@ impl Invariant {
             Invariant::NoDeadEnds => {
                 "every open problem has a next step, a person who knows, or somebody to wait for"
             }
+            Invariant::MainGreen => {
+                "only what was green as this very tree lands, and main is never red by our hand"
+            }
+            Invariant::FairlyJudged => {
+                "nobody leaves the merge queue for what was tested with others unfinished"
+            }
+            Invariant::LandsInOrder => "the urgent are tested first, and what was begun first lands first",
             Invariant::EngineLives => "the engine neither panics nor gives up",
         }
     }

@@ -13,6 +13,7 @@ mod committed;
 mod ending;
 mod invariant;
 mod ledger;
+mod queue;
 mod watched;
 
 pub(crate) use committed::committed;

@@ -70,5 +70,11 @@ caught! {
     waking_at_the_first_failure_is_noticed: NoFalseAlarm, rules(Mutant::CriesWolf);
     waking_for_a_red_base_is_noticed: NoFalseAlarm, rules(Mutant::BlindToBase);
     a_problem_without_a_next_step_is_noticed: NoDeadEnds, rules(Mutant::ForgetsToAskAgain);
+    a_red_test_taken_for_a_green_one_is_noticed: MainGreen, rules(Mutant::SeesGreen);
+    a_result_that_outlives_what_it_was_about_is_noticed: MainGreen, rules(Mutant::KeepsResults);
+    a_batch_whose_last_is_blamed_is_noticed: FairlyJudged, rules(Mutant::BlamesTheLast);
+    one_that_is_judged_before_those_ahead_of_it_is_noticed: FairlyJudged, rules(Mutant::JudgesEarly);
+    an_urgent_one_that_is_tested_last_is_noticed: LandsInOrder, rules(Mutant::UrgentLast);
+    a_queue_that_loses_its_place_is_noticed: NoDeadEnds, rules(Mutant::LosesItsPlace);
     an_engine_that_falls_over_is_noticed: EngineLives, rules(Mutant::FallsOver);
 }

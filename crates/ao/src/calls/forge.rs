@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, CommentEdit, Commented, Conflict, Conflicts,
-    Diff, Flakes, ImportOrder, Imported, Issue, IssueEdit, Issues, MergeDone, MergeWish, NewComment,
-    NewIssue, NewIssueComment, NewPull, NewReview, Project, Pull, PullDetail, PullEdit, Pulls, Resolve,
-    Reviewed, ReviewerWish, Spawned, segment,
+    Diff, Flakes, ImportOrder, Imported, Issue, IssueEdit, Issues, MergeDone, MergeQueue, MergeQueues,
+    MergeWish, NewComment, NewIssue, NewIssueComment, NewPull, NewReview, Project, Pull, PullDetail,
+    PullEdit, Pulls, QueuePause, QueuePriority, QueueWish, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -20,6 +20,7 @@ use super::{Called, projects};
 const ISSUES: &str = "/api/issues";
 const PULLS: &str = "/api/pulls";
 const CHECKS: &str = "/api/checks";
+const QUEUE: &str = "/api/queue";
 
 /// What was answered: as we read it, and as it came, for programs.
 #[derive(Debug)]
@@ -192,6 +193,38 @@ pub(crate) async fn review(
     review: &NewReview,
 ) -> Called<Answered<Reviewed>> {
     post(client, &pull.path(PULLS, "/reviews"), review).await
+}
+
+/// What is going to land, in one project or in all.
+pub(crate) async fn queues(client: &Client, project: Option<&str>) -> Called<Answered<MergeQueues>> {
+    let query = Query::new().maybe("project", project).finish();
+    get(client, &format!("{QUEUE}{query}")).await
+}
+
+pub(crate) async fn enqueue(client: &Client, wish: &QueueWish) -> Called<Answered<MergeQueue>> {
+    post(client, QUEUE, wish).await
+}
+
+pub(crate) async fn prioritize(
+    client: &Client,
+    pull: Named<'_>,
+    priority: i32,
+) -> Called<Answered<MergeQueue>> {
+    ask(client, Method::PATCH, &pull.path(QUEUE, ""), Some(&QueuePriority { priority })).await
+}
+
+pub(crate) async fn dequeue(client: &Client, pull: Named<'_>) -> Called<Answered<MergeQueue>> {
+    ask(client, Method::DELETE, &pull.path(QUEUE, ""), None::<&()>).await
+}
+
+/// Pauses a queue, or has it go on.
+pub(crate) async fn hold_queue(
+    client: &Client,
+    order: &QueuePause,
+    paused: bool,
+) -> Called<Answered<MergeQueue>> {
+    let word = if paused { "pause" } else { "resume" };
+    post(client, &format!("{QUEUE}/{word}"), order).await
 }
 
 pub(crate) async fn merge(client: &Client, pull: Named<'_>, wish: &MergeWish) -> Called<Answered<MergeDone>> {

@@ -43,6 +43,7 @@ pub(crate) mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
 pub(crate) mod pr;
+pub(crate) mod queue;
 pub(crate) mod reactions;
 pub(crate) mod remove_project;
 pub(crate) mod resume;

@@ -17,6 +17,7 @@ mod list;
 mod plan;
 mod prose;
 mod pull;
+mod queue;
 mod table;
 mod words;
 
@@ -35,6 +36,7 @@ pub use issue::{imported, issue, issues};
 pub use list::list;
 pub use plan::{plan, plan_graph};
 pub use pull::{Parts, pull, pulls};
+pub use queue::merge_queues;
 pub use table::{Cell, Column, Table};
 pub(crate) use words::plain;
 pub use words::{age, is_over, size, span};

@@ -10,6 +10,7 @@ use super::Which;
 use super::review::pinned;
 use crate::calls::forge::{self, Named};
 use crate::commands::check::Watched;
+use crate::commands::queue::enqueue;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::{show, ui};
@@ -26,6 +27,7 @@ const LOOK: Duration = Duration::from_secs(2);
   ao pr merge 7
   ao pr merge 7 --squash --delete-branch
   ao pr merge 7 --head 4f1c2d3 --rebase
+  ao pr merge 7 --queue    when its turn comes
   ao pr merge 7 --anyway   although a check failed or somebody asked for changes")]
 pub(crate) struct Args {
     #[command(flatten)]
@@ -51,6 +53,12 @@ pub(crate) struct Args {
     /// Although a required check has not passed, or somebody asked for changes
     #[arg(long)]
     anyway: bool,
+    /// By way of the merge queue: it lands when its turn comes and it is green then [default where `mergeQueue` is configured]
+    #[arg(long, conflicts_with_all = ["strategy", "delete_branch", "keep_branch", "anyway"])]
+    queue: bool,
+    /// At once, though there is a merge queue
+    #[arg(long, conflicts_with = "queue")]
+    now: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -58,6 +66,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     cx.wait_for(async {
         let project = args.which.project(&client).await;
         let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
+        if args.queue || (!args.is_at_once() && has_queue(&client, &pull.project_id).await) {
+            let head = Some(pinned(args.head.as_deref(), &pull.head));
+            let queue = enqueue(&client, &pull.id, None, head, 0).await?;
+            if cx.json() {
+                return Ok(ui::raw(queue.raw())?);
+            }
+            let id = show::plain(&pull.id);
+            ui::line(format_args!("{id} is queued; `ao queue` shows its place, `ao pr merge {id} --now` does not wait"))?;
+            return Ok(());
+        }
         let wish = MergeWish {
             strategy: args.strategy().map(str::to_owned),
             head: Some(pinned(args.head.as_deref(), &pull.head)),
@@ -88,7 +106,18 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
+/// Whether the project says how its merge queue goes about it.
+async fn has_queue(client: &Client, project: &str) -> bool {
+    let queues = forge::queues(client, Some(project)).await;
+    queues.is_ok_and(|queues| queues.value.queues.iter().any(|queue| queue.configured))
+}
+
 impl Args {
+    /// Whether it was said how it is to be merged, which the queue decides for itself.
+    fn is_at_once(&self) -> bool {
+        self.now || self.anyway || self.strategy().is_some() || self.delete_branch || self.keep_branch
+    }
+
     fn strategy(&self) -> Option<&'static str> {
         match (self.squash, self.merge, self.rebase) {
             (true, ..) => Some("squash"),

@@ -86,7 +86,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 
 /// Which pull request is meant.
 #[derive(Debug, Clone, clap::Args)]
-pub(super) struct Which {
+pub(in crate::commands) struct Which {
     /// The pull request: 7, !7 or my-app!7
     #[arg(value_name = "PR", add = complete::pulls())]
     pull: String,
@@ -96,20 +96,29 @@ pub(super) struct Which {
 }
 
 impl Which {
+    pub(in crate::commands) fn new(pull: String, project: Option<String>) -> Which {
+        Which { pull, project }
+    }
+
+    /// As it was typed.
+    pub(in crate::commands) fn typed(&self) -> &str {
+        &self.pull
+    }
+
     /// The project it is looked for in, if its name does not say that.
-    pub(super) async fn project(&self, client: &Client) -> Option<String> {
+    pub(in crate::commands) async fn project(&self, client: &Client) -> Option<String> {
         match &self.project {
             None if forge::says_project(&self.pull) => None,
             named => forge::project(client, named.as_deref()).await,
         }
     }
 
-    pub(super) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
+    pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {
         Named { name: &self.pull, project }
     }
 
     /// As it was typed, with the sign that tells it from an issue.
-    pub(super) fn name(&self) -> String {
+    pub(in crate::commands) fn name(&self) -> String {
         let is_number = self.pull.bytes().all(|byte| byte.is_ascii_digit());
         if is_number { format!("!{}", self.pull) } else { self.pull.clone() }
     }

@@ -1,0 +1,92 @@
+//! A lane: pull requests that are tested, and land, as one.
+
+use serde::{Deserialize, Serialize};
+
+use super::{TestResult, Work};
+use crate::{Commit, PullId};
+
+/// One head of one pull request.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Part {
+    pub pull: PullId,
+    pub head: Commit,
+}
+
+/// What is tested at once, on the base and all that is in the lanes before it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Lane {
+    /// What its test was begun on: the base, and these in order. It stays what it was, as that is what the result is about.
+    pub base: Commit,
+    pub ahead: Vec<Part>,
+    /// Its own, in the order in which they land. The last one stands for all of them.
+    pub parts: Vec<Part>,
+    /// What that comes to now: of what was ahead, some may have landed, and the base is there.
+    pub on: Commit,
+    pub left: Vec<Part>,
+    pub state: LaneState,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LaneState {
+    Testing {},
+    /// Green, but not to be landed yet: others are ahead, the queue is paused, or hooks are asked whether it may.
+    Tested {
+        tree: String,
+    },
+    /// Red or in conflict, with others ahead of it that may be why.
+    Failed {
+        result: TestResult,
+    },
+    Landing {
+        tree: String,
+    },
+}
+
+impl Lane {
+    pub(super) fn new(base: Commit, ahead: Vec<Part>, parts: Vec<Part>) -> Lane {
+        let (on, left) = (base.clone(), ahead.clone());
+        Lane { base, ahead, parts, on, left, state: LaneState::Testing {} }
+    }
+
+    pub fn has(&self, pull: &PullId) -> bool {
+        self.parts.iter().any(|part| part.pull == *pull)
+    }
+
+    /// The one that stands for all of them.
+    pub fn last(&self) -> Option<&Part> {
+        self.parts.last()
+    }
+
+    pub fn is_landing(&self) -> bool {
+        matches!(self.state, LaneState::Landing { .. })
+    }
+
+    pub(super) fn has_failed(&self) -> bool {
+        matches!(self.state, LaneState::Failed { .. })
+    }
+
+    /// Those that land with the last one, before it.
+    pub(super) fn others(&self) -> &[Part] {
+        self.parts.split_last().map(|(_, others)| others).unwrap_or_default()
+    }
+
+    /// All that is merged before the last one for the test.
+    pub(super) fn before(&self) -> Vec<Part> {
+        [&self.ahead, self.others()].concat()
+    }
+
+    pub(super) fn work(&self, tries: u32) -> Option<Work> {
+        let Part { pull, head } = self.last()?.clone();
+        match &self.state {
+            LaneState::Testing {} => {
+                Some(Work::Test { pull, head, base: self.base.clone(), ahead: self.before(), tries })
+            }
+            LaneState::Landing { tree } => {
+                let (base, with) = (self.on.clone(), self.others().to_vec());
+                Some(Work::Land { pull, head, base, with, tree: tree.clone(), tries })
+            }
+            LaneState::Tested { .. } | LaneState::Failed { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Merge queues: what is going to land, and what people have to say about it.
+
+use std::sync::Arc;
+
+use ao_api::{MergeQueue, MergeQueues, Problem, QueuePause, QueuePriority, QueueWish};
+use ao_core::queue::QueueInput;
+use ao_core::{Input, ProjectId, PullId, Refusal};
+use ao_engine::AskError;
+use axum::Json;
+use axum::extract::State;
+
+use super::pulls::Within;
+use crate::app::App;
+use crate::auth::{Caller, Deed};
+use crate::extract::{Asked, Given, Part};
+use crate::forge::{allow, invalid, projects, pull_meant, see};
+use crate::problem::Failure;
+use crate::tell;
+
+/// Lists what is going to land, in its order, one project after the other.
+#[utoipa::path(get, path = "/api/queue", tag = "queue", params(Within), responses((status = 200, body = MergeQueues)))]
+pub(super) async fn list(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Asked(within): Asked<Within>,
+) -> Result<Json<MergeQueues>, Failure> {
+    let asked = projects(&app, &caller, within.project.as_deref())?;
+    let look =
+        move |state: &ao_core::State| asked.iter().filter_map(|id| tell::merge_queue(state, id)).collect();
+    Ok(Json(MergeQueues { queues: app.handle.view(look).await? }))
+}
+
+/// Queues a pull request. It lands once it is green on what is ahead of it, if policy holds then.
+#[utoipa::path(
+    post, path = "/api/queue", tag = "queue", request_body = QueueWish,
+    responses(
+        (status = 200, body = MergeQueue),
+        (status = 409, description = "It may not be merged: the title says why", body = Problem),
+    ),
+)]
+pub(super) async fn add(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(wish): Given<QueueWish>,
+) -> Result<Json<MergeQueue>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let id = pull_meant(&app, &caller, &wish.pull, wish.project.as_deref()).await?;
+    let scm = app.host.scm(&id.project)?;
+    if !scm.abilities().pinned_merge {
+        let title = "this forge cannot merge exactly what was judged, so nothing is merged there from here";
+        return Err(Problem::new(501, "unsupported", title).into());
+    }
+    let facts = see(&app, &id).await?;
+    if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
+        let title = format!("the head of {id} is {}, not {meant}; nothing is queued", facts.head);
+        return Err(Problem::new(409, "stale", title).into());
+    }
+    say(&app, &id, QueueInput::Enqueue { pull: id.clone(), head: facts.head, priority: wish.priority }).await
+}
+
+/// Says how urgent something in the queue is.
+#[utoipa::path(
+    patch, path = "/api/queue/{id}", tag = "queue", request_body = QueuePriority,
+    params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
+    responses((status = 200, body = MergeQueue)),
+)]
+pub(super) async fn prioritize(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+    Given(QueuePriority { priority }): Given<QueuePriority>,
+) -> Result<Json<MergeQueue>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    say(&app, &id, QueueInput::Prioritize { pull: id.clone(), priority }).await
+}
+
+/// Takes something out of the queue. What was tested with it is tested anew.
+#[utoipa::path(
+    delete, path = "/api/queue/{id}", tag = "queue",
+    params(("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"), Within),
+    responses((status = 200, body = MergeQueue)),
+)]
+pub(super) async fn remove(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(meant): Part,
+    Asked(within): Asked<Within>,
+) -> Result<Json<MergeQueue>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let id = pull_meant(&app, &caller, &meant, within.project.as_deref()).await?;
+    let why = format!("{} took it out", app.owner);
+    say(&app, &id, QueueInput::Remove { pull: id.clone(), why }).await
+}
+
+/// Starts nothing new in a project's queue until it is resumed. What is under way is heard out.
+#[utoipa::path(
+    post, path = "/api/queue/pause", tag = "queue", request_body = QueuePause,
+    responses((status = 200, body = MergeQueue)),
+)]
+pub(super) async fn pause(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(order): Given<QueuePause>,
+) -> Result<Json<MergeQueue>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let project = named(&app, &caller, &order)?;
+    let why = order.why.filter(|why| !why.trim().is_empty());
+    let why = ao_core::outside::one_line(&why.unwrap_or_else(|| format!("{} paused it", app.owner)));
+    ask(&app, &project, QueueInput::Pause { why }).await
+}
+
+/// Lets a project's queue go on.
+#[utoipa::path(
+    post, path = "/api/queue/resume", tag = "queue", request_body = QueuePause,
+    responses((status = 200, body = MergeQueue)),
+)]
+pub(super) async fn resume(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Given(order): Given<QueuePause>,
+) -> Result<Json<MergeQueue>, Failure> {
+    allow(&caller, Deed::Decide)?;
+    let project = named(&app, &caller, &order)?;
+    ask(&app, &project, QueueInput::Resume {}).await
+}
+
+fn named(app: &App, caller: &Caller, order: &QueuePause) -> Result<ProjectId, Failure> {
+    let asked = projects(app, caller, Some(&order.project))?;
+    asked.into_iter().next().ok_or_else(|| invalid("which project is meant is not known"))
+}
+
+/// Says something about a pull request, in words that fit it if it is refused.
+async fn say(app: &App, id: &PullId, input: QueueInput) -> Result<Json<MergeQueue>, Failure> {
+    ask(app, &id.project, input).await.map_err(|Failure(problem)| {
+        let problem = match problem.word() {
+            "invalid" => Problem::new(409, "not-queued", problem.title.clone())
+                .hint(format!("`ao pr show {id}` tells where it stands, `ao queue` what is queued")),
+            _ => *problem,
+        };
+        problem.into()
+    })
+}
+
+async fn ask(app: &App, project: &ProjectId, input: QueueInput) -> Result<Json<MergeQueue>, Failure> {
+    app.handle.ask(Input::Queue { project: project.clone(), input }).await?;
+    let meant = project.clone();
+    let told = app.handle.view(move |state| tell::merge_queue(state, &meant)).await?;
+    Ok(Json(told.ok_or_else(|| AskError::Refused(Refusal::UnknownProject(project.clone())))?))
+}

@@ -1,0 +1,88 @@
+//! Merge queues as they are told: in the order of landing, each with what it waits for.
+
+use ao_api::{MergeQueue, QueuedPull};
+use ao_core::queue::{Entry, Lane, LaneState, Part};
+use ao_core::{ProjectId, PullId, State};
+
+use super::time;
+
+/// The queue of a project, if there is such a project.
+pub(crate) fn merge_queue(state: &State, id: &ProjectId) -> Option<MergeQueue> {
+    let project = state.projects.get(id)?;
+    let (queue, rules) = (&project.queue, project.merge_queue.clone().unwrap_or_default());
+    let order = state.merge_order(id);
+    let entries = order.iter().filter_map(|pull| queue.entry(pull));
+    Some(MergeQueue {
+        project_id: id.to_string(),
+        branch: project.default_branch.clone(),
+        base: queue.base.as_ref().map(ToString::to_string),
+        paused: queue.paused.clone(),
+        configured: project.merge_queue.is_some(),
+        parallel: rules.parallel,
+        batch: rules.batch,
+        entries: entries.map(|entry| told(state, id, entry)).collect(),
+    })
+}
+
+fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
+    let queue = &state.projects[project].queue;
+    let lane = queue.lane_of(&entry.pull);
+    let known = state.pulls.get(&entry.pull);
+    let owner = known.and_then(|known| known.owner).and_then(|owner| state.sessions.get(&owner));
+    let waits = match (lane, &entry.held, &queue.paused) {
+        (Some(lane), ..) => of_lane(lane, queue.paused.as_deref(), state, &entry.pull),
+        (None, Some(why), _) => why.clone(),
+        (None, None, Some(why)) => format!("the queue is paused: {why}"),
+        (None, None, None) if queue.base.is_none() => "where the base is has not been seen yet".to_owned(),
+        (None, None, None) => "its turn".to_owned(),
+    };
+    let parts = lane.map(|lane| lane.parts.as_slice()).unwrap_or_default();
+    QueuedPull {
+        id: entry.pull.to_string(),
+        title: known.map(|known| known.facts.title.clone()).unwrap_or_default(),
+        head: entry.head.to_string(),
+        priority: entry.priority,
+        since: time(entry.since),
+        state: word(lane, entry).to_owned(),
+        waits,
+        base: lane.map(|lane| lane.on.to_string()),
+        ahead: lane.map(|lane| names(&lane.left)).unwrap_or_default(),
+        batch: if parts.len() > 1 { names(parts) } else { vec![] },
+        tries: entry.tries,
+        session: owner.map(|owner| owner.spec.name.clone()),
+    }
+}
+
+fn word(lane: Option<&Lane>, entry: &Entry) -> &'static str {
+    match lane.map(|lane| &lane.state) {
+        Some(LaneState::Testing {}) => "testing",
+        Some(LaneState::Tested { .. }) => "tested",
+        Some(LaneState::Failed { .. }) => "failed",
+        Some(LaneState::Landing { .. }) => "landing",
+        None if entry.held.is_some() => "held",
+        None => "waiting",
+    }
+}
+
+fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> String {
+    let ahead = || names(&lane.left).join(", ");
+    match (&lane.state, paused) {
+        (LaneState::Failed { .. }, _) => format!("{} to land, which may be why it failed", ahead()),
+        (LaneState::Landing { .. }, _) => "its merge".to_owned(),
+        (_, Some(why)) => format!("the queue is paused: {why}"),
+        (LaneState::Testing {}, None) => "its checks".to_owned(),
+        (LaneState::Tested { .. }, None) if !lane.left.is_empty() => format!("{} to land", ahead()),
+        (LaneState::Tested { .. }, None) => {
+            let unheard = state.projects[&pull.project]
+                .queue
+                .entries
+                .iter()
+                .any(|entry| lane.has(&entry.pull) && !entry.cleared);
+            if unheard { "the hook `before-merge`".to_owned() } else { "its merge".to_owned() }
+        }
+    }
+}
+
+fn names(parts: &[Part]) -> Vec<String> {
+    parts.iter().map(|part| part.pull.to_string()).collect()
+}

@@ -1,0 +1,159 @@
+//! What people have to say about what is going to land.
+
+use ao_api::client::Client;
+use ao_api::{MergeQueue, QueuePause, QueueWish};
+
+use crate::calls::forge::{self, Answered};
+use crate::commands::check::here_or_only;
+use crate::commands::pr::Which;
+use crate::context::Context;
+use crate::error::{CommandError, Kind};
+use crate::{complete, show, ui};
+
+/// Queue a pull request
+///
+/// It has to be approved and green, as the policy says, and is judged again before it lands. Exits with 20 if it may not be
+/// merged.
+#[derive(Debug, clap::Args)]
+pub(crate) struct AddArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Higher goes first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    priority: i32,
+}
+
+/// Take a pull request out of the queue
+///
+/// What was tested together with it, or on top of it, is tested anew.
+#[derive(Debug, clap::Args)]
+pub(crate) struct RemoveArgs {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Say how urgent a pull request is
+///
+/// What is in work already is not overtaken.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PriorityArgs {
+    /// The pull request: 7, !7 or my-app!7
+    #[arg(value_name = "PR", add = complete::pulls())]
+    pull: String,
+    /// Higher goes first
+    #[arg(value_name = "N", allow_negative_numbers = true)]
+    priority: i32,
+    /// The project it belongs to [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+/// Start nothing new in a queue
+///
+/// What is under way is heard out, and nothing lands until `ao queue resume`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PauseArgs {
+    /// Why, for whoever looks at it
+    why: Option<String>,
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+/// Let a queue go on
+#[derive(Debug, clap::Args)]
+pub(crate) struct ResumeArgs {
+    /// The project [default: the one of this folder]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        enqueue(&client, args.which.typed(), project, None, args.priority).await
+    })?;
+    told(&queue, cx, || {
+        let place = queue.value.entries.len();
+        format!("{} is queued; {place} in the queue of {}", args.which.name(), queue.value.project_id)
+    })
+}
+
+/// Queues a pull request. What stands in the way has an exit code of its own.
+pub(crate) async fn enqueue(
+    client: &Client,
+    pull: &str,
+    project: Option<String>,
+    head: Option<String>,
+    priority: i32,
+) -> Result<Answered<MergeQueue>, CommandError> {
+    let wish = QueueWish { pull: pull.to_owned(), project, head, priority };
+    forge::enqueue(client, &wish).await.map_err(|err| {
+        let stands = matches!(&err, ao_api::client::ClientError::Refused(problem) if problem.status == 409);
+        let error = CommandError::from(err);
+        if stands { error.of_kind(Kind::NotMerged) } else { error }
+    })
+}
+
+pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = args.which.project(&client).await;
+        Ok(forge::dequeue(&client, args.which.named(project.as_deref())).await?)
+    })?;
+    told(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
+}
+
+pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandError> {
+    let which = Which::new(args.pull.clone(), args.project.clone());
+    let client = cx.client()?;
+    let queue = cx.wait_for(async {
+        let project = which.project(&client).await;
+        Ok(forge::prioritize(&client, which.named(project.as_deref()), args.priority).await?)
+    })?;
+    told(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
+}
+
+pub(super) fn pause(args: &PauseArgs, cx: &Context) -> Result<(), CommandError> {
+    let queue = hold(args.project.as_deref(), args.why.clone(), true, cx)?;
+    told(&queue, cx, || {
+        format!("nothing new is started in {} until `ao queue resume`", queue.value.project_id)
+    })
+}
+
+pub(super) fn resume(args: &ResumeArgs, cx: &Context) -> Result<(), CommandError> {
+    let queue = hold(args.project.as_deref(), None, false, cx)?;
+    told(&queue, cx, || format!("the queue of {} goes on", queue.value.project_id))
+}
+
+fn hold(
+    project: Option<&str>,
+    why: Option<String>,
+    paused: bool,
+    cx: &Context,
+) -> Result<Answered<MergeQueue>, CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        let project = match project {
+            Some(named) => Some(named.to_owned()),
+            None => here_or_only(&client).await?,
+        };
+        let project = project.ok_or_else(|| {
+            CommandError::new(Kind::User, "which project is meant is not known")
+                .hint("name it with `--project`")
+        })?;
+        Ok(forge::hold_queue(&client, &QueuePause { project, why }, paused).await?)
+    })
+}
+
+fn told(
+    queue: &Answered<MergeQueue>,
+    cx: &Context,
+    words: impl FnOnce() -> String,
+) -> Result<(), CommandError> {
+    match cx.json() {
+        true => Ok(ui::raw(queue.raw())?),
+        false => Ok(ui::line(show::plain(&words()))?),
+    }
+}

@@ -1,0 +1,33 @@
+//! `ao queue list`: what is going to land.
+
+use crate::calls::forge;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::show::{self, Canvas};
+use crate::{complete, ui};
+
+/// List what is going to land, in its order, with what each is tested on and waits for
+#[derive(Debug, clap::Args)]
+#[command(after_help = "Examples:
+  ao queue list
+  ao queue list --project my-app
+  ao queue list --json | jq -r '.queues[].entries[] | select(.state == \"held\") | .id'")]
+pub(crate) struct Args {
+    /// Only that of this project [default: all]
+    #[arg(long, short, add = complete::projects())]
+    project: Option<String>,
+}
+
+pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let client = cx.client()?;
+    let queues = cx.wait_for(async { Ok(forge::queues(&client, args.project.as_deref()).await?) })?;
+    if cx.json() {
+        return Ok(ui::raw(queues.raw())?);
+    }
+    let quiet = |queue: &ao_api::MergeQueue| queue.entries.is_empty() && queue.paused.is_none();
+    if queues.value.queues.iter().all(quiet) {
+        ui::note("nothing is queued; `ao queue add PR` queues a pull request that is approved and green");
+        return Ok(());
+    }
+    Ok(ui::text(show::merge_queues(&queues.value, Canvas::here()))?)
+}

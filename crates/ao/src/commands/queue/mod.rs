@@ -1,0 +1,55 @@
+//! `ao queue`: what is going to land, in which order, and what each waits for.
+
+mod change;
+mod list;
+
+pub(super) use change::enqueue;
+
+use crate::context::Context;
+use crate::error::CommandError;
+
+/// Show and steer what is going to land
+///
+/// Each pull request in the queue is tested as it will really be, on top of what is ahead of it, and lands only if exactly that
+/// is green. `mergeQueue` in the configuration says how many are tested at a time, and together.
+#[derive(Debug, clap::Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    after_help = "Examples:
+  ao queue
+  ao queue add 7 --priority 5
+  ao queue remove 7
+  ao queue priority 7 10
+  ao queue pause \"a release is under way\"
+  ao queue resume"
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    list: list::Args,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum Command {
+    #[command(alias = "ls")]
+    List(list::Args),
+    Add(change::AddArgs),
+    #[command(alias = "rm")]
+    Remove(change::RemoveArgs),
+    Priority(change::PriorityArgs),
+    Pause(change::PauseArgs),
+    Resume(change::ResumeArgs),
+}
+
+pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    match &args.command {
+        None => list::run(&args.list, cx),
+        Some(Command::List(args)) => list::run(args, cx),
+        Some(Command::Add(args)) => change::add(args, cx),
+        Some(Command::Remove(args)) => change::remove(args, cx),
+        Some(Command::Priority(args)) => change::priority(args, cx),
+        Some(Command::Pause(args)) => change::pause(args, cx),
+        Some(Command::Resume(args)) => change::resume(args, cx),
+    }
+}

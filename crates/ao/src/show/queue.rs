@@ -1,0 +1,122 @@
+//! Merge queues as tables: place by place, with what each is tested on and waits for.
+
+use std::fmt::Write;
+
+use ao_api::{MergeQueue, MergeQueues, QueuedPull};
+
+use super::table::{Cell, Column, Table};
+use super::{Canvas, words};
+use crate::ui;
+
+/// What is going to land, one project after the other.
+pub fn merge_queues(queues: &MergeQueues, canvas: Canvas) -> String {
+    let mut drawn = String::new();
+    for queue in queues.queues.iter().filter(|queue| !queue.entries.is_empty() || queue.paused.is_some()) {
+        if !drawn.is_empty() {
+            drawn.push('\n');
+        }
+        drawn.push_str(&one(queue, canvas));
+    }
+    drawn
+}
+
+fn one(queue: &MergeQueue, canvas: Canvas) -> String {
+    let title = ui::TITLE;
+    let (project, branch) = (words::plain(&queue.project_id), words::plain(&queue.branch));
+    let mut drawn = format!("{title}{project}{title:#} onto {branch}");
+    if let Some(base) = &queue.base {
+        let _ = write!(drawn, " at {}", words::plain(short(base)));
+    }
+    if let Some(why) = &queue.paused {
+        let busy = ui::BUSY;
+        let _ = write!(drawn, " {busy}paused{busy:#}: {}", words::plain(why));
+    }
+    drawn.push('\n');
+    if queue.entries.is_empty() {
+        return drawn;
+    }
+    let columns = [
+        Column::new("#"),
+        Column::new("PR"),
+        Column::new("STATE"),
+        Column::optional("PRIORITY"),
+        Column::optional("SINCE"),
+        Column::new("TESTED ON"),
+        Column::new("WAITS FOR"),
+    ];
+    let mut table = Table::new(&columns);
+    for (place, entry) in queue.entries.iter().enumerate() {
+        let style = match entry.state.as_str() {
+            "held" | "failed" => ui::BUSY,
+            "landing" | "tested" => ui::HINT,
+            _ => ui::FAINT,
+        };
+        let since = canvas.now.as_second() - entry.since.as_second();
+        table.row([
+            Cell::new((place + 1).to_string()),
+            Cell::new(&entry.id),
+            Cell::styled(&entry.state, style),
+            Cell::new(entry.priority.to_string()),
+            Cell::new(words::span(u64::try_from(since).unwrap_or(0))),
+            Cell::or_dash(tested_on(entry)),
+            Cell::new(&entry.waits),
+        ]);
+    }
+    drawn + &table.draw(canvas.width)
+}
+
+/// `4f1c2d3 + my-app!3 + my-app!4`: the base, what is ahead, and those of its batch that come before it.
+fn tested_on(entry: &QueuedPull) -> Option<String> {
+    let base = entry.base.as_deref()?;
+    let mates = entry.batch.iter().take_while(|mate| **mate != entry.id);
+    let others = entry.ahead.iter().chain(mates).map(|id| format!(" + {id}"));
+    Some(others.fold(short(base).to_owned(), |told, other| told + &other))
+}
+
+fn short(commit: &str) -> &str {
+    commit.get(..12).unwrap_or(commit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_shows_what_each_is_tested_on_and_what_it_waits_for() {
+        let canvas = Canvas::here();
+        let entry = |id: &str, state: &str, ahead: &[&str], batch: &[&str], waits: &str| QueuedPull {
+            id: id.into(),
+            title: "x".into(),
+            head: "h".into(),
+            priority: 0,
+            since: canvas.now,
+            state: state.into(),
+            waits: waits.into(),
+            base: (state != "held").then(|| "0123456789abcdef".into()),
+            ahead: ahead.iter().map(ToString::to_string).collect(),
+            batch: batch.iter().map(ToString::to_string).collect(),
+            tries: 0,
+            session: None,
+        };
+        let queue = MergeQueue {
+            project_id: "app".into(),
+            branch: "main".into(),
+            base: Some("0123456789abcdef".into()),
+            paused: Some("a release\u{1b}[31m".into()),
+            configured: true,
+            parallel: 2,
+            batch: 2,
+            entries: vec![
+                entry("app!1", "testing", &[], &[], "its checks"),
+                entry("app!3", "tested", &["app!1"], &["app!2", "app!3"], "app!1 to land"),
+                entry("app!4", "held", &[], &[], "approvals (0 of 1)"),
+            ],
+        };
+        let drawn = merge_queues(&MergeQueues { queues: vec![queue] }, Canvas { width: None, ..canvas });
+        assert!(drawn.contains("onto main at 0123456789ab") && drawn.contains("paused"), "{drawn}");
+        assert!(!drawn.contains("\u{1b}[31m"), "what others wrote steers no terminal");
+        assert!(drawn.contains("0123456789ab + app!1 + app!2  app!1 to land"), "{drawn}");
+        assert!(drawn.contains("approvals (0 of 1)"), "{drawn}");
+        assert_eq!(merge_queues(&MergeQueues { queues: vec![] }, Canvas::here()), "");
+    }
+}
