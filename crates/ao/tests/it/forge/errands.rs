@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::{branch, commit, times};
+use super::{commit, times};
 use crate::fleet::git;
 use crate::house::{House, until};
 
@@ -53,28 +53,38 @@ fn a_branch_is_rebased_once_its_agent_is_at_rest_and_never_under_its_hands() {
 }
 
 #[test]
-fn an_agent_is_started_on_the_branch_and_the_same_one_comes_back_for_the_next_problem() {
+fn the_agent_of_a_branch_is_brought_back_and_told_what_is_wanted_once() {
     let house = House::reacting("action: spawn-agent, message: 'See to it: {{ detail }}'");
-    branch(&house.repository(), "lonely", &[("a.txt", b"a\n")]);
-    let number = house.propose("lonely", "Nobody's");
-    house.ao(&["emit", "wanted", "--pr", &number, "--detail", "the first"]).succeeds();
-    let mut session = String::new();
-    until("an agent answers for it", || {
-        session = house.pull(&number)["session"].as_str().unwrap_or_default().to_owned();
-        !session.is_empty()
-    });
-    until("it knows what is wanted", || times(&house.turns(&session), "the first") > 0);
-    assert_eq!(house.status(&session)["branch"], "lonely");
-    assert_eq!(times(&house.turns(&session), "the first"), 1, "{:#?}", house.turns(&session));
-
+    let (session, number) = house.worker("Work", "a.txt", "ours\\n");
     house.wait_for(&session, "idle");
     house.ao(&["stop", &session]).succeeds();
     house.wait_for(&session, "stopped");
-    house.ao(&["emit", "wanted", "--pr", &number, "--key", "two", "--detail", "the second"]).succeeds();
-    until("it was brought back and told", || times(&house.turns(&session), "the second") == 1);
+    house.ao(&["emit", "wanted", "--pr", &number, "--detail", "the hinges squeak"]).succeeds();
+    until("it was brought back and told", || times(&house.turns(&session), "the hinges squeak") == 1);
     assert_eq!(house.pull(&number)["session"], session.as_str());
     let sessions = house.ao(&["status", "--json"]).succeeds().json();
     assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "{sessions}");
+    assert_eq!(times(&house.turns_until_now(&session), "the hinges squeak"), 1);
+}
+
+#[test]
+fn an_agent_is_started_for_what_is_no_agents_yet_and_only_one() {
+    let house = House::reacting("action: spawn-agent, message: 'See to it: {{ detail }}'");
+    let emit =
+        || house.ao(&["emit", "wanted", "--project", "my-app", "--detail", "the roof leaks"]).succeeds();
+    emit();
+    let mut session = String::new();
+    until("somebody is at it", || {
+        let listed = house.ao(&["status", "--json"]).succeeds().json();
+        session = listed["sessions"][0]["name"].as_str().unwrap_or_default().to_owned();
+        !session.is_empty()
+    });
+    until("it knows what is wanted", || times(&house.turns(&session), "the roof leaks") == 1);
+    // The same again is no news.
+    emit();
+    until("the errand is over", || house.logged("errand.done").len() == 1);
+    let listed = house.ao(&["status", "--json"]).succeeds().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
 }
 
 #[test]
