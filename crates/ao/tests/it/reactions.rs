@@ -135,6 +135,7 @@ fn a_test_says_what_would_happen_and_nothing_does() {
     let session = house.session("Wait", "Wait for me.");
     house.wait_for(&session, "idle");
     let test = |args: &[&str]| house.ao(&[&["reactions", "test"], args].concat());
+    until("it has its task", || !house.turns(&session).is_empty());
     let before = house.turns(&session).len();
 
     let shown = test(&["deploy-failed", "--session", &session, "--data", "env=production"]).succeeds();

@@ -1,10 +1,10 @@
-//! What reactions have done in the world, through the program itself: a branch rebased, an agent started, a command run.
+//! What reactions have done in the world, through the program itself: a branch rebased, a command run.
 
 use std::fs;
 
 use serde_json::Value;
 
-use super::{branch, commit, times};
+use super::{commit, times};
 use crate::fleet::git;
 use crate::house::{House, until};
 
@@ -50,31 +50,6 @@ fn a_branch_is_rebased_once_its_agent_is_at_rest_and_never_under_its_hands() {
     });
     assert_eq!(house.logged("errand.failed"), Vec::<Value>::new());
     assert_eq!(times(&house.turns_until_now(&session), "not rebased"), 0);
-}
-
-#[test]
-fn an_agent_is_started_on_the_branch_and_the_same_one_comes_back_for_the_next_problem() {
-    let house = House::reacting("action: spawn-agent, message: 'See to it: {{ detail }}'");
-    branch(&house.repository(), "lonely", &[("a.txt", b"a\n")]);
-    let number = house.propose("lonely", "Nobody's");
-    house.ao(&["emit", "wanted", "--pr", &number, "--detail", "the first"]).succeeds();
-    let mut session = String::new();
-    until("an agent answers for it", || {
-        session = house.pull(&number)["session"].as_str().unwrap_or_default().to_owned();
-        !session.is_empty()
-    });
-    until("it knows what is wanted", || times(&house.turns(&session), "the first") > 0);
-    assert_eq!(house.status(&session)["branch"], "lonely");
-    assert_eq!(times(&house.turns(&session), "the first"), 1, "{:#?}", house.turns(&session));
-
-    house.wait_for(&session, "idle");
-    house.ao(&["stop", &session]).succeeds();
-    house.wait_for(&session, "stopped");
-    house.ao(&["emit", "wanted", "--pr", &number, "--key", "two", "--detail", "the second"]).succeeds();
-    until("it was brought back and told", || times(&house.turns(&session), "the second") == 1);
-    assert_eq!(house.pull(&number)["session"], session.as_str());
-    let sessions = house.ao(&["status", "--json"]).succeeds().json();
-    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "{sessions}");
 }
 
 #[test]
