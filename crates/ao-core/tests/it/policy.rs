@@ -2,7 +2,9 @@
 
 use ao_core::policy::{Finding, Freeze, Policy, Scan};
 use ao_core::project::ProjectInput;
-use ao_core::pull::{Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::pull::{
+    Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing,
+};
 use ao_core::{Commit, Input, Timestamp};
 
 use crate::desk::{Desk, app};
