@@ -164,3 +164,29 @@ fn the_schemas_accept_what_is_read() {
     let cases = serde_json::json!({ "cases": [{ "name": "x", "expect": "allowed" }] });
     assert!(jsonschema::validator_for(&ao_config::policy_cases_schema()).unwrap().is_valid(&cases));
 }
+
+/// Whatever a page shows can be copied.
+#[test]
+fn the_pages_about_policies_can_be_relied_on() {
+    let pages = [include_str!("../../../../docs/policy.md"), include_str!("../../../../docs/autonomy.md")];
+    let blocks = pages.iter().flat_map(|page| page.split("```yaml\n").skip(1));
+    let blocks: Vec<&str> = blocks.map(|block| block.split("```").next().unwrap()).collect();
+    let mut policies = 0;
+    for block in &blocks {
+        if block.starts_with("cases:") {
+            read_cases("policy.test.yaml".into(), block).unwrap_or_else(|err| panic!("{err}\n{block}"));
+        } else if block.starts_with("# agent-orchestrator.yaml") {
+            crate::support::read(block).unwrap_or_else(|err| panic!("{err}\n{block}"));
+        } else {
+            policies += 1;
+            let policy = alone(block);
+            let off = block.contains("autoMerge: false") || !block.contains("autoMerge");
+            assert_eq!(policy.auto_merge == Some(true), !off, "{block}");
+        }
+    }
+    assert!(policies >= 8, "{policies}");
+    // Every key and every rule is on the page.
+    let page = pages[0];
+    let shown = in_force(&[], NOW);
+    assert!(shown.fields.iter().all(|field| page.contains(&format!("`{}`", field.key))));
+}

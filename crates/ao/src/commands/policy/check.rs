@@ -33,7 +33,7 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Err(err) => return refuse(err, cx),
     };
     let cases = cases_of(&path);
-    let mut files = vec![path.clone()];
+    let mut files = vec![path];
     if cases.is_file() {
         if let Err(err) = read_file(&cases).and_then(|text| read_cases(&cases, &text)) {
             return refuse(err, cx);
@@ -50,11 +50,10 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     for file in &files {
         ui::line(format_args!("{good}ok{good:#}  {file}"))?;
     }
-    match said.is_empty() {
-        true => {
-            ui::line("it says nothing, so the default counts: one approval, and nothing is merged unasked")?
-        }
-        false => ui::line(format_args!("it says: {}", said.join(", ")))?,
+    if said.is_empty() {
+        ui::line("it says nothing, so the default counts: one approval, and nothing is merged unasked")?;
+    } else {
+        ui::line(format_args!("it says: {}", said.join(", ")))?;
     }
     Ok(())
 }
