@@ -13,6 +13,7 @@ mod limits;
 mod notices;
 mod outbox;
 mod owners;
+mod queue;
 mod reactions;
 mod regressions;
 mod sessions;
