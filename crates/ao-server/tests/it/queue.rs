@@ -52,7 +52,7 @@ async fn what_is_queued_is_told_in_its_order_with_what_it_waits_for() {
     assert_eq!((&raised.json["parallel"], &raised.json["configured"]), (&json!(2), &json!(false)));
 
     let paused =
-        post("/api/queue/pause", json!({ "project": "my-app", "why": "a\nrelease" })).owner().to(&app).await;
+        post("/api/queue/pause", json!({ "project": "my-app", "why": "a release\n" })).owner().to(&app).await;
     assert_eq!(paused.json["paused"], "a release");
     let taken = call(Method::DELETE, "/api/queue/my-app!1").owner().to(&app).await;
     assert_eq!(order(&taken.json), ["my-app!3 waiting", "my-app!2 waiting"], "what stood on it is void");
