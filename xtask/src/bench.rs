@@ -28,6 +28,7 @@ const BENCHES: &[(&str, &str)] = &[
     ("ao", "sessions"),
     ("ao", "surface"),
     ("ao", "forge"),
+    ("ao", "queue"),
     ("ao", "reactions"),
     ("ao-scm", "failure"),
     ("ao-git", "forecast"),

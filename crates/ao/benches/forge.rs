@@ -121,17 +121,6 @@ fn fill(yard: &Yard, files: usize) {
 }
 
 impl Yard {
-    fn git(&self, args: &[&str]) -> String {
-        self.run(Command::new("git").args(args))
-    }
-
-    fn git_with(&self, args: &[&str], input: &str) {
-        let file = self.path("tmp/input");
-        fs::write(&file, input).unwrap();
-        let script = format!("exec git {} < {}", args.join(" "), file.display());
-        self.run(Command::new("sh").args(["-c", &script]));
-    }
-
     fn change(&self, file: &str, text: &str) {
         fs::write(self.path("app").join(file), text).unwrap();
         self.git(&["add", file]);

@@ -42,7 +42,7 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
                 fenced(Kind::Log, output, TEXT_LIMIT)
             );
             if !between.is_empty() {
-                what += "They passed without what has landed since this branch began, so look there first:\n";
+                what += "This has landed since the branch began, so look there first:\n";
                 what += &fenced(Kind::Log, between, BETWEEN);
             }
             what

@@ -19,6 +19,7 @@ mod outbox;
 mod owners;
 mod plan;
 mod policy;
+mod queue;
 mod reactions;
 mod regressions;
 mod sessions;

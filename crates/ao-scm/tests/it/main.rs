@@ -19,5 +19,6 @@ mod local_reviews;
 mod local_stacks;
 mod local_support;
 mod local_threads;
+mod local_train;
 mod local_unclear;
 mod local_watch;

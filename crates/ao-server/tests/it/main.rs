@@ -13,6 +13,7 @@ mod messages;
 mod openapi;
 mod page;
 mod pulls;
+mod queue;
 mod rights;
 mod serving;
 mod sessions;

@@ -83,6 +83,17 @@ impl Yard {
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
+    pub(crate) fn git(&self, args: &[&str]) -> String {
+        self.run(Command::new("git").args(args))
+    }
+
+    pub(crate) fn git_with(&self, args: &[&str], input: &str) {
+        let file = self.path("tmp/input");
+        fs::write(&file, input).unwrap();
+        let script = format!("exec git {} < {}", args.join(" "), file.display());
+        self.run(Command::new("sh").args(["-c", &script]));
+    }
+
     pub(crate) fn until(&self, what: &str, is_so: impl Fn(&[Value]) -> bool) {
         let end = Instant::now() + Duration::from_secs(300);
         loop {

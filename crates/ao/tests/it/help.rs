@@ -42,6 +42,7 @@ fn help_says_what_it_is_and_gives_examples() {
     Changes:
       issue           Write down, read, change and bring in issues
       pr              Propose, read, review and merge changes
+      queue           Show and steer what is going to land
       check           Run checks, list them and read what they say
       review          Let an agent review a pull request
       review-check    Show pull requests with open reviews, and whether their agents were told

@@ -7,6 +7,7 @@ mod feedback;
 mod hostile;
 mod issues;
 mod owners;
+mod queue;
 mod remotes;
 mod reviewer;
 mod reviews;

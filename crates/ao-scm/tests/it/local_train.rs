@@ -1,0 +1,191 @@
+//! Several at once: tested one on top of another, and landed together or not at all.
+
+use ao_core::Commit;
+use ao_core::pull::PullState;
+use ao_core::queue::Part;
+use ao_ports::{MergeOrder, MergeOutcome, RunState, Scm, Strategy, TestOrder, TestOutcome};
+use ao_scm::local::LocalScm;
+
+use crate::local_support::{Desk, facts, open, pull, refused};
+
+/// Pull requests that each add one file, and their heads.
+async fn proposed(desk: &Desk, scm: &LocalScm, names: &[&str]) -> Vec<Part> {
+    let mut parts = vec![];
+    for name in names {
+        let head = desk.push(name, name, name);
+        parts.push(Part { pull: open(scm, name, "main").await, head });
+    }
+    parts
+}
+
+fn test(parts: &[Part], base: &Commit) -> TestOrder {
+    let (last, ahead) = parts.split_last().unwrap();
+    let Part { pull, head } = last.clone();
+    TestOrder { pull, head, base: base.clone(), ahead: ahead.to_vec(), checks: true }
+}
+
+async fn tested(scm: &LocalScm, parts: &[Part], base: &Commit) -> String {
+    match scm.test(&test(parts, base)).await.unwrap() {
+        TestOutcome::Green { tree } => tree,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn merge(parts: &[Part], base: &Commit, tree: &str, strategy: Strategy) -> MergeOrder {
+    let (last, with) = parts.split_last().unwrap();
+    let Part { pull, head } = last.clone();
+    let (base, tree) = (base.clone(), tree.to_owned());
+    MergeOrder { pull, head, base, with: with.to_vec(), tree, strategy, by: None, delete_branch: true }
+}
+
+fn files(desk: &Desk, of: &str) -> Vec<String> {
+    desk.git(&["ls-tree", "-r", "--name-only", of]).lines().map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn what_is_tested_has_everything_ahead_of_it_and_nothing_moves() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
+    let (base, before) = (desk.tip("main"), desk.git(&["for-each-ref", "refs/heads"]));
+    let tree = tested(&scm, &parts, &base).await;
+    assert_eq!(files(&desk, &tree), ["README.md", "a", "b", "c"]);
+    let job = desk.checks.jobs.lock().unwrap().last().unwrap().clone();
+    assert_eq!((job.tree.as_str(), &job.head), (tree.as_str(), &parts[2].head));
+    assert_eq!(tested(&scm, &parts, &base).await, tree, "the same ones are the same tree");
+    assert_eq!(desk.git(&["for-each-ref", "refs/heads"]), before);
+}
+
+#[tokio::test]
+async fn a_conflict_ahead_names_whose_it_is() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let mut parts = proposed(&desk, &scm, &["a"]).await;
+    for name in ["b", "c"] {
+        let head = desk.push(name, "README.md", &format!("one\n{name}\nthree\nfour\nfive\n"));
+        parts.push(Part { pull: open(&scm, name, "main").await, head });
+    }
+    parts.push(proposed(&desk, &scm, &["d"]).await.remove(0));
+    let told = scm.test(&test(&parts, &desk.tip("main"))).await.unwrap();
+    let files = vec!["README.md".to_owned()];
+    assert_eq!(told, TestOutcome::Conflict { files: files.clone(), pull: Some(pull(3)) });
+    let told = scm.test(&test(&parts[..3], &desk.tip("main"))).await.unwrap();
+    assert_eq!(told, TestOutcome::Conflict { files, pull: None }, "it is the one that was asked about");
+}
+
+#[tokio::test]
+async fn what_fails_is_told_with_what_has_landed_since_it_began() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    desk.push("main", "m", "landed before");
+    desk.checks.let_be("test", RunState::Failed);
+    let TestOutcome::Red { between, .. } = scm.test(&test(&parts, &desk.tip("main"))).await.unwrap() else {
+        panic!("not red")
+    };
+    for part in ["main: m", "a: a", "+landed before"] {
+        assert!(between.contains(part), "{part}: {between}");
+    }
+    assert!(!between.contains("b: b"), "its own commits are no news: {between}");
+}
+
+#[tokio::test]
+async fn several_land_as_commits_of_their_own_by_one_move_of_the_base() {
+    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+        let desk = Desk::new();
+        let scm = desk.open().await;
+        let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
+        let base = desk.tip("main");
+        let tree = tested(&scm, &parts, &base).await;
+        let moves = || desk.git(&["reflog", "show", "--format=%H", "main"]).lines().count();
+        let before = moves();
+        let MergeOutcome::Merged { commit, with, branch_left } =
+            scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap()
+        else {
+            panic!("not merged")
+        };
+        assert_eq!(moves(), before + 1, "{strategy:?}: main is never at one that was not tested");
+        assert_eq!((desk.tip("main"), branch_left), (commit.clone(), None));
+        assert_eq!(desk.git(&["rev-parse", "main^{tree}"]), tree);
+        let landed: Vec<_> = with.iter().map(|(part, _)| part.clone()).collect();
+        assert_eq!(landed, parts[..2]);
+        let chain = desk.log("%H", &format!("{base}..main"));
+        for (place, (part, commit)) in with.iter().chain([&(parts[2].clone(), commit.clone())]).enumerate() {
+            assert!(chain.contains(&commit.to_string()), "{strategy:?}");
+            let seen = facts(&scm, &part.pull).await.state;
+            assert_eq!(seen, PullState::Merged { commit: commit.clone() }, "{strategy:?}");
+            assert_eq!(files(&desk, commit.as_str()).len(), place + 2, "each on top of the one before it");
+        }
+        assert!(desk.git(&["for-each-ref", "refs/heads/a", "refs/heads/b", "refs/heads/c"]).is_empty());
+        // Asked again because the answer was lost, it says the same.
+        let again = scm.merge(&merge(&parts, &base, &tree, strategy)).await.unwrap();
+        let MergeOutcome::Merged { commit: same, with: others, .. } = again else { panic!("not merged") };
+        assert_eq!((same, others), (commit, with));
+    }
+}
+
+#[tokio::test]
+async fn if_one_of_them_is_not_as_ordered_none_lands() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    let base = desk.tip("main");
+    let tree = tested(&scm, &parts, &base).await;
+    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    let other = MergeOrder { tree: desk.git(&["rev-parse", "main^{tree}"]), ..order.clone() };
+    assert!(refused(scm.merge(&other).await.unwrap()).contains("other files than were tested"));
+    desk.push("a", "a", "more");
+    let why = refused(scm.merge(&order).await.unwrap());
+    assert!(why.contains("`my-app!1` is at") && why.contains("not tested"), "{why}");
+    assert_eq!(desk.tip("main"), base);
+    assert!(desk.git(&["for-each-ref", "refs/ao/pulls/1/landing", "refs/ao/pulls/2/landing"]).is_empty());
+    for part in &parts {
+        assert_eq!(facts(&scm, &part.pull).await.state, PullState::Open);
+    }
+}
+
+/// The base has moved, and nothing of what came after it is written down.
+#[tokio::test]
+async fn a_crash_after_the_move_is_a_merge_of_all_of_them() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
+    let base = desk.tip("main");
+    let tree = tested(&scm, &parts, &base).await;
+    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    *desk.records.left.lock().unwrap() = Some(1);
+    assert!(scm.merge(&order).await.is_err());
+    let landed = desk.tip("main");
+    assert_ne!(landed, base, "it has landed");
+    *desk.records.left.lock().unwrap() = None;
+    drop(scm);
+    let scm = desk.open().await;
+    let MergeOutcome::Merged { commit, with, .. } = scm.merge(&order).await.unwrap() else {
+        panic!("not merged")
+    };
+    assert_eq!((commit, with.len()), (landed.clone(), 2));
+    assert_eq!(desk.tip("main"), landed, "it is not merged twice");
+    for part in &parts {
+        assert!(matches!(facts(&scm, &part.pull).await.state, PullState::Merged { .. }));
+    }
+}
+
+/// What is behind was tested on a merge of our own making, and lands on what the strategy has made of it: the same files.
+#[tokio::test]
+async fn what_was_tested_on_those_ahead_lands_after_them_without_another_test() {
+    for strategy in [Strategy::Squash, Strategy::Merge, Strategy::Rebase] {
+        let desk = Desk::new();
+        let scm = desk.open().await;
+        let parts = proposed(&desk, &scm, &["a", "b"]).await;
+        let base = desk.tip("main");
+        let (first, both) = (tested(&scm, &parts[..1], &base).await, tested(&scm, &parts, &base).await);
+        let MergeOutcome::Merged { commit, .. } =
+            scm.merge(&merge(&parts[..1], &base, &first, strategy)).await.unwrap()
+        else {
+            panic!("not merged")
+        };
+        let outcome = scm.merge(&merge(&parts[1..], &commit, &both, strategy)).await.unwrap();
+        assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{strategy:?}: {outcome:?}");
+        assert_eq!(desk.git(&["rev-parse", "main^{tree}"]), both);
+    }
+}
