@@ -24,6 +24,12 @@ impl House {
     /// An agent that has changed the fifth line, and committed nothing.
     fn changes_line_five(&self, title: &str, to: &str) -> String {
         let session = self.session(title, &format!("[[tool sed -i 's/^5$/{to}/' lines.txt]]"));
+        until("it is changed", || {
+            let tree = self.status(&session)["workspace"]["path"].as_str().map(PathBuf::from);
+            tree.is_some_and(|tree| {
+                fs::read_to_string(tree.join("lines.txt")).is_ok_and(|text| text.contains(to))
+            })
+        });
         self.wait_for(&session, "idle");
         session
     }

@@ -44,6 +44,7 @@ fn help_says_what_it_is_and_gives_examples() {
       pr              Propose, read, review and merge changes
       queue           Show and steer what is going to land
       check           Run checks, list them and read what they say
+      conflicts       Show which branches will not merge with each other
       review          Let an agent review a pull request
       review-check    Show pull requests with open reviews, and whether their agents were told
 
