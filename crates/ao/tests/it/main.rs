@@ -33,6 +33,7 @@ mod notify;
 mod otlp;
 mod output;
 mod place;
+mod plan;
 mod power;
 mod reactions;
 mod reference;
