@@ -114,13 +114,13 @@ mod tests {
             (&both, &["docs"], "own"),
             (&both, &[], "own"),
             (&[any.clone(), front.clone()], &["ui"], "front"),
-            (&[any.clone(), front.clone()], &["docs"], "any"),
-            (&[any.clone()], &["secret"], "own"),
+            (&[any.clone(), front], &["docs"], "any"),
+            (std::slice::from_ref(&any), &["secret"], "own"),
             // The same filters: who has more room.
             (
                 &[
                     Specialist { max_parallel: Some(1), ..back.clone() },
-                    Specialist { id: "roomy".into(), max_parallel: Some(3), ..back.clone() },
+                    Specialist { id: "roomy".into(), max_parallel: Some(3), ..back },
                 ],
                 &["api"],
                 "roomy",

@@ -91,15 +91,13 @@ fn without_memory_issues_wait_and_say_so() {
     let lifecycle = |size: &str| format!("lifecycle: {{ minFreeMemory: {size} }}\n");
     house.configure_project("    autoAssign: true", &lifecycle("900TB"));
     house.start();
-    until("memory to be too little", || {
-        house.ao(&["issue", "list", "--json"]).succeeds();
-        house.ao(&["issue", "add", "One", "--json"]).succeeds();
-        planned(&house, "next").iter().any(|(_, reason)| reason == "memory")
-    });
-    let before = sessions(&house).len();
+    house.ao(&["issue", "add", "One"]).succeeds();
+    let waits = [("my-app#1".to_owned(), "memory".to_owned())];
+    until("it to wait for memory", || planned(&house, "next") == waits);
     house.ao(&["plan"]).succeeds().says("of memory are free");
+    assert_eq!((planned(&house, "running"), house.agents()), (vec![], vec![]));
     house.configure_project("    autoAssign: true", &lifecycle("1MB"));
-    until("it to begin", || sessions(&house).len() > before);
+    until("it to begin", || planned(&house, "running").len() == 1);
 }
 
 /// The example of the documents, as it is written but for the programs that it names, which are scripted here.

@@ -38,6 +38,7 @@ mod otlp;
 mod output;
 mod place;
 mod policy;
+mod plan;
 mod power;
 mod reactions;
 mod reference;

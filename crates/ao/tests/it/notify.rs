@@ -201,6 +201,34 @@ fn what_is_gathered_comes_together_and_once() {
     assert_eq!((all().matches("May One?").count(), all().matches("May Two?").count()), (1, 1));
 }
 
+/// A day that was not told while the daemon ran is told when it begins anew, and once.
+#[test]
+fn the_day_is_told_once_with_what_it_brought() {
+    let (port, heard) = listener();
+    let house = House::with(&format!(
+        "notifiers:\n  team: {{ plugin: webhook, url: 'http://127.0.0.1:{port}/hook' }}\n\
+         notificationRouting: {{ urgent: [], action: [], warning: [], info: [team] }}\n\
+         digest: {{ at: '00:00', timezone: UTC, levels: [] }}\n"
+    ));
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    house.ao(&["stop", &session]).succeeds();
+    let days = || {
+        let told: Vec<String> =
+            texts(&heard).iter().map(|told| told["text"].as_str().unwrap_or_default().to_owned()).collect();
+        told.into_iter().filter(|text| text.starts_with("my-app: 0 merged, 1 stopped")).collect::<Vec<_>>()
+    };
+    assert_eq!(days(), [""; 0], "it was too early for that");
+    for _ in 0..2 {
+        house.ao(&["stop"]).succeeds();
+        house.start();
+        until("the day is told", || !days().is_empty());
+    }
+    assert_eq!(days().len(), 1, "{:?}", days());
+    assert!(days()[0].contains("now: 0 running"), "{:?}", days());
+}
+
 #[test]
 fn a_project_has_channels_of_its_own_and_strangers_are_mistakes() {
     let (port, heard) = listener();
