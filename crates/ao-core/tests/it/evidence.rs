@@ -157,7 +157,7 @@ fn a_dialog_that_a_late_report_hides_for_a_moment_is_told_once() {
     let session = desk.idle("1");
     let before = desk.told().len();
     let moment = |desk: &mut Desk| desk.now = desk.now + Duration::from_millis(120);
-    desk.wait(1);
+    desk.wait(10);
     shows(&mut desk, session, "May I write a file?");
     assert_eq!(desk.told().len(), before + 1);
     moment(&mut desk);
