@@ -194,6 +194,7 @@ impl Engine {
         let mut happened: Vec<Stamped> = Vec::new();
         let mut answers: Vec<(Answer, Result<std::ops::Range<usize>, Refusal>)> = Vec::new();
         let mut views = Vec::new();
+        let mut plugged = false;
         for letter in turn {
             match letter {
                 Letter::Input(input, answer) => {
@@ -214,7 +215,10 @@ impl Engine {
                     }
                 }
                 Letter::View(look) => views.push(look),
-                Letter::Plug(slots) => self.slots = Arc::new(*slots),
+                Letter::Plug(slots) => {
+                    self.slots = Arc::new(*slots);
+                    plugged = true;
+                }
             }
         }
         if let Err(err) = self.commit(&happened).await {
@@ -241,7 +245,12 @@ impl Engine {
         for look in views {
             look(&self.state, self.seq);
         }
-        let scopes: BTreeSet<Scope> = happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
+        let mut scopes: BTreeSet<Scope> =
+            happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
+        if plugged {
+            // What waited for its forge can go on.
+            scopes.extend(self.state.projects.keys().cloned().map(Scope::Project));
+        }
         for scope in &scopes {
             self.act(scope);
         }
@@ -306,6 +315,14 @@ impl Engine {
     }
 
     fn begin(&mut self, effect: Effect) {
+        // Forges are plugged in a moment after the start. That nobody can be asked yet is no fault of the change, and must
+        // not use up its tries.
+        if let Effect::TestMerge { project, .. } | Effect::Merge { project, .. } = &effect
+            && self.slots.scm(project).is_err()
+        {
+            tracing::debug!(effect = %effect.key(), "waits for the forge of its project");
+            return;
+        }
         let timeout = self.options.timeout(&effect);
         let reporter = Arc::new(self.handle.clone());
         self.running.begin(effect, self.slots.clone(), self.time.now(), timeout, reporter);

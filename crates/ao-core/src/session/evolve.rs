@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{AfterStop, Hold, HoldKind, MessageKind, Phase, Session, SessionEvent, Stage};
+use super::{AfterStop, Hold, HoldKind, LastDialog, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
 use crate::workspace::{Workspace, WorkspaceState};
@@ -111,6 +111,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             if another && session.judgement.activity == Activity::NeedsInput {
                 session.activity_since = at;
                 session.dialog = Some(at);
+                let question = session.judgement.detail.clone();
+                session.last_dialog = Some(LastDialog { since: at, question, seen: at });
             }
         }
         E::Rejudged {} => rejudge(session, at),
@@ -132,6 +134,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Answered { .. } => {
             session.answer = None;
             session.dialog = None;
+            session.last_dialog = None;
             session.answered = Some(at);
         }
         E::NotAnswered { .. } => session.answer = None,
@@ -306,10 +309,29 @@ fn asks_something_else(session: &Session, signal: &Signal) -> bool {
     let reads = matches!(signal.source, Source::Terminal | Source::Protocol);
     match (session.evidence.from(signal.source).map(|before| &before.reading), &signal.reading) {
         (Some(Reading::Asking { question: before }), Reading::Asking { question }) => {
-            reads && before != question
+            reads && !same_question(before, question)
         }
         _ => false,
     }
+}
+
+/// For so long a dialog may be hidden by a report that has overtaken it, or was late.
+const HIDDEN: Duration = Duration::from_secs(3);
+
+/// Since when a dialog is open that has just come up: if it was hidden for a moment only, since it was first seen. A person
+/// who has typed meanwhile may have answered it, and what is asked then is asked again.
+fn open_since(session: &Session, question: &str, at: Timestamp) -> Timestamp {
+    let last = session.last_dialog.as_ref().filter(|last| {
+        let typed = session.evidence.human_typed.is_some_and(|typed| typed >= last.seen);
+        at.since(last.seen) < HIDDEN && !typed && same_question(&last.question, question)
+    });
+    last.map_or(at, |last| last.since)
+}
+
+/// Whether two sources ask the same, each in its own words: `Bash: May I?` and `May I?`.
+fn same_question(one: &str, other: &str) -> bool {
+    let (one, other) = (one.trim(), other.trim());
+    one == other || (!one.is_empty() && !other.is_empty() && (one.ends_with(other) || other.ends_with(one)))
 }
 
 /// For so long after an answer the same dialog is not taken for a new one.
@@ -323,7 +345,12 @@ fn rejudge(session: &mut Session, at: Timestamp) {
     match judgement.activity {
         // The screen may show for a moment longer what was just answered.
         Activity::NeedsInput if session.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED) => {}
-        Activity::NeedsInput => session.dialog = session.dialog.or(Some(at)),
+        Activity::NeedsInput => {
+            let question = judgement.detail.clone();
+            let since = session.dialog.unwrap_or_else(|| open_since(session, &question, at));
+            session.dialog = Some(since);
+            session.last_dialog = Some(LastDialog { since, question, seen: at });
+        }
         Activity::Unknown | Activity::Starting => {}
         _ => session.dialog = None,
     }

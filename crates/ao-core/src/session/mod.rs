@@ -231,6 +231,16 @@ pub struct Hold {
     pub since: Timestamp,
 }
 
+/// A dialog as it was last seen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LastDialog {
+    /// Since when it is open.
+    pub since: Timestamp,
+    pub question: String,
+    /// When it was last seen.
+    pub seen: Timestamp,
+}
+
 /// What a person answers to a dialog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Answer {
@@ -318,6 +328,9 @@ pub struct Session {
     /// it in between.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dialog: Option<Timestamp>,
+    /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_dialog: Option<LastDialog>,
     /// When the last answer was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Timestamp>,
@@ -439,6 +452,7 @@ impl Session {
             outbox: Outbox::default(),
             answer: None,
             dialog: None,
+            last_dialog: None,
             answered: None,
             answers: 0,
             placed: at,

@@ -1,7 +1,9 @@
 //! What an agent is doing, as time passes and signals come, go missing, or lie.
 
+use std::time::Duration;
+
 use ao_core::Input;
-use ao_core::evidence::{Reading, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{Role, SessionInput};
 
@@ -139,4 +141,43 @@ fn a_census_of_resting_agents_leaves_no_trace_after_the_first() {
     desk.wait(30);
     desk.sees(session, Source::Process, Reading::Alive { busy: false });
     assert_eq!(desk.log.iter().filter(|it| format!("{it:?}").contains("Alive")).count(), 2);
+}
+
+/// The screen is read as it changes, and hooks are programs that take their time: what the hook of a turn's beginning says
+/// may arrive when the turn's first dialog is on the screen already.
+#[test]
+fn a_dialog_that_a_late_report_hides_for_a_moment_is_told_once() {
+    let ask = |question: &str| Reading::Asking { question: question.into() };
+    // What is read off a screen counts for more if it is a dialog.
+    let shows = |desk: &mut Desk, session, question: &str| {
+        let signal = desk.signal(session, Source::Terminal, ask(question));
+        desk.tell(session, SessionInput::Signal(Signal { confidence: Confidence::Medium, ..signal }));
+    };
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let before = desk.told().len();
+    let moment = |desk: &mut Desk| desk.now = desk.now + Duration::from_millis(120);
+    desk.wait(10);
+    shows(&mut desk, session, "May I write a file?");
+    assert_eq!(desk.told().len(), before + 1);
+    moment(&mut desk);
+    desk.sees(session, Source::Hook, working());
+    moment(&mut desk);
+    desk.sees(session, Source::Hook, ask("Bash: May I write a file?"));
+    moment(&mut desk);
+    shows(&mut desk, session, "Bash: May I write a file?");
+    assert_eq!(desk.told().len(), before + 1, "{:#?}", desk.told());
+    // Another question is another dialog, and so is the same one after somebody has typed, or after a while.
+    shows(&mut desk, session, "May I delete it?");
+    assert_eq!(desk.told().len(), before + 2);
+    moment(&mut desk);
+    desk.sees(session, Source::Terminal, Reading::HumanTyped);
+    desk.sees(session, Source::Hook, working());
+    moment(&mut desk);
+    desk.sees(session, Source::Hook, ask("May I delete it?"));
+    assert_eq!(desk.told().len(), before + 3);
+    desk.sees(session, Source::Hook, working());
+    desk.wait(10);
+    desk.sees(session, Source::Hook, ask("May I delete it?"));
+    assert_eq!(desk.told().len(), before + 4);
 }

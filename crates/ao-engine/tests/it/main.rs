@@ -2,6 +2,7 @@
 
 mod failures;
 mod feed;
+mod forges;
 mod house;
 mod lasting;
 mod notices;

@@ -9,10 +9,10 @@ use super::{hidden, merged, submodules};
 use crate::config;
 use ao_git::{Git, GitError, Settings};
 
-/// What lies in a git directory while something is under way.
-pub(super) const OPERATIONS: [&str; 8] = [
+/// What lies in a git directory while something is under way. `REBASE_HEAD` is not among it: git leaves it there when a rebase
+/// that had a conflict is over, and one that is not has one of the two folders.
+pub(super) const OPERATIONS: [&str; 7] = [
     "MERGE_HEAD",
-    "REBASE_HEAD",
     "rebase-merge",
     "rebase-apply",
     "CHERRY_PICK_HEAD",

@@ -250,3 +250,33 @@ async fn a_change_that_git_was_told_not_to_see_keeps_it() {
         assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }), "{flag}");
     }
 }
+
+/// What agents do whenever they run into each other. acceptance: W1
+#[tokio::test]
+async fn a_rebase_keeps_it_until_its_conflict_is_resolved_and_no_longer() {
+    let repo = Repo::new();
+    let tree = repo.worked().await;
+    tree.write("README.md", "mine\n");
+    tree.git(&["commit", "--quiet", "-am", "mine"]);
+    repo.commit("README.md", "theirs\n");
+    let rebase = |args: &[&str]| {
+        let mut command = Command::new("git");
+        command
+            .args(["-c", "user.name=A", "-c", "user.email=a@x", "-c", "core.editor=true", "rebase"])
+            .args(args);
+        command
+            .current_dir(&tree.path)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap()
+            .success()
+    };
+    assert!(!rebase(&["main"]), "it has a conflict");
+    assert!(repo.kept(&tree).await.contains(&KeepReason::MidOperation));
+    tree.write("README.md", "both\n");
+    tree.git(&["add", "."]);
+    assert!(rebase(&["--continue"]));
+    repo.git(&["merge", "--quiet", "--ff-only", &tree.git(&["branch", "--show-current"])]);
+    assert!(matches!(repo.remove(&tree.path).await, Removal::Removed { .. }));
+}

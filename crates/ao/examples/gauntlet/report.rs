@@ -142,8 +142,10 @@ impl Report {
         let trees = lines(&["worktree", "list", "--porcelain"]);
         left.extend(trees.iter().filter(|line| line.starts_with("worktree ")).skip(1).cloned());
         left.extend(lines(&["for-each-ref", "--format=%(refname)"]).into_iter().filter(|name| {
-            // The last state of each workspace can be brought back for a while: that is meant to stay.
-            name != "refs/heads/main" && !name.starts_with("refs/ao/rescue/")
+            // The last state of each workspace can be brought back for a while, and what a pull request speaks of outlives its
+            // branch: both are meant to stay.
+            let stays = name.starts_with("refs/ao/rescue/") || name.starts_with("refs/ao/pulls/");
+            name != "refs/heads/main" && !stays
         }));
         left.extend(lines(&["status", "--porcelain"]));
         let stopped = place.ao(&["stop"]);

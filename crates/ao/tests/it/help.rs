@@ -20,7 +20,7 @@ fn help_says_what_it_is_and_gives_examples() {
       stop            Stop sessions; or the daemon, if none is named, while agents go on
       dashboard       Open the dashboard in a browser
       service         Let the daemon start with your login
-      demo            See the life of one session, on a throw-away repository
+      demo            See six issues become merges at once, on a throw-away repository
 
     Sessions:
       new             Start a session from a title
@@ -43,6 +43,7 @@ fn help_says_what_it_is_and_gives_examples() {
       issue           Write down, read, change and bring in issues
       pr              Propose, read, review and merge changes
       queue           Show and steer what is going to land
+      approve         Approve a pull request and let it land
       check           Run checks, list them and read what they say
       conflicts       Show which branches will not merge with each other
       review          Let an agent review a pull request
@@ -66,6 +67,7 @@ fn help_says_what_it_is_and_gives_examples() {
     Reactions:
       reactions       Show what is done when something happens, and try it without doing it
       emit            Tell of an event of your own, and have done what is configured for it
+      simulate        Show what a configuration would do, with recorded or made-up events
       hooks           See which hooks there are, read what they said, and try them
       notify          See and try the channels by which people are told
 
@@ -218,20 +220,29 @@ fn each_command_has_help() {
     assert_snapshot!(home.run(&["demo", "--help"]), @"
     exit 0
     -- stdout --
-    See the life of one session, on a throw-away repository
+    See six issues become merges at once, on a throw-away repository
 
-    A scripted agent takes a task in its own worktree, outlives a restart of the daemon, gets a message,
-    asks a question, and is stopped; its work is kept until it is safe elsewhere. Needs git, and neither
-    an account nor a network. All of it happens in a temporary directory.
+    Six agents work in worktrees and terminals of their own: one change merges as it is, one has a red
+    check and repairs it, one is asked for more by a reviewer, one runs into a conflict and rebases, one
+    has a flaky check that wakes nobody, and one touches a protected path and waits for you. Needs git,
+    and neither an account nor a network. All of it happens in a temporary directory, with a daemon of
+    its own, and is gone afterwards.
 
     Usage: ao demo [OPTIONS]
 
     Options:
+      -y, --yes
+              Let the change through that waits for you, without asking
+
           --keep
-              Leave everything that was made, and say where
+              Leave everything that was made, with the daemon, and say how to look around and how to
+              remove it
+
+          --agent <NAME>
+              Let this agent do the work instead of a script
 
           --fast
-              Let the agent do its work without pauses
+              Let the scripted agents do their work without pauses
 
       -h, --help
               Print help (see a summary with '-h')
@@ -258,7 +269,9 @@ fn each_command_has_help() {
 
     Examples:
       ao demo
-      ao demo --keep   leaves the repository and the event log there to look at
+      ao demo --yes                  lets the last one through in your place
+      ao demo --keep                 leaves all of it there to play with
+      ao demo --agent claude-code    real agents, which cost real money
     ");
 }
 

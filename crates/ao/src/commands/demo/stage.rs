@@ -11,7 +11,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 use serde_json::{Value, json};
 use tokio::process::Command;
-use tokio::time::{Instant, sleep};
+use tokio::sync::RwLock;
+use tokio::time::{Instant, sleep, timeout};
 
 use super::sample::{self, PROJECT};
 use super::{Args, failed};
@@ -32,6 +33,8 @@ pub(super) struct Stage {
     pub(super) agent: Option<String>,
     pause: Duration,
     keep: bool,
+    /// Held by each command for as long as it runs, also when nobody waits for it any more.
+    running: Arc<RwLock<()>>,
 }
 
 impl Stage {
@@ -47,6 +50,7 @@ impl Stage {
             agent: args.agent.clone(),
             pause: Duration::from_millis(if args.fast { 20 } else { 700 }),
             keep: args.keep,
+            running: Arc::default(),
         })
     }
 
@@ -99,7 +103,14 @@ impl Stage {
             }
         }
         command.env("USER", "you").env("AO_DATA_DIR", self.data_dir()).env("AO_CONFIG", self.config());
-        command.output().await.map_err(|err| {
+        let running = self.running.clone().read_owned().await;
+        // In a task of its own: one that is interrupted half-way, such as a start, comes to its end all the same.
+        let ran = tokio::spawn(async move {
+            let output = command.output().await;
+            drop(running);
+            output
+        });
+        ran.await.map_err(std::io::Error::other).flatten().map_err(|err| {
             CommandError::environment(format!("`{}` could not be started: {err}", self.program))
         })
     }
@@ -114,6 +125,8 @@ impl Stage {
 
     /// Ends the daemon and every agent.
     pub(super) async fn clear(&self) -> Result<(), CommandError> {
+        // What is being started can be ended only once it runs.
+        drop(timeout(GOES, self.running.write()).await);
         self.end_daemon().await?;
         self.end_agents().await
     }

@@ -1,0 +1,94 @@
+//! Work for a forge that is not plugged in yet.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ao_core::pull::{PullFacts, PullInput};
+use ao_core::queue::QueueInput;
+use ao_core::{Commit, Input, ProjectId, PullId, codec};
+use ao_engine::Slots;
+use ao_ports::{
+    MergeOrder, MergeOutcome, NewPull, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome, ThreadReply,
+    TrackerError,
+};
+use async_trait::async_trait;
+
+use crate::house::{House, World, app, temp};
+
+/// A daemon finds an entry of the merge queue in its log before the configuration has told it of the forge.
+#[tokio::test]
+async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
+    let (_keep, dir) = temp();
+    let house = House::open(&dir, &Arc::new(World::default())).await;
+    house.with_project().await;
+    let pull = PullId { project: app(), number: 1 };
+    let seen = PullInput::Seen(Box::new(approved()));
+    house.handle.ask(Input::Pull { pull: pull.clone(), input: seen }).await.unwrap();
+    let enqueue = QueueInput::Enqueue { pull: pull.clone(), head: Commit::new("h1"), priority: 0 };
+    house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
+    house.until_event(|event| codec::encode(event).kind == "queue.test_started").await;
+    let slots =
+        Slots { scms: BTreeMap::from([(app(), Arc::new(Green) as Arc<dyn Scm>)]), ..Slots::default() };
+    house.handle.plug(slots).await.unwrap();
+    house
+        .until_event(|event| {
+            let kind = codec::encode(event).kind;
+            assert!(!matches!(kind.as_str(), "queue.try_failed" | "queue.rejected"), "{event:?}");
+            kind == "queue.landed"
+        })
+        .await;
+    house.stop().await.unwrap();
+}
+
+fn approved() -> PullFacts {
+    serde_json::from_value(serde_json::json!({
+        "observed_at": 1, "title": "Add a thing", "url": "", "head": "h1", "head_branch": "feat", "head_repo": null,
+        "base_branch": "main", "base": "b1", "draft": false, "state": "open", "labels": [], "mergeable": "clean",
+        "author": { "login": "agent", "standing": "agent" },
+        "size": { "files": ["a.rs"], "added": 1, "removed": 0 },
+        "checks": [{ "name": "test", "commit": "h1", "required": true, "state": "passed" }],
+        "reviews": [{
+            "id": "r1", "author": { "login": "ann", "standing": "owner" }, "verdict": "approved", "commit": "h1",
+            "body": "", "revision": "1",
+        }],
+    }))
+    .unwrap()
+}
+
+/// A forge on which everything is green and lands.
+struct Green;
+
+#[async_trait]
+impl Scm for Green {
+    fn abilities(&self) -> ScmAbilities {
+        ScmAbilities { pinned_merge: true, ..ScmAbilities::default() }
+    }
+
+    async fn open(&self, _: &NewPull) -> Result<PullId, TrackerError> {
+        unreachable!("nobody opens one")
+    }
+
+    async fn pulls(&self, _: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
+        Ok(vec![])
+    }
+
+    async fn open_pulls(&self, _: &ProjectId) -> Result<Vec<PullId>, TrackerError> {
+        Ok(vec![])
+    }
+
+    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
+        Ok(TestOutcome::Green { tree: "t1".into() })
+    }
+
+    async fn merge(&self, _: &MergeOrder) -> Result<MergeOutcome, ScmError> {
+        Ok(MergeOutcome::Merged { commit: Commit::new("m1"), branch_left: None })
+    }
+
+    async fn rerun(&self, _: &PullId, _: &Commit, _: &str) -> Result<(), TrackerError> {
+        Ok(())
+    }
+
+    async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
+        Ok(())
+    }
+}
