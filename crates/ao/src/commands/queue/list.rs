@@ -12,13 +12,13 @@ use crate::{complete, ui};
   ao queue list
   ao queue list --project my-app
   ao queue list --json | jq -r '.queues[].entries[] | select(.state == \"held\") | .id'")]
-pub(crate) struct Args {
+pub(crate) struct ListArgs {
     /// Only that of this project [default: all]
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
 }
 
-pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+pub(super) fn run(args: &ListArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let queues = cx.wait_for(async { Ok(forge::queues(&client, args.project.as_deref()).await?) })?;
     if cx.json() {

@@ -27,13 +27,13 @@ pub(crate) struct Args {
     #[command(subcommand)]
     command: Option<Command>,
     #[command(flatten)]
-    list: list::Args,
+    list: list::ListArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
 enum Command {
     #[command(alias = "ls")]
-    List(list::Args),
+    List(list::ListArgs),
     Add(change::AddArgs),
     #[command(alias = "rm")]
     Remove(change::RemoveArgs),
