@@ -126,7 +126,7 @@ mod tests {
                 "roomy",
             ),
             (
-                &[any, Specialist { id: "named".into(), named: true, ..specialist("", &[], &[]) }],
+                &[any.clone(), Specialist { id: "named".into(), named: true, ..specialist("", &[], &[]) }],
                 &[],
                 "named",
             ),

@@ -52,6 +52,8 @@ fn help_says_what_it_is_and_gives_examples() {
     Look:
       explain         Explain the state of a session: what was seen, which rule won, what to do
       why             Say in one line why a session is in its state
+      plan            Show what runs, what would run next, and why the rest waits
+      advise          Say what matters now and why, the most pressing first
       budget          Show what is spent of each budget, and which accounts a provider refuses
       logs            Show what the agent of a session has put out
       events          Follow what happens, or look after the event log: export, check, back up, prune
