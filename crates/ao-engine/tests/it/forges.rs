@@ -8,8 +8,8 @@ use ao_core::queue::QueueInput;
 use ao_core::{Commit, Input, ProjectId, PullId, codec};
 use ao_engine::Slots;
 use ao_ports::{
-    MergeOrder, MergeOutcome, NewPull, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome, ThreadReply,
-    TrackerError,
+    Hint, MergeOrder, MergeOutcome, NewPull, Quota, Scm, ScmAbilities, ScmError, TestOrder, TestOutcome,
+    ThreadReply, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
@@ -90,5 +90,13 @@ impl Scm for Green {
 
     async fn reply(&self, _: &ThreadReply) -> Result<(), TrackerError> {
         Ok(())
+    }
+
+    async fn webhook(&self, _: &Webhook) -> Result<Vec<Hint>, TrackerError> {
+        Ok(vec![])
+    }
+
+    fn quota(&self) -> Option<Quota> {
+        None
     }
 }
