@@ -152,10 +152,9 @@ const FILES: [(&str, &str); 10] = [
 
 /// Read from the base branch, so that no change loosens the rules that it is judged by.
 const POLICY: &str = "\
-# What must hold before anything lands on main.
-approvals: 1
-auto_merge: true
+# What must hold before anything lands on main: its checks pass, nobody objects, and what is protected has your word.
+approvals: 0
+autoMerge: true
 protected:
-  - glob: deploy/
-    approvers: [you]
+  - { paths: [deploy/], approvers: [you] }
 ";

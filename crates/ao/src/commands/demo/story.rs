@@ -7,7 +7,7 @@
 //!                       └─► the person's part: lets the protected one through
 //! ```
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
@@ -28,6 +28,8 @@ use crate::error::CommandError;
 /// How long all of it may take: scripts are quick, models are not.
 const SCRIPTS: Duration = Duration::from_secs(150);
 const MODELS: Duration = Duration::from_secs(45 * 60);
+/// How long a green change has to be merged by its rules alone before the reviewer looks at it.
+const UNASKED: Duration = Duration::from_secs(2);
 /// How often is looked though nothing is heard.
 const LOOK: Duration = Duration::from_millis(400);
 
@@ -65,6 +67,8 @@ pub(super) struct Story<'a> {
     /// What the reviewer has said already.
     asked_for_more: bool,
     pub(super) reviews: usize,
+    /// Since when a head is green, by pull request.
+    green: BTreeMap<(String, String), Instant>,
     /// The moments that were shown, by pull request.
     shown: BTreeSet<(String, &'static str)>,
 }
@@ -95,6 +99,7 @@ pub(super) async fn tell(stage: &Stage, args: &Args) -> Result<(), CommandError>
         person: Person::NotAskedYet,
         asked_for_more: false,
         reviews: 0,
+        green: BTreeMap::new(),
         shown: BTreeSet::new(),
     };
     story.view.say("Six issues, six agents, one repository. From here on `ao` does the rest.\n")?;
@@ -252,7 +257,8 @@ impl Story<'_> {
         }
     }
 
-    /// The reviewer, whom the demo plays: asks for more once, and approves what is green and not for the person to judge.
+    /// The reviewer, whom the demo plays: asks for more once, and approves what stays where it is though
+    /// it is green, unless that is for the person to judge.
     async fn review(&mut self) -> Result<(), CommandError> {
         for tale in Tale::ALL {
             let Some(pull) = self.part(tale).pull.clone().filter(|pull| pull.state == "open") else {
@@ -271,7 +277,13 @@ impl Story<'_> {
                 continue;
             }
             let ready = pull.checks == "passed" && !pull.draft && pull.review != "approved";
-            if ready && tale != Tale::Protected && pull.mergeable != "conflict" {
+            if !ready {
+                continue;
+            }
+            let green = self.green.entry((pull.id.clone(), pull.head.clone())).or_insert_with(Instant::now);
+            // Who has asked for something says that it is done. What the rules let through needs no word of a reviewer's.
+            let waits = tale == Tale::Review || green.elapsed() > UNASKED;
+            if waits && tale != Tale::Protected && pull.mergeable != "conflict" {
                 if tale == Tale::Review {
                     self.stage.try_ao(&["pr", "resolve", &number, "t1"]).await?;
                 }
