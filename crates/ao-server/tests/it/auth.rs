@@ -149,7 +149,15 @@ async fn an_agents_token_reaches_its_own_session_and_nothing_else() {
     house.run(other).await;
     house.host.give_token("worker", own);
     let before = house.seq().await;
-    let everywhere = ["GET /healthz", "GET /api/openapi.json", "GET /api/events", "GET /api/projects"];
+    let everywhere = [
+        "GET /healthz",
+        "GET /api/openapi.json",
+        "GET /api/events",
+        "GET /api/projects",
+        // Of its own project only.
+        "GET /api/plan",
+        "GET /api/advice",
+    ];
     let elsewhere = ["POST /api/sign-in", "POST /api/webhooks/{scm}"];
     let own_only = ["", "/status", "/explain", "/messages", "/output", "/setup-log"];
     let own_only: Vec<String> =
