@@ -71,7 +71,8 @@ impl Place {
             "power": { "preventIdleSleep": false },
             "lifecycle": { "maxParallelAgents": 8, "maxParallelChecks": 4, "minFreeMemory": "1MB", "lookAfter": "3s", "restarts": 2 },
             "reactions": {
-                "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" },
+                // A change that had to be rebased after it was queued is to be merged at its new head too.
+                "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash", "retries": 9 },
                 "ci-failed": { "retries": 4, "escalateAfter": "20s" },
                 "changes-requested": { "retries": 4, "escalateAfter": "60s" },
                 "merge-conflicts": {
