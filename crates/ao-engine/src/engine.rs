@@ -194,6 +194,7 @@ impl Engine {
         let mut happened: Vec<Stamped> = Vec::new();
         let mut answers: Vec<(Answer, Result<std::ops::Range<usize>, Refusal>)> = Vec::new();
         let mut views = Vec::new();
+        let mut plugged = false;
         for letter in turn {
             match letter {
                 Letter::Input(input, answer) => {
@@ -214,7 +215,7 @@ impl Engine {
                     }
                 }
                 Letter::View(look) => views.push(look),
-                Letter::Plug(slots) => self.slots = Arc::new(*slots),
+                Letter::Plug(slots) => (self.slots, plugged) = (Arc::new(*slots), true),
             }
         }
         if let Err(err) = self.commit(&happened).await {
@@ -241,7 +242,12 @@ impl Engine {
         for look in views {
             look(&self.state, self.seq);
         }
-        let scopes: BTreeSet<Scope> = happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
+        let mut scopes: BTreeSet<Scope> =
+            happened.iter().filter_map(|stamped| stamped.event.scope()).collect();
+        // What waited for a forge need not wait for the reconciler too.
+        if plugged {
+            scopes.extend(self.state.projects.keys().cloned().map(Scope::Project));
+        }
         for scope in &scopes {
             self.act(scope);
         }
