@@ -170,6 +170,7 @@ fn passes(obstacle: Option<&Obstacle>) -> bool {
             | O::BlockedBy(_)
             | O::Ports
             | O::Asked
+            | O::Collides { .. }
             | O::Begun,
         ) => true,
         Some(_) => false,

@@ -3,6 +3,7 @@
 //! Advice is for people, and for the agent that steers a project. It decides nothing, and nothing is done because of it. What
 //! agents or the daemon see to by themselves is left out until it has turned out that they cannot.
 
+mod clashes;
 mod pulls;
 mod work;
 
@@ -62,6 +63,8 @@ pub enum AdviceKind {
     Thread,
     /// Others wait for this pull request.
     Blocks,
+    /// Two lines of work will not merge with each other.
+    Clash,
     /// A budget or a provider's limit holds agents.
     Spent,
     /// An agent uses up its budget and has shown nothing.
@@ -87,6 +90,7 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
         pulls::base_red,
         pulls::pulls,
         pulls::flaky,
+        clashes::clashes,
     ];
     let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(state, now)).collect();
     advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);

@@ -38,7 +38,7 @@ impl State {
         } else if !ready && verdict.merges_unasked() && pull.facts.mergeable == Mergeable::Clean {
             problems.push(Problem {
                 kind: IncidentKind::ApprovedAndGreen,
-                problem: "ready".into(),
+                problem: pull.facts.head.to_string(),
                 revision: pull.facts.head.to_string(),
                 detail: format!("{} is green, and its policy asks for no approval", pull.facts.url),
             });

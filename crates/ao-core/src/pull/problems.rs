@@ -124,7 +124,8 @@ impl Pull {
             && self.facts.mergeable == Mergeable::Clean;
         ready.then(|| Problem {
             kind: IncidentKind::ApprovedAndGreen,
-            problem: "ready".into(),
+            // Another head is another readiness: what became of the one before it says nothing about it.
+            problem: self.facts.head.to_string(),
             revision: self.facts.head.to_string(),
             detail: format!("{} is green and approved by {}", self.facts.url, approvers.join(", ")),
         })
@@ -257,7 +258,7 @@ mod tests {
 
     #[test]
     fn ready_means_open_green_approved_and_nothing_against_it() {
-        assert_eq!(problems(vec![ready()]), [problem(IncidentKind::ApprovedAndGreen, "ready", "head1")]);
+        assert_eq!(problems(vec![ready()]), [problem(IncidentKind::ApprovedAndGreen, "head1", "head1")]);
         let breaks: [&dyn Fn(&mut PullFacts); 7] = [
             &|f| f.draft = true,
             &|f| f.checks.clear(),

@@ -79,6 +79,28 @@ fn nothing_is_queued_unless_it_was_switched_on_and_off_counts_more() {
     }
 }
 
+/// What became of an earlier head says nothing of this one.
+#[test]
+fn a_change_that_left_the_queue_is_queued_again_at_its_new_head() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    say(&mut desk, auto());
+    seen(&mut desk, |look| look.reviews = approved_by(&["bob"]));
+    assert!(is_queued(&desk));
+    for head in ["c2", "c3"] {
+        desk.now = desk.now + std::time::Duration::from_secs(5);
+        let commit = Commit::new(head);
+        let mut look = facts(&desk, head, CheckState::Passed);
+        look.size = ChangeSize { files: vec!["src/a.rs".into()], added: 3, removed: 0 };
+        look.reviews = approved_by(&["bob"]);
+        look.reviews[0].commit = commit.clone();
+        desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(look)) });
+        let entry = desk.state.projects[&app()].queue.entry(&pull()).map(|entry| entry.head.clone());
+        assert_eq!(entry, Some(commit), "nobody had to ask for it");
+    }
+    assert_eq!(desk.told(), [""; 0]);
+}
+
 #[test]
 fn where_no_approval_is_asked_for_none_is_waited_for_but_a_person_is_for_the_policy_itself() {
     let mut desk = Desk::new();

@@ -72,7 +72,7 @@ impl Place {
             "lifecycle": { "maxParallelAgents": 8, "maxParallelChecks": 4, "minFreeMemory": "1MB", "lookAfter": "3s", "restarts": 2 },
             "reactions": {
                 // A change that had to be rebased after it was queued is to be merged at its new head too.
-                "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash", "retries": 9 },
+                "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" },
                 "ci-failed": { "retries": 4, "escalateAfter": "20s" },
                 "changes-requested": { "retries": 4, "escalateAfter": "60s" },
                 "merge-conflicts": {

@@ -113,7 +113,7 @@ pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value
         "power": { "preventIdleSleep": false },
         "dashboard": { "open": false },
         "lifecycle": { "maxParallelAgents": Tale::ALL.len(), "maxParallelChecks": 4, "minFreeMemory": "1MB" },
-        "reactions": { "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash", "retries": 9 } },
+        "reactions": { "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" } },
     });
     if let Some(tool) = tool {
         config["tools"] = json!({ agent: tool });

@@ -1,0 +1,77 @@
+//! Advice about lines of work that will not merge with each other.
+
+use std::collections::BTreeSet;
+
+use super::{About, Advice, AdviceKind, shell};
+use crate::Timestamp;
+use crate::forecast::{Clash, Side};
+use crate::outside::one_line;
+use crate::state::State;
+
+/// How many are told of a project. Where more clash, the whole matrix is the better reading.
+const MOST: usize = 10;
+/// How many files of one are named.
+const FILES: usize = 3;
+
+/// Those that will conflict, each pair once: the work of an agent and its pull request are one.
+pub(super) fn clashes(state: &State, _: Timestamp) -> Vec<Advice> {
+    let of = state.projects.keys().flat_map(|project| {
+        let mut told = BTreeSet::new();
+        let news = state.clashes_in(project).iter().filter(move |clash| told.insert(whose(state, clash)));
+        news.take(MOST).map(|clash| {
+            let (a, b) = (name(state, &clash.a), name(state, &clash.b));
+            let about = match &clash.a {
+                Side::Session(id) => About::Session(*id, a.clone()),
+                Side::Pull(pull) => About::Pull(pull.clone()),
+            };
+            let what = format!("{a} and {b} will conflict");
+            let command =
+                format!("ao conflicts {} {} --project {}", shell(&a), shell(&b), shell(project.as_str()));
+            Advice::new(AdviceKind::Clash, Some(project), about, what, files(clash)).command(command)
+        })
+    });
+    of.collect()
+}
+
+fn whose(state: &State, clash: &Clash) -> (String, String) {
+    let owner = |side: &Side| match state.owner_of_side(side) {
+        Some(session) => session.id.to_string(),
+        None => name(state, side),
+    };
+    let (a, b) = (owner(&clash.a), owner(&clash.b));
+    if a <= b { (a, b) } else { (b, a) }
+}
+
+fn name(state: &State, side: &Side) -> String {
+    match side {
+        Side::Session(id) => {
+            state.sessions.get(id).map_or_else(|| id.to_string(), |session| session.spec.name.clone())
+        }
+        Side::Pull(pull) => format!("!{}", pull.number),
+    }
+}
+
+fn files(clash: &Clash) -> String {
+    let named: Vec<String> = clash.files.iter().take(FILES).map(|file| one_line(&file.path)).collect();
+    let more = match clash.files.len().saturating_sub(FILES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("both change {}{more}; whoever lands second has to rebase", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::forecast::ClashFile;
+    use crate::{ProjectId, PullId};
+
+    #[test]
+    fn what_they_disagree_on_is_named_and_much_is_counted() {
+        let project = ProjectId::new("app");
+        let pull = |number| Side::Pull(PullId { project: project.clone(), number });
+        let file = |path: &str| ClashFile { path: path.into(), hunks: vec![] };
+        let clash = Clash { a: pull(1), b: pull(2), files: ["a", "b\nc", "d", "e"].map(file).into() };
+        assert_eq!(files(&clash), "both change a, b c, d and 1 more; whoever lands second has to rebase");
+    }
+}
