@@ -45,7 +45,7 @@ impl CommandAgent {
         let Some(place) = self.patterns.welcome(question) else { return Ok(false) };
         let desk = self.desk(order.session, order.attempt);
         let mut memory = desk.memory().await.map_err(failed)?;
-        if memory.welcomed(place) {
+        if memory.is_settled() || memory.welcomed(place) {
             return Ok(false);
         }
         memory.welcome(place).map_err(failed)?;

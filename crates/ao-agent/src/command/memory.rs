@@ -20,6 +20,8 @@ pub(super) struct Memory {
     answers: BTreeSet<u32>,
     /// The questions of its first launch that were answered.
     welcomed: BTreeSet<usize>,
+    /// It has been at its prompt or at work, so its launch is over.
+    settled: bool,
     /// What it was started with, and when.
     launched: Option<(String, Timestamp)>,
 }
@@ -30,6 +32,7 @@ enum Line {
     Pasted { delivery: u32, at: Timestamp },
     Answered { number: u32 },
     Welcomed { place: usize },
+    Settled {},
     Launched { with: String, at: Timestamp },
 }
 
@@ -81,6 +84,14 @@ impl Memory {
         self.note(Line::Answered { number })
     }
 
+    pub(super) fn is_settled(&self) -> bool {
+        self.settled
+    }
+
+    pub(super) fn settle(&mut self) -> io::Result<()> {
+        if self.settled { Ok(()) } else { self.note(Line::Settled {}) }
+    }
+
     pub(super) fn welcomed(&self, place: usize) -> bool {
         self.welcomed.contains(&place)
     }
@@ -110,6 +121,7 @@ impl Memory {
             Line::Welcomed { place } => {
                 self.welcomed.insert(place);
             }
+            Line::Settled {} => self.settled = true,
             Line::Launched { with, at } => self.launched = Some((with, at)),
         }
     }

@@ -51,7 +51,7 @@ pub struct Options {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Welcome {
-    /// A regular expression for the question, as the screen's `dialog` tells it.
+    /// A regular expression for the whole question, as the screen's `dialog` tells it.
     pub question: String,
     /// As a person would answer it: a word of `keys.answers`, a digit, or text.
     pub answer: String,

@@ -51,7 +51,10 @@ impl Patterns {
         };
         let compile =
             |name, pattern: &Option<String>| pattern.as_ref().map(|pattern| build(name, pattern)).transpose();
-        let first_launch = first_launch.iter().map(|welcome| build("first_launch", &welcome.question));
+        // The whole of it: a command that an agent asks about may have the same words in it.
+        let whole = |question: &str| format!(r"\A(?:{question})\z");
+        let first_launch =
+            first_launch.iter().map(|welcome| build("first_launch", &whole(&welcome.question)));
         Ok(Patterns {
             prompt: compile("prompt", &options.prompt)?,
             busy: compile("busy", &options.busy)?,

@@ -36,8 +36,8 @@ impl CommandAgent {
         let mut watched = Watched::default();
         let mut offset = 0;
         let mut moved = true;
-        // Until it has been at its prompt or at work.
-        let mut launching = true;
+        // Until it has been at its prompt or at work, in this life of ours or in an earlier one.
+        let mut launching = !self.options.first_launch.is_empty();
         loop {
             let mut patience = LONG;
             match self.runtime.screen(&order.process).await {
@@ -45,7 +45,10 @@ impl CommandAgent {
                     offset = screen.offset.max(offset);
                     let at = self.clock.now();
                     let reading = self.seen(order.session, order.attempt, &screen, at);
-                    launching &= !matches!(reading, Reading::Idle | Reading::Working { .. });
+                    if launching && matches!(reading, Reading::Idle | Reading::Working { .. }) {
+                        launching = false;
+                        self.settled(order).await;
+                    }
                     if launching && self.is_welcomed(order, &reading).await {
                         // What it was about should be gone by then.
                         patience = ANSWERED;
@@ -69,6 +72,18 @@ impl CommandAgent {
             if moved {
                 self.desk(order.session, order.attempt).moved();
             }
+        }
+    }
+
+    /// Writes down that a launch is over. Not to know it again after a restart would answer questions that are a person's.
+    async fn settled(&self, order: &FollowOrder) {
+        let desk = self.desk(order.session, order.attempt);
+        let settled = match desk.memory().await {
+            Ok(mut memory) => memory.settle(),
+            Err(err) => Err(err),
+        };
+        if let Err(err) = settled {
+            tracing::warn!(%err, session = %order.session, "that a launch is over cannot be written down");
         }
     }
 

@@ -99,8 +99,8 @@ pub const MANIFEST: &str = r#"{
         "answers": { "yes": "1", "no": "2", "1": "1", "2": "2", "3": "3" }
     },
     "first_launch": [
-        { "question": "^Do you trust the files in this folder\\?$", "answer": "yes" },
-        { "question": "^Choose the text style", "answer": "1" }
+        { "question": "Do you trust the files in this folder\\?", "answer": "yes" },
+        { "question": "Choose the text style", "answer": "1" }
     ]
 }"#;
 

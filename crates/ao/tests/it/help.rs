@@ -42,9 +42,10 @@ fn help_says_what_it_is_and_gives_examples() {
     Changes:
       issue           Write down, read, change and bring in issues
       pr              Propose, read, review and merge changes
-      queue           Show and steer what is going to land
       approve         Approve a pull request and let it land
       check           Run checks, list them and read what they say
+      policy          Show what must hold before a pull request is merged, and try it
+      queue           Show and steer what is going to land
       conflicts       Show which branches will not merge with each other
       review          Let an agent review a pull request
       review-check    Show pull requests with open reviews, and whether their agents were told
