@@ -248,12 +248,13 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, ahead, .. } => {
+        Effect::TestMerge { project, pull, head, base, ahead, required, .. } => {
             let order = TestOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 ahead: ahead.clone(),
+                required,
                 checks: true,
             };
             let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {

@@ -217,6 +217,9 @@ pub struct TestOrder {
     /// What is merged into the base before it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<Part>,
+    /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
     /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
     #[serde(default = "yes")]
     pub checks: bool,

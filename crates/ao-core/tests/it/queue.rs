@@ -58,6 +58,20 @@ fn the_culprit_hears_the_output_and_what_landed_in_between_as_quotations() {
 }
 
 #[test]
+fn the_checks_that_policy_requires_are_run_on_what_lands() {
+    let mut desk = Desk::new();
+    let policy = ao_core::policy::Policy { required_checks: vec!["test".into()], ..Default::default() };
+    let seen = ao_core::project::ProjectInput::PolicySeen(Some(Box::new(policy)));
+    desk.take(Input::Project { project: app(), input: seen });
+    queued(&mut desk);
+    let wanted = wants(&desk.state, &Scope::Project(app()));
+    assert!(
+        matches!(&wanted[..], [Effect::TestMerge { required, .. }] if required == &["test".to_owned()]),
+        "{wanted:?}"
+    );
+}
+
+#[test]
 fn without_an_agent_a_person_hears_of_it() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);

@@ -228,6 +228,7 @@ pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> 
         head: now.head.clone(),
         base: now.base.clone(),
         ahead: vec![],
+        required: vec![],
         checks: true,
     };
     let TestOutcome::Green { tree } = scm.test(&test).await.unwrap() else { panic!("it is not green") };
