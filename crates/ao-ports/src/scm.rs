@@ -285,6 +285,10 @@ pub enum MergeOutcome {
         /// Where the base is instead, if that is why.
         tip: Option<Commit>,
         why: String,
+        /// Whether something is in the way that has nothing to do with the change: what was tested still counts, and
+        /// lands once that is settled.
+        #[serde(default)]
+        in_the_way: bool,
     },
 }
 

@@ -29,6 +29,21 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
                 seen(known, facts)
             }));
         }
+        QueueEvent::InTheWay { pull, why, .. } => {
+            let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
+            let base = base.map(Commit::as_str).unwrap_or_default();
+            then.push_back(Input::Tell {
+                level: Level::Action,
+                subject: Subject::Pull(pull.clone()),
+                // Once for each place of the base, however often it is tried and whoever is first.
+                key: format!("in the way {project} {base} {}", one_line(why)),
+                text: format!(
+                    "{pull} is tested and cannot land: {}. It lands by itself once that is settled.",
+                    one_line(why)
+                ),
+                channel: None,
+            });
+        }
         QueueEvent::BaseMoved { base } => then.extend(updates(state, project, base)),
         _ => {}
     }

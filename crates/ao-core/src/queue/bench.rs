@@ -62,7 +62,13 @@ pub(super) fn failed(number: u64, head: &str, base: &str, tries: u32) -> QueueIn
 
 pub(super) fn refused(number: u64, head: &str, base: &str, tip: Option<&str>) -> QueueInput {
     let (tip, why) = (tip.map(commit), "not a fast-forward".into());
-    QueueInput::LandRefused { pull: pull(number), head: commit(head), base: commit(base), tip, why }
+    let (pull, head, base) = (pull(number), commit(head), commit(base));
+    QueueInput::LandRefused { pull, head, base, tip, why, in_the_way: false }
+}
+
+pub(super) fn in_the_way(number: u64, head: &str, base: &str) -> QueueInput {
+    let (pull, head, base) = (pull(number), commit(head), commit(base));
+    QueueInput::LandRefused { pull, head, base, tip: None, why: "a.rs is dirty".into(), in_the_way: true }
 }
 
 pub(super) fn verdict(number: u64, head: &str, objection: Option<&str>) -> QueueInput {

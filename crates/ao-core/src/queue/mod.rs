@@ -14,6 +14,8 @@
 //! What the queue wants done is derived from its state by [`MergeQueue::work`], so after a crash the same work is simply
 //! wanted again.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Commit, PullId, Timestamp};
@@ -37,6 +39,10 @@ pub use rules::{QueueRules, Update};
 
 /// How often an entry may break for reasons that are not its own before it is given up.
 pub const MAX_TRIES: u32 = 3;
+
+/// How long a landing waits for what is in its way, at first and at most: twice as long each time.
+const AGAIN: Duration = Duration::from_secs(15);
+const AGAIN_AT_MOST: Duration = Duration::from_secs(300);
 
 /// How many earlier bases are remembered, so that a look from before is not taken for news.
 const BASES_KEPT: usize = 32;
@@ -77,6 +83,25 @@ pub struct Entry {
     /// With how many at most it is tested at once, itself among them: less and less, once it was in a batch that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
+    /// How many of the tries were landings. A green test says nothing of those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub landings: u32,
+    /// What keeps it from landing although it is green.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_the_way: Option<InTheWay>,
+}
+
+/// Something that keeps the base from being moved, whatever is to land: nobody's fault who is in the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InTheWay {
+    pub why: String,
+    /// How often it was found there.
+    pub times: u32,
+    pub again_at: Timestamp,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {
@@ -138,7 +163,7 @@ pub enum QueueInput {
         /// Those that have landed with it, before it, each with its own commit.
         with: Vec<(Part, Commit)>,
     },
-    /// Head or base was no longer where it had been.
+    /// Head or base was no longer where it had been, or something is in the way.
     LandRefused {
         pull: PullId,
         head: Commit,
@@ -146,6 +171,9 @@ pub enum QueueInput {
         /// Where the base is instead, if that was seen.
         tip: Option<Commit>,
         why: String,
+        /// Whether that has nothing to do with what was to land.
+        #[serde(default)]
+        in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.
     Verdict {
@@ -266,6 +294,15 @@ pub enum QueueEvent {
         pull: PullId,
         tries: u32,
         why: String,
+        #[serde(default, skip_serializing_if = "is_false")]
+        landing: bool,
+    },
+    /// Its lane stays green and is landed later.
+    InTheWay {
+        pull: PullId,
+        why: String,
+        times: u32,
+        again_at: Timestamp,
     },
     Rejected {
         pull: PullId,
@@ -341,6 +378,18 @@ impl MergeQueue {
 
     fn is_cleared(&self, part: &Part) -> bool {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
+    }
+
+    /// When a landing is tried again that something was in the way of.
+    pub(crate) fn again_at(&self) -> Option<Timestamp> {
+        let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
+        let in_the_way = self.in_the_way_of(first).filter(|_| self.paused.is_none())?;
+        Some(in_the_way.again_at)
+    }
+
+    /// What keeps a lane from landing, if anything was found.
+    pub fn in_the_way_of(&self, lane: &Lane) -> Option<&InTheWay> {
+        self.entry(&lane.last()?.pull)?.in_the_way.as_ref()
     }
 
     /// How often the work of a lane broke.

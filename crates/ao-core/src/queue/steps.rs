@@ -1,7 +1,8 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
 use super::{
-    Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection, TestResult, evolve,
+    AGAIN, AGAIN_AT_MOST, Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection,
+    TestResult, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -78,6 +79,15 @@ impl Steps {
         }
     }
 
+    /// Nobody in the queue is to blame, so all stays as it is, and it is tried again later.
+    pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
+        let Some(Part { pull, .. }) = lane.last().cloned() else { return };
+        let times = self.queue.in_the_way_of(lane).map_or(0, |known| known.times).saturating_add(1);
+        let after = AGAIN.saturating_mul(1 << (times - 1).min(8)).min(AGAIN_AT_MOST);
+        let (why, again_at) = (bounded(Kind::Log, why, TEXT_LIMIT), self.at + after);
+        self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
+    }
+
     /// The work itself broke. Of several that are tested as one nobody can tell whose fault that is, so each is tried alone.
     pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
@@ -86,7 +96,7 @@ impl Steps {
         if several && (!lane.is_landing() || tries >= MAX_TRIES) {
             self.apart(lane, &why);
         } else if tries < MAX_TRIES {
-            self.tell(QueueEvent::TryFailed { pull, tries, why });
+            self.tell(QueueEvent::TryFailed { pull, tries, why, landing: lane.is_landing() });
         } else {
             let reason = Rejection::Broken { why: format!("broke {tries} times, last: {why}") };
             self.tell(QueueEvent::Rejected { pull, head, reason });
@@ -169,11 +179,20 @@ impl Steps {
 
     fn land(&mut self, around: &Around<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
+        let due = self.queue.again_at();
+        if due.is_some_and(|again_at| again_at > self.at) {
+            return;
+        }
         let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
             let Part { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
             self.tell(QueueEvent::LandStarted { pull, head, base, tree });
+        } else if due.is_some()
+            && let Some(why) = self.queue.in_the_way_of(lane).map(|known| known.why.clone())
+        {
+            // Hooks that are new have to be asked first, and what is due must not stay due for ever.
+            self.wait_for_it(&lane.clone(), &why);
         }
     }
 
@@ -246,6 +265,50 @@ mod tests {
         bench.step(&tested(1, "h1", "b1", green("t1")));
         bench.against = vec![1];
         assert_eq!(bench.step(&QueueInput::Look {}), "voided held => nothing", "not even while landing");
+    }
+
+    #[test]
+    fn what_is_in_the_way_of_a_landing_is_waited_for_and_costs_nobody_anything() {
+        let mut bench = Bench::wide(2, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        for times in 1..9 {
+            assert_eq!(bench.work(), "land 1 h1 on b1 as t1");
+            assert_eq!(bench.step(&in_the_way(1, "h1", "b1")), "in_the_way => nothing");
+            assert_eq!(bench.step(&QueueInput::Look {}), " => nothing", "not at every look");
+            let entry = bench.queue.entry(&pull(1)).unwrap();
+            let found = entry.in_the_way.as_ref().unwrap();
+            assert_eq!((found.why.as_str(), found.times, entry.tries), ("a.rs is dirty", times, 0));
+            assert_eq!(bench.queue.again_at(), Some(found.again_at));
+            let waits = found.again_at.0 - bench.now;
+            assert!(waits > 0 && waits <= 300_000, "{waits}");
+            bench.now = found.again_at.0;
+            assert_eq!(bench.step(&QueueInput::Look {}), "land_started => land 1 h1 on b1 as t1");
+            assert_eq!(bench.queue.again_at(), None);
+        }
+        let step = bench.step(&landed(1, "h1", "b2"));
+        assert_eq!(
+            step, "landed base_moved land_started => land 2 h2 on b2 as t12",
+            "nothing is tested twice"
+        );
+        bench.step(&in_the_way(2, "h2", "b2"));
+        bench.asks = true;
+        bench.now = bench.queue.again_at().unwrap().0;
+        assert_eq!(bench.step(&QueueInput::Look {}), "in_the_way => nothing", "a hook is asked first");
+        assert!(bench.queue.again_at().unwrap().0 > bench.now);
+    }
+
+    #[test]
+    fn a_green_test_forgives_tests_that_broke_but_not_landings() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
+        for tries in 0..2 {
+            bench.step(&failed(1, "h1", "b1", tries));
+        }
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(bench.queue.entry(&pull(1)).unwrap().tries, 0);
+        bench.step(&refused(1, "h1", "b1", None));
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(bench.queue.entry(&pull(1)).unwrap().tries, 1);
     }
 
     #[test]

@@ -72,6 +72,31 @@ fn the_checks_that_policy_requires_are_run_on_what_lands() {
 }
 
 #[test]
+fn what_is_in_the_way_of_a_landing_is_told_once_and_tried_again_in_time() {
+    let mut desk = Desk::new();
+    queued(&mut desk);
+    tested(&mut desk, TestResult::Green { tree: "t1".into() });
+    let before = desk.told().len();
+    for _ in 0..5 {
+        let wanted = wants(&desk.state, &Scope::Project(app()));
+        assert!(matches!(&wanted[..], [Effect::Merge { .. }]), "{wanted:?}");
+        let why = "`main` is being rebased".to_owned();
+        let (head, base) = (Commit::new("c1"), Commit::new("b0"));
+        say(
+            &mut desk,
+            QueueInput::LandRefused { pull: pull(), head, base, tip: None, why, in_the_way: true },
+        );
+        assert_eq!(wants(&desk.state, &Scope::Project(app())), []);
+        desk.wait(301);
+    }
+    let told = desk.told();
+    let about: Vec<_> = told[before..].iter().filter(|text| text.contains("is being rebased")).collect();
+    assert_eq!(about.len(), 1, "{told:?}");
+    assert!(about[0].starts_with("app!7 is tested and cannot land"), "{told:?}");
+    assert!(desk.state.projects[&app()].queue.entry(&pull()).is_some());
+}
+
+#[test]
 fn without_an_agent_a_person_hears_of_it() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);

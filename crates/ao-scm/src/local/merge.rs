@@ -118,7 +118,7 @@ impl LocalScm {
                 Some((_, commit)) => Ok(self.told(order, commit, landed).await?),
                 None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
             },
-            Err(NotLanded { tip, why }) => Ok(MergeOutcome::Refused { tip, why }),
+            Err(NotLanded { tip, why, in_the_way }) => Ok(MergeOutcome::Refused { tip, why, in_the_way }),
         }
     }
 
@@ -190,10 +190,10 @@ impl LocalScm {
         tip: &Tip,
         branch: &str,
     ) -> Result<Result<Vec<Made>, NotLanded>, LocalError> {
-        let refused = |why: String| Ok(Err(NotLanded { tip: None, why }));
+        let refused = |why: String| Ok(Err(NotLanded { tip: None, why, in_the_way: false }));
         if tip.commit != order.base {
             let why = format!("`{branch}` is at {} now, which it was not tested with", tip.commit);
-            return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why }));
+            return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why, in_the_way: false }));
         }
         let last = Part { pull: order.pull.clone(), head: order.head.clone() };
         let mut made: Vec<Made> = vec![];
@@ -278,7 +278,7 @@ impl LocalScm {
 
 /// What became of one that is no longer open.
 fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
-    let refused = |why: String| Some(MergeOutcome::Refused { tip: None, why });
+    let refused = |why: String| Some(MergeOutcome::Refused { tip: None, why, in_the_way: false });
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {

@@ -254,7 +254,18 @@ pub(crate) fn merged(outcome: MergeOutcome) -> Commit {
 pub(crate) fn refused(outcome: MergeOutcome) -> String {
     match outcome {
         MergeOutcome::Merged { .. } => panic!("it was merged"),
-        MergeOutcome::Refused { why, .. } => why,
+        MergeOutcome::Refused { why, in_the_way, .. } => {
+            assert!(!in_the_way, "it was something else: {why}");
+            why
+        }
+    }
+}
+
+/// What is in the way of a merge that is right in itself.
+pub(crate) fn in_the_way(outcome: MergeOutcome) -> String {
+    match outcome {
+        MergeOutcome::Refused { why, in_the_way: true, tip: None } => why,
+        other => panic!("nothing was in the way: {other:?}"),
     }
 }
 
