@@ -74,6 +74,10 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
         Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
+    // The same head may come back and fall for another reason, or on another base, and that is news.
+    let base = state.projects.get(&id.project).and_then(|project| project.queue.base.as_ref());
+    let base = base.map(Commit::as_str).unwrap_or_default();
+    let key = format!("rejected {id} {head} {base} {}", kind(reason));
     let subject = Subject::Pull(id.clone());
     let owner = agent_of(state, &subject).filter(|owner| owner.is_live());
     match (owner, reason) {
@@ -85,16 +89,19 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
                 kind: MessageKind::Text,
                 body: bounded(text),
                 interrupt: false,
-                key: Some(format!("rejected {id} {head}")),
+                key: Some(key),
             }),
         }),
-        _ => then.push_back(Input::Tell {
-            level: Level::Action,
-            subject,
-            key: format!("rejected {id} {head}"),
-            text,
-            channel: None,
-        }),
+        _ => then.push_back(Input::Tell { level: Level::Action, subject, key, text, channel: None }),
+    }
+}
+
+fn kind(reason: &Rejection) -> &'static str {
+    match reason {
+        Rejection::Red { .. } => "red",
+        Rejection::Conflict { .. } => "conflict",
+        Rejection::Broken { .. } => "broken",
+        Rejection::Vetoed { .. } => "vetoed",
     }
 }
 

@@ -97,6 +97,22 @@ fn what_is_in_the_way_of_a_landing_is_told_once_and_tried_again_in_time() {
 }
 
 #[test]
+fn a_head_that_is_rejected_again_on_another_base_is_told_of_again() {
+    let mut desk = Desk::new();
+    let session = queued(&mut desk);
+    let red = TestResult::Red { output: "error: one".into(), between: String::new() };
+    tested(&mut desk, red);
+    let base = Commit::new("b1");
+    say(&mut desk, QueueInput::BaseMoved { base: base.clone() });
+    let head = Commit::new("c1");
+    say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
+    let result = TestResult::Red { output: "error: two".into(), between: String::new() };
+    say(&mut desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], result });
+    let told = said(&desk, session);
+    assert!(told.contains("error: one") && told.contains("error: two"), "{told}");
+}
+
+#[test]
 fn without_an_agent_a_person_hears_of_it() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);
