@@ -380,6 +380,15 @@ impl MergeQueue {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
     }
 
+    /// Whether a test still says something: also while nothing new is begun.
+    pub fn is_testing(&self, pull: &PullId, head: &Commit, base: &Commit, ahead: &[Part]) -> bool {
+        self.lanes.iter().any(|lane| {
+            let last = lane.last().is_some_and(|last| last.pull == *pull && last.head == *head);
+            let testing = matches!(lane.state, LaneState::Testing {});
+            last && testing && lane.base == *base && lane.before() == ahead
+        })
+    }
+
     /// When a landing is tried again that something was in the way of.
     pub(crate) fn again_at(&self) -> Option<Timestamp> {
         let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
