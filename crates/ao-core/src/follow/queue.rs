@@ -122,7 +122,8 @@ fn seen(pull: &Pull, facts: PullFacts) -> Input {
 }
 
 /// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have
-/// nothing to do. What is in the queue is left alone, as another head would be another question.
+/// nothing to do. What is in the queue is left alone, as another head would be another question. Whether it is behind is seen
+/// where it is done: what is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
@@ -132,7 +133,10 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
         pull.id.project == *id
             && pull.is_open()
             && pull.facts.base_branch == project.default_branch
+            && pull.facts.mergeable == Mergeable::Clean
             && pull.conflict.is_none()
+            // Another head would have to be approved again.
+            && pull.approvals().is_empty()
             && project.queue.entry(&pull.id).is_none()
             && agent_of(state, &Subject::Pull(pull.id.clone()))
                 .is_some_and(|agent| agent.is_live() && !agent.is_at_it())

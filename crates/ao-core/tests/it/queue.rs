@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use ao_core::pull::{Author, CheckState, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::errand::Order;
+use ao_core::pull::{Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing};
 use ao_core::queue::{QueueInput, QueueRules, TestResult, Update};
 use ao_core::{Commit, Effect, Input, Scope, SessionId, wants};
 
@@ -163,18 +164,52 @@ fn what_has_landed_is_merged_at_once_and_not_queued_again() {
 fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_idle() {
     for (update, orders) in [(Update::None, 0), (Update::Rebase, 1)] {
         let mut desk = Desk::new();
-        let mut config = ao_core::project::ProjectConfig {
-            path: "~/app".into(),
-            default_branch: "main".into(),
-            ..Default::default()
-        };
-        config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
-        let input = ao_core::project::ProjectInput::Configure(Box::new(config));
-        desk.take(Input::Project { project: app(), input });
+        keep_up(&mut desk, update);
         with_pull(&mut desk);
         desk.take(Input::Queue { project: app(), input: QueueInput::BaseMoved { base: Commit::new("b1") } });
         assert_eq!(desk.state.errands.len(), orders);
     }
+}
+
+#[test]
+fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
+    let approval = ReviewFacts {
+        id: "r1".into(),
+        author: Author { login: "ann".into(), standing: Standing::Owner },
+        verdict: ReviewVerdict::Approved,
+        commit: Commit::new("c1"),
+        body: String::new(),
+        revision: "1".into(),
+    };
+    for (mergeable, reviews, orders) in [
+        (Mergeable::Clean, vec![], 1),
+        (Mergeable::Unknown, vec![], 0),
+        (Mergeable::Clean, vec![approval], 0),
+    ] {
+        let mut desk = Desk::new();
+        keep_up(&mut desk, Update::Rebase);
+        with_pull(&mut desk);
+        desk.now = desk.now + Duration::from_secs(1);
+        // No check is green yet, so that nothing is queued by itself.
+        let mut now = facts(&desk, "c1", CheckState::Pending);
+        (now.mergeable, now.reviews) = (mergeable.clone(), reviews);
+        desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(now)) });
+        say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1") });
+        let rebases = desk.state.errands.values();
+        let rebases = rebases.filter(|errand| matches!(errand.order, Order::Rebase { .. }));
+        assert_eq!(rebases.count(), orders, "{mergeable:?}");
+    }
+}
+
+fn keep_up(desk: &mut Desk, update: Update) {
+    let mut config = ao_core::project::ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        ..Default::default()
+    };
+    config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
+    let input = ao_core::project::ProjectInput::Configure(Box::new(config));
+    desk.take(Input::Project { project: app(), input });
 }
 
 #[test]
