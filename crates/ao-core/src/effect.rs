@@ -121,6 +121,8 @@ pub enum Effect {
         base: Commit,
         /// What is merged before it, in order.
         ahead: Vec<Part>,
+        /// The checks that policy requires.
+        required: Vec<String>,
         tries: u32,
     },
     Merge {

@@ -19,6 +19,7 @@ use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::NoticeInput;
 use crate::project::ProjectInput;
+use crate::queue::QueueInput;
 use crate::refusal::Refusal;
 use crate::session::SessionInput;
 use crate::state::{State, Timer};
@@ -87,6 +88,7 @@ fn due(timer: Timer) -> Vec<Input> {
         Timer::Errand(errand) => vec![Input::Errand { errand, input: ErrandInput::Due }],
         Timer::Budget(budget) => vec![Input::Budget { budget, input: BudgetInput::Due }],
         Timer::Policy(project) => vec![Input::Project { project, input: ProjectInput::PolicyDue }],
+        Timer::Queue(project) => vec![Input::Queue { project, input: QueueInput::Look {} }],
         Timer::Account(account) => vec![Input::AccountDue { account }],
     }
 }

@@ -19,10 +19,11 @@ pub fn wants(state: &State, scope: &Scope) -> Vec<Effect> {
             }
         }
         Scope::Project(id) => {
-            let work = state.projects.get(id).into_iter().flat_map(|project| project.queue.work());
-            wanted.extend(work.map(|work| match work {
+            let Some(project) = state.projects.get(id) else { return wanted };
+            wanted.extend(project.queue.work().into_iter().map(|work| match work {
                 Work::Test { pull, head, base, ahead, tries } => {
-                    Effect::TestMerge { project: id.clone(), pull, head, base, ahead, tries }
+                    let required = project.policy.required_checks.clone();
+                    Effect::TestMerge { project: id.clone(), pull, head, base, ahead, required, tries }
                 }
                 Work::Land { pull, head, base, with, tree, tries } => {
                     Effect::Merge { project: id.clone(), pull, head, base, with, tree, tries }

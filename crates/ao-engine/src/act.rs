@@ -248,12 +248,13 @@ async fn perform(
             };
             Ok(vec![Input::Errand { errand: id, input }])
         }
-        Effect::TestMerge { project, pull, head, base, ahead, .. } => {
+        Effect::TestMerge { project, pull, head, base, ahead, required, .. } => {
             let order = TestOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 ahead: ahead.clone(),
+                required,
                 checks: true,
             };
             let result = match slots.scm(&project).map_err(text)?.test(&order).await.map_err(text)? {
@@ -277,7 +278,9 @@ async fn perform(
             };
             let input = match slots.scm(&project).map_err(text)?.merge(&order).await.map_err(text)? {
                 MergeOutcome::Merged { commit, with, .. } => QueueInput::Landed { pull, head, commit, with },
-                MergeOutcome::Refused { tip, why } => QueueInput::LandRefused { pull, head, base, tip, why },
+                MergeOutcome::Refused { tip, why, in_the_way } => {
+                    QueueInput::LandRefused { pull, head, base, tip, why, in_the_way }
+                }
             };
             Ok(vec![Input::Queue { project, input }])
         }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::reaction::Judge;
-use ao_core::{Effect, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
+use ao_core::{Effect, EffectKey, Input, Refusal, SNAPSHOT_FORMAT, Scope, Stamped, State, Timestamp, codec};
 use ao_ports::{Clock, EventStore, NewRecord, Seq, Snapshot, StoreError};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
@@ -306,8 +306,18 @@ impl Engine {
     /// Begins what a scope wants and is not under way.
     fn act(&mut self, scope: &Scope) {
         let wanted = self.rules.wants(&self.state, scope);
-        if let Scope::Session(session) = scope {
-            self.running.break_off(*session, &wanted);
+        match scope {
+            Scope::Session(session) => self.running.break_off(*session, &wanted),
+            Scope::Project(project) => {
+                let queue = self.state.projects.get(project).map(|project| &project.queue);
+                self.running.abandon(project, |key| match key {
+                    EffectKey::TestMerge { pull, head, base, ahead, .. } => {
+                        queue.is_some_and(|queue| queue.is_testing(pull, head, base, ahead))
+                    }
+                    _ => true,
+                });
+            }
+            Scope::Host | Scope::Notice(_) | Scope::Errand(_) => {}
         }
         for effect in wanted {
             self.begin(effect);

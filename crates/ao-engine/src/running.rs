@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_core::{Effect, EffectKey, Input, SessionId, Timestamp};
+use ao_core::{Effect, EffectKey, Input, ProjectId, SessionId, Timestamp};
 use ao_ports::Reporter;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tracing::{Instrument, field};
@@ -23,7 +23,7 @@ pub(crate) type Done = Result<(Id, Vec<Input>), JoinError>;
 #[derive(Default)]
 pub(crate) struct Running {
     tasks: JoinSet<Vec<Input>>,
-    under_way: HashMap<EffectKey, Id>,
+    under_way: HashMap<EffectKey, AbortHandle>,
     keys: HashMap<Id, EffectKey>,
     /// What lasts, by the session that wanted it.
     lasting: HashMap<SessionId, Vec<Lasting>>,
@@ -61,7 +61,7 @@ impl Running {
         };
         let task = self.tasks.spawn(act.instrument(span));
         self.keys.insert(task.id(), key.clone());
-        self.under_way.insert(key.clone(), task.id());
+        self.under_way.insert(key.clone(), task.clone());
         if let Some(session) = key.lasts_for() {
             self.lasting.entry(session).or_default().push(Lasting { key, task });
         }
@@ -95,6 +95,18 @@ impl Running {
         }
     }
 
+    /// Ends the tests of a project that no longer count: they would take the machine from those that do.
+    pub(crate) fn abandon(&mut self, project: &ProjectId, counts: impl Fn(&EffectKey) -> bool) {
+        let is_void = |key: &EffectKey| {
+            matches!(key, EffectKey::TestMerge { pull, .. } if pull.project == *project) && !counts(key)
+        };
+        // Forgotten at once, so that the same one can be begun again before this one has come to its end.
+        for (key, task) in self.under_way.extract_if(|key, _| is_void(key)) {
+            tracing::debug!(effect = %key, "effect is broken off");
+            task.abort();
+        }
+    }
+
     /// Waits for the next one to end. Never returns while nothing is under way.
     pub(crate) async fn next(&mut self) -> Option<Done> {
         self.tasks.join_next_with_id().await
@@ -112,7 +124,9 @@ impl Running {
         };
         let key = self.keys.remove(&id);
         if let Some(key) = &key {
-            self.under_way.remove(key);
+            if self.under_way.get(key).is_some_and(|task| task.id() == id) {
+                self.under_way.remove(key);
+            }
             // Only what has been followed to its end is known to have one. The rest can be wanted again.
             let to_the_end = done.is_ok() && matches!(key, EffectKey::Follow { .. });
             if !to_the_end

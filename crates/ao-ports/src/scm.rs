@@ -217,6 +217,9 @@ pub struct TestOrder {
     /// What is merged into the base before it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<Part>,
+    /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub required: Vec<String>,
     /// Without, nothing is run: it is only worked out what would land, and whether that is possible.
     #[serde(default = "yes")]
     pub checks: bool,
@@ -282,6 +285,10 @@ pub enum MergeOutcome {
         /// Where the base is instead, if that is why.
         tip: Option<Commit>,
         why: String,
+        /// Whether something is in the way that has nothing to do with the change: what was tested still counts, and
+        /// lands once that is settled.
+        #[serde(default)]
+        in_the_way: bool,
     },
 }
 

@@ -29,6 +29,21 @@ pub(super) fn follow(state: &State, project: &ProjectId, event: &QueueEvent, the
                 seen(known, facts)
             }));
         }
+        QueueEvent::InTheWay { pull, why, .. } => {
+            let base = state.projects.get(project).and_then(|project| project.queue.base.as_ref());
+            let base = base.map(Commit::as_str).unwrap_or_default();
+            then.push_back(Input::Tell {
+                level: Level::Action,
+                subject: Subject::Pull(pull.clone()),
+                // Once for each place of the base, however often it is tried and whoever is first.
+                key: format!("in the way {project} {base} {}", one_line(why)),
+                text: format!(
+                    "{pull} is tested and cannot land: {}. It lands by itself once that is settled.",
+                    one_line(why)
+                ),
+                channel: None,
+            });
+        }
         QueueEvent::BaseMoved { base } => then.extend(updates(state, project, base)),
         _ => {}
     }
@@ -59,6 +74,10 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
         Rejection::Vetoed { why } => format!("The hook `before-merge` objects: {}", one_line(why)),
     };
     let text = format!("{id} at {head} left the merge queue. {what}");
+    // The same head may come back and fall for another reason, or on another base, and that is news.
+    let base = state.projects.get(&id.project).and_then(|project| project.queue.base.as_ref());
+    let base = base.map(Commit::as_str).unwrap_or_default();
+    let key = format!("rejected {id} {head} {base} {}", kind(reason));
     let subject = Subject::Pull(id.clone());
     let owner = agent_of(state, &subject).filter(|owner| owner.is_live());
     match (owner, reason) {
@@ -70,16 +89,19 @@ fn rejected(state: &State, id: &PullId, head: &Commit, reason: &Rejection, then:
                 kind: MessageKind::Text,
                 body: bounded(text),
                 interrupt: false,
-                key: Some(format!("rejected {id} {head}")),
+                key: Some(key),
             }),
         }),
-        _ => then.push_back(Input::Tell {
-            level: Level::Action,
-            subject,
-            key: format!("rejected {id} {head}"),
-            text,
-            channel: None,
-        }),
+        _ => then.push_back(Input::Tell { level: Level::Action, subject, key, text, channel: None }),
+    }
+}
+
+fn kind(reason: &Rejection) -> &'static str {
+    match reason {
+        Rejection::Red { .. } => "red",
+        Rejection::Conflict { .. } => "conflict",
+        Rejection::Broken { .. } => "broken",
+        Rejection::Vetoed { .. } => "vetoed",
     }
 }
 
@@ -100,7 +122,8 @@ fn seen(pull: &Pull, facts: PullFacts) -> Input {
 }
 
 /// The branches that are behind now and merge cleanly, if the project wants them to be kept up: those of agents that have
-/// nothing to do. What is in the queue is left alone, as another head would be another question.
+/// nothing to do. What is in the queue is left alone, as another head would be another question. Whether it is behind is seen
+/// where it is done: what is up to date stays as it is.
 fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
     let Some(project) = state.projects.get(id) else { return vec![] };
     if project.merge_queue.as_ref().is_none_or(|rules| rules.update == Update::None) {
@@ -110,7 +133,10 @@ fn updates(state: &State, id: &ProjectId, base: &Commit) -> Vec<Input> {
         pull.id.project == *id
             && pull.is_open()
             && pull.facts.base_branch == project.default_branch
+            && pull.facts.mergeable == Mergeable::Clean
             && pull.conflict.is_none()
+            // Another head would have to be approved again.
+            && pull.approvals().is_empty()
             && project.queue.entry(&pull.id).is_none()
             && agent_of(state, &Subject::Pull(pull.id.clone()))
                 .is_some_and(|agent| agent.is_live() && !agent.is_at_it())

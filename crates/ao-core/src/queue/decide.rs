@@ -17,6 +17,8 @@ pub(crate) struct Around<'a> {
     pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
     /// Whether two of them conflict with each other, as far as anybody knows.
     pub(crate) clash: &'a dyn Fn(&PullId, &PullId) -> bool,
+    /// Whether one changes the policy by which all of them are judged.
+    pub(crate) changes_policy: &'a dyn Fn(&PullId) -> bool,
 }
 
 /// Decides what an input means.
@@ -78,9 +80,12 @@ pub(crate) fn decide(
                 steps.base_moved(commit);
             }
         }
-        QueueInput::LandRefused { pull, head, base, tip, why } => {
+        QueueInput::LandRefused { pull, head, base, tip, why, in_the_way } => {
             if let Some(lane) = in_landing(queue, pull, head).filter(|lane| lane.on == *base) {
-                steps.refused(lane, tip.as_ref(), why);
+                match tip {
+                    None if *in_the_way => steps.wait_for_it(lane, why),
+                    _ => steps.refused(lane, tip.as_ref(), why),
+                }
             }
         }
         // For this head only: of another one nobody was asked.
@@ -221,7 +226,9 @@ mod tests {
         assert_eq!(bench.step(&failed(1, "h1", "b1", 0)), " => test 1 h1 on b1", "heard twice");
         assert_eq!(bench.step(&failed(1, "h1", "b0", 1)), " => test 1 h1 on b1", "late");
         bench.step(&tested(1, "h1", "b1", green("t1")));
-        assert_eq!(bench.step(&failed(1, "h1", "b1", 1)), "try_failed => land 1 h1 on b1 as t1");
+        for tries in 0..2 {
+            assert_eq!(bench.step(&failed(1, "h1", "b1", tries)), "try_failed => land 1 h1 on b1 as t1");
+        }
         let reason = Rejection::Broken { why: "broke 3 times, last: no disk".into() };
         let rejected = QueueEvent::Rejected { pull: pull(1), head: commit("h1"), reason };
         assert_eq!(bench.events(&failed(1, "h1", "b1", 2)).unwrap(), [rejected]);

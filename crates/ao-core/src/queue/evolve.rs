@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{BASES_KEPT, Entry, Lane, LaneState, MergeQueue, Part, QueueEvent, Rejection};
+use super::{BASES_KEPT, Entry, InTheWay, Lane, LaneState, MergeQueue, Part, QueueEvent, Rejection};
 use crate::{Commit, PullId, Timestamp};
 
 /// Folds an event into the queue.
@@ -11,8 +11,19 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Enqueued { pull, head, priority } => {
             let (pull, head, priority) = (pull.clone(), head.clone(), *priority);
             leave(queue, &pull);
-            let (tries, held, cleared, most) = (0, None, false, None);
-            queue.entries.push(Entry { pull, head, priority, since: at, tries, held, cleared, most });
+            let entry = Entry {
+                pull,
+                head,
+                priority,
+                since: at,
+                tries: 0,
+                held: None,
+                cleared: false,
+                most: None,
+                landings: 0,
+                in_the_way: None,
+            };
+            queue.entries.push(entry);
             sort(queue);
         }
         QueueEvent::Reprioritized { pull, priority } => {
@@ -22,16 +33,17 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Paused { why } => queue.paused = Some(why.clone()),
         QueueEvent::Resumed {} => queue.paused = None,
         QueueEvent::BaseMoved { base } => base_moved(queue, base),
-        QueueEvent::TestStarted { pull, head, base, ahead, with } => {
+        QueueEvent::TestStarted { pull, head, base, ahead, with, policy } => {
             let last = Part { pull: pull.clone(), head: head.clone() };
             let parts: Vec<Part> = with.iter().cloned().chain([last]).collect();
             for part in &parts {
-                change(queue, &part.pull, |entry| entry.held = None);
+                change(queue, &part.pull, |entry| (entry.held, entry.in_the_way) = (None, None));
             }
-            queue.lanes.push(Lane::new(base.clone(), ahead.clone(), parts));
+            queue.lanes.push(Lane::new(base.clone(), ahead.clone(), parts, *policy));
         }
         QueueEvent::TestPassed { pull, tree, .. } => {
             change_lane(queue, pull, LaneState::Tested { tree: tree.clone() });
+            change(queue, pull, |entry| entry.tries = entry.landings);
         }
         QueueEvent::TestFailed { pull, result, .. } => {
             change_lane(queue, pull, LaneState::Failed { result: result.clone() });
@@ -47,7 +59,20 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Cleared { pull, .. } => change(queue, pull, |entry| entry.cleared = true),
         QueueEvent::Voided { pull, .. } => queue.lanes.retain(|lane| !lane.has(pull)),
         QueueEvent::Held { pull, why } => change(queue, pull, |entry| entry.held = Some(why.clone())),
-        QueueEvent::TryFailed { pull, tries, .. } => change(queue, pull, |entry| entry.tries = *tries),
+        QueueEvent::TryFailed { pull, tries, landing, .. } => change(queue, pull, |entry| {
+            entry.tries = *tries;
+            entry.landings += u32::from(*landing);
+        }),
+        QueueEvent::InTheWay { pull, why, times, again_at } => {
+            let (why, times, again_at) = (why.clone(), *times, *again_at);
+            change(queue, pull, |entry| entry.in_the_way = Some(InTheWay { why, times, again_at }));
+            let landing = queue.lanes.iter_mut().find(|lane| lane.has(pull));
+            if let Some(lane) = landing
+                && let LaneState::Landing { tree } = &lane.state
+            {
+                lane.state = LaneState::Tested { tree: tree.clone() };
+            }
+        }
         QueueEvent::Removed { pull, .. } => leave(queue, pull),
         QueueEvent::Rejected { pull, reason, .. } => {
             leave(queue, pull);
@@ -71,6 +96,7 @@ fn leave(queue: &mut MergeQueue, pull: &PullId) {
 /// It is on the base now. Those that were tested on top of it stand on that, and their results with them.
 fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
     queue.entries.retain(|entry| entry.pull != part.pull);
+    queue.policy_due |= queue.lane_of(&part.pull).is_some_and(|lane| lane.policy);
     let as_ordered = queue.lanes.first().filter(|lane| lane.is_landing() && lane.parts.first() == Some(part));
     let Some(on) = as_ordered.map(|lane| lane.on.clone()) else {
         queue.lanes.retain(|lane| !lane.has(&part.pull));

@@ -14,6 +14,8 @@
 //! What the queue wants done is derived from its state by [`MergeQueue::work`], so after a crash the same work is simply
 //! wanted again.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Commit, PullId, Timestamp};
@@ -38,6 +40,10 @@ pub use rules::{QueueRules, Update};
 /// How often an entry may break for reasons that are not its own before it is given up.
 pub const MAX_TRIES: u32 = 3;
 
+/// How long a landing waits for what is in its way, at first and at most: twice as long each time.
+const AGAIN: Duration = Duration::from_secs(15);
+const AGAIN_AT_MOST: Duration = Duration::from_secs(300);
+
 /// How many earlier bases are remembered, so that a look from before is not taken for news.
 const BASES_KEPT: usize = 32;
 
@@ -56,6 +62,9 @@ pub struct MergeQueue {
     /// Where the base was before, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Commit>,
+    /// Whether a change of the policy has landed that nobody has read yet. Nothing is begun or landed before that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub policy_due: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,6 +86,25 @@ pub struct Entry {
     /// With how many at most it is tested at once, itself among them: less and less, once it was in a batch that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<u32>,
+    /// How many of the tries were landings. A green test says nothing of those.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub landings: u32,
+    /// What keeps it from landing although it is green.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub in_the_way: Option<InTheWay>,
+}
+
+/// Something that keeps the base from being moved, whatever is to land: nobody's fault who is in the queue.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InTheWay {
+    pub why: String,
+    /// How often it was found there.
+    pub times: u32,
+    pub again_at: Timestamp,
+}
+
+fn is_zero(value: &u32) -> bool {
+    *value == 0
 }
 
 fn is_false(value: &bool) -> bool {
@@ -138,7 +166,7 @@ pub enum QueueInput {
         /// Those that have landed with it, before it, each with its own commit.
         with: Vec<(Part, Commit)>,
     },
-    /// Head or base was no longer where it had been.
+    /// Head or base was no longer where it had been, or something is in the way.
     LandRefused {
         pull: PullId,
         head: Commit,
@@ -146,6 +174,9 @@ pub enum QueueInput {
         /// Where the base is instead, if that was seen.
         tip: Option<Commit>,
         why: String,
+        /// Whether that has nothing to do with what was to land.
+        #[serde(default)]
+        in_the_way: bool,
     },
     /// The hooks that may object were asked about a head.
     Verdict {
@@ -221,6 +252,9 @@ pub enum QueueEvent {
         /// Those of the same batch, before it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<Part>,
+        /// Whether it changes the policy that those behind it are judged by.
+        #[serde(default, skip_serializing_if = "is_false")]
+        policy: bool,
     },
     TestPassed {
         pull: PullId,
@@ -266,6 +300,15 @@ pub enum QueueEvent {
         pull: PullId,
         tries: u32,
         why: String,
+        #[serde(default, skip_serializing_if = "is_false")]
+        landing: bool,
+    },
+    /// Its lane stays green and is landed later.
+    InTheWay {
+        pull: PullId,
+        why: String,
+        times: u32,
+        again_at: Timestamp,
     },
     Rejected {
         pull: PullId,
@@ -341,6 +384,27 @@ impl MergeQueue {
 
     fn is_cleared(&self, part: &Part) -> bool {
         self.entry(&part.pull).is_some_and(|entry| entry.cleared)
+    }
+
+    /// Whether a test still says something: also while nothing new is begun.
+    pub fn is_testing(&self, pull: &PullId, head: &Commit, base: &Commit, ahead: &[Part]) -> bool {
+        self.lanes.iter().any(|lane| {
+            let last = lane.last().is_some_and(|last| last.pull == *pull && last.head == *head);
+            let testing = matches!(lane.state, LaneState::Testing {});
+            last && testing && lane.base == *base && lane.before() == ahead
+        })
+    }
+
+    /// When a landing is tried again that something was in the way of.
+    pub(crate) fn again_at(&self) -> Option<Timestamp> {
+        let first = self.lanes.first().filter(|lane| matches!(lane.state, LaneState::Tested { .. }))?;
+        let in_the_way = self.in_the_way_of(first).filter(|_| self.paused.is_none())?;
+        Some(in_the_way.again_at)
+    }
+
+    /// What keeps a lane from landing, if anything was found.
+    pub fn in_the_way_of(&self, lane: &Lane) -> Option<&InTheWay> {
+        self.entry(&lane.last()?.pull)?.in_the_way.as_ref()
     }
 
     /// How often the work of a lane broke.

@@ -70,7 +70,7 @@ proptest! {
                         QueueInput::EffectFailed { pull, head, base, ahead, tries, why }
                     }
                     Work::Land { pull, head, base, .. } if how == 1 => {
-                        QueueInput::LandRefused { pull, head, base, tip: None, why: "moved".into() }
+                        QueueInput::LandRefused { pull, head, base, tip: None, why: "moved".into(), in_the_way: false }
                     }
                     Work::Land { pull, head, base, with, .. } => {
                         let grown: Vec<Part> =

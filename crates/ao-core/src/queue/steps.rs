@@ -1,7 +1,8 @@
 //! What the queue does because of an input, step by step, up to what is due next.
 
 use super::{
-    Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection, TestResult, evolve,
+    AGAIN, AGAIN_AT_MOST, Around, Lane, LaneState, MAX_TRIES, MergeQueue, Part, QueueEvent, Rejection,
+    TestResult, evolve,
 };
 use crate::outside::{Kind, bounded};
 use crate::pull::TEXT_LIMIT;
@@ -78,6 +79,15 @@ impl Steps {
         }
     }
 
+    /// Nobody in the queue is to blame, so all stays as it is, and it is tried again later.
+    pub(super) fn wait_for_it(&mut self, lane: &Lane, why: &str) {
+        let Some(Part { pull, .. }) = lane.last().cloned() else { return };
+        let times = self.queue.in_the_way_of(lane).map_or(0, |known| known.times).saturating_add(1);
+        let after = AGAIN.saturating_mul(1 << (times - 1).min(8)).min(AGAIN_AT_MOST);
+        let (why, again_at) = (bounded(Kind::Log, why, TEXT_LIMIT), self.at + after);
+        self.tell(QueueEvent::InTheWay { pull, why, times, again_at });
+    }
+
     /// The work itself broke. Of several that are tested as one nobody can tell whose fault that is, so each is tried alone.
     pub(super) fn broke(&mut self, lane: &Lane, why: &str) {
         let Some(Part { pull, head }) = lane.last().cloned() else { return };
@@ -86,7 +96,7 @@ impl Steps {
         if several && (!lane.is_landing() || tries >= MAX_TRIES) {
             self.apart(lane, &why);
         } else if tries < MAX_TRIES {
-            self.tell(QueueEvent::TryFailed { pull, tries, why });
+            self.tell(QueueEvent::TryFailed { pull, tries, why, landing: lane.is_landing() });
         } else {
             let reason = Rejection::Broken { why: format!("broke {tries} times, last: {why}") };
             self.tell(QueueEvent::Rejected { pull, head, reason });
@@ -112,7 +122,7 @@ impl Steps {
         self.let_go(around);
         // Each round takes a lane away, so this comes to an end.
         while self.take_back(around) {}
-        if self.queue.paused.is_none() {
+        if self.queue.paused.is_none() && !self.queue.policy_due {
             self.land(around);
             while self.begin(around) {}
         }
@@ -169,20 +179,32 @@ impl Steps {
 
     fn land(&mut self, around: &Around<'_>) {
         let Some(lane) = self.queue.lanes.first() else { return };
+        let due = self.queue.again_at();
+        if due.is_some_and(|again_at| again_at > self.at) {
+            return;
+        }
         let cleared = !around.asks || lane.parts.iter().all(|part| self.queue.is_cleared(part));
         if let (LaneState::Tested { tree }, Some(last), true) = (&lane.state, lane.last(), cleared) {
             let Part { pull, head } = last.clone();
             let (base, tree) = (lane.on.clone(), tree.clone());
             self.tell(QueueEvent::LandStarted { pull, head, base, tree });
+        } else if due.is_some()
+            && let Some(why) = self.queue.in_the_way_of(lane).map(|known| known.why.clone())
+        {
+            // Hooks that are new have to be asked first, and what is due must not stay due for ever.
+            self.wait_for_it(&lane.clone(), &why);
         }
     }
 
-    /// Begins the next lane, if there is room for one and somebody waits.
+    /// Begins the next lane, if there is room for one and somebody waits. What changes the policy is alone in its lane and
+    /// the last one: those behind it are judged by what it says.
     fn begin(&mut self, around: &Around<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
-        if self.queue.lanes.len() >= around.rules.parallel.max(1) as usize {
+        let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
+        if full || self.queue.policy_due || self.queue.lanes.iter().any(|lane| lane.policy) {
             return false;
         }
+        let mut policy = false;
         let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
         let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
         for entry in waiting {
@@ -191,6 +213,13 @@ impl Steps {
                 break;
             }
             match (around.allowed)(&entry.pull, &entry.head) {
+                Ok(()) if (around.changes_policy)(&entry.pull) => {
+                    if parts.is_empty() {
+                        policy = true;
+                        parts.push(Part { pull: entry.pull, head: entry.head });
+                    }
+                    break;
+                }
                 Ok(()) => {
                     room = most;
                     parts.push(Part { pull: entry.pull, head: entry.head });
@@ -202,7 +231,7 @@ impl Steps {
         let Some(Part { pull, head }) = parts.pop() else { return false };
         let sound = self.queue.lanes.iter().filter(|lane| !lane.has_failed());
         let ahead = sound.flat_map(|lane| lane.parts.clone()).collect();
-        self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts });
+        self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts, policy });
         true
     }
 }
@@ -246,6 +275,70 @@ mod tests {
         bench.step(&tested(1, "h1", "b1", green("t1")));
         bench.against = vec![1];
         assert_eq!(bench.step(&QueueInput::Look {}), "voided held => nothing", "not even while landing");
+    }
+
+    #[test]
+    fn what_is_in_the_way_of_a_landing_is_waited_for_and_costs_nobody_anything() {
+        let mut bench = Bench::wide(2, 1).with(&[base("b1"), enqueue(1, "h1", 0), enqueue(2, "h2", 0)]);
+        bench.step(&tested_after(2, "h2", "b1", &[(1, "h1")], green("t12")));
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        for times in 1..9 {
+            assert_eq!(bench.work(), "land 1 h1 on b1 as t1");
+            assert_eq!(bench.step(&in_the_way(1, "h1", "b1")), "in_the_way => nothing");
+            assert_eq!(bench.step(&QueueInput::Look {}), " => nothing", "not at every look");
+            let entry = bench.queue.entry(&pull(1)).unwrap();
+            let found = entry.in_the_way.as_ref().unwrap();
+            assert_eq!((found.why.as_str(), found.times, entry.tries), ("a.rs is dirty", times, 0));
+            assert_eq!(bench.queue.again_at(), Some(found.again_at));
+            let waits = found.again_at.0 - bench.now;
+            assert!(waits > 0 && waits <= 300_000, "{waits}");
+            bench.now = found.again_at.0;
+            assert_eq!(bench.step(&QueueInput::Look {}), "land_started => land 1 h1 on b1 as t1");
+            assert_eq!(bench.queue.again_at(), None);
+        }
+        let step = bench.step(&landed(1, "h1", "b2"));
+        assert_eq!(
+            step, "landed base_moved land_started => land 2 h2 on b2 as t12",
+            "nothing is tested twice"
+        );
+        bench.step(&in_the_way(2, "h2", "b2"));
+        bench.asks = true;
+        bench.now = bench.queue.again_at().unwrap().0;
+        assert_eq!(bench.step(&QueueInput::Look {}), "in_the_way => nothing", "a hook is asked first");
+        assert!(bench.queue.again_at().unwrap().0 > bench.now);
+    }
+
+    #[test]
+    fn a_green_test_forgives_tests_that_broke_but_not_landings() {
+        let mut bench = bench(&[base("b1"), enqueue(1, "h1", 0)]);
+        for tries in 0..2 {
+            bench.step(&failed(1, "h1", "b1", tries));
+        }
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(bench.queue.entry(&pull(1)).unwrap().tries, 0);
+        bench.step(&refused(1, "h1", "b1", None));
+        bench.step(&tested(1, "h1", "b1", green("t1")));
+        assert_eq!(bench.queue.entry(&pull(1)).unwrap().tries, 1);
+    }
+
+    #[test]
+    fn what_changes_the_policy_is_alone_and_nothing_lands_before_it_was_read() {
+        let mut bench = Bench { of_policy: vec![2], ..Bench::wide(3, 3) };
+        bench.queue.paused = Some("to fill it".into());
+        for number in 1..=3 {
+            bench.step(&enqueue(number, "h", 0));
+        }
+        bench.step(&base("b1"));
+        bench.step(&QueueInput::Resume {});
+        assert_eq!(bench.work(), "test 1 h on b1, test 2 h on b1 after 1", "3 waits for the new policy");
+        bench.step(&tested(1, "h", "b1", green("t1")));
+        bench.step(&tested_after(2, "h", "b1", &[(1, "h")], green("t12")));
+        bench.step(&landed(1, "h", "b2"));
+        assert_eq!(bench.work(), "land 2 h on b2 as t12");
+        assert_eq!(bench.step(&landed(2, "h", "b3")), "landed base_moved => nothing");
+        assert_eq!(bench.step(&QueueInput::Look {}), " => nothing", "nobody has read it yet");
+        bench.queue.policy_due = false;
+        assert_eq!(bench.step(&QueueInput::Look {}), "test_started => test 3 h on b3");
     }
 
     #[test]

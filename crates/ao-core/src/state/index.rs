@@ -52,6 +52,8 @@ pub(crate) enum Timer {
     Account(String),
     /// A freeze of a project begins or ends.
     Policy(ProjectId),
+    /// A landing that something was in the way of is tried again.
+    Queue(ProjectId),
 }
 
 /// What of a session the indexes know.

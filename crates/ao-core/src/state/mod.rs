@@ -144,9 +144,10 @@ impl State {
                     self.pulls.insert(id.clone(), Box::new(pull));
                 }
             }
-            Event::Queue(project, event) => {
-                if let Some(project) = self.projects.get_mut(project) {
+            Event::Queue(id, event) => {
+                if let Some(project) = self.projects.get_mut(id) {
                     queue::evolve(&mut project.queue, event, at);
+                    self.index.set_timer(Timer::Queue(id.clone()), project.queue.again_at());
                 }
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
@@ -387,6 +388,7 @@ impl State {
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
                 self.index.set_timer(Timer::Policy(id.clone()), None);
+                self.index.set_timer(Timer::Queue(id.clone()), None);
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
@@ -398,6 +400,7 @@ impl State {
             ProjectEvent::PolicyChanged { policy, unwritten } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy = (**policy).clone();
+                    project.queue.policy_due = false;
                     let edge = policy.next_edge(at);
                     project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
                     self.index.set_timer(Timer::Policy(id.clone()), edge);
@@ -406,6 +409,7 @@ impl State {
             ProjectEvent::PolicyBroken { why } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy_stand.broken = Some(why.clone());
+                    project.queue.policy_due = false;
                 }
             }
             ProjectEvent::FreezeTurned { .. } => {
@@ -733,6 +737,7 @@ impl State {
             .chain(
                 self.projects.iter().map(|(id, known)| (Timer::Policy(id.clone()), known.policy_stand.edge)),
             )
+            .chain(self.projects.iter().map(|(id, known)| (Timer::Queue(id.clone()), known.queue.again_at())))
             .collect::<Vec<_>>();
         for (timer, due) in timers {
             self.index.set_timer(timer, due);

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use ao_core::pull::{Author, CheckState, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::errand::Order;
+use ao_core::pull::{
+    Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing,
+};
 use ao_core::queue::{QueueInput, QueueRules, TestResult, Update};
 use ao_core::{Commit, Effect, Input, Scope, SessionId, wants};
 
@@ -58,6 +61,61 @@ fn the_culprit_hears_the_output_and_what_landed_in_between_as_quotations() {
 }
 
 #[test]
+fn the_checks_that_policy_requires_are_run_on_what_lands() {
+    let mut desk = Desk::new();
+    let policy = ao_core::policy::Policy { required_checks: vec!["test".into()], ..Default::default() };
+    let seen = ao_core::project::ProjectInput::PolicySeen(Some(Box::new(policy)));
+    desk.take(Input::Project { project: app(), input: seen });
+    queued(&mut desk);
+    let wanted = wants(&desk.state, &Scope::Project(app()));
+    assert!(
+        matches!(&wanted[..], [Effect::TestMerge { required, .. }] if required == &["test".to_owned()]),
+        "{wanted:?}"
+    );
+}
+
+#[test]
+fn what_is_in_the_way_of_a_landing_is_told_once_and_tried_again_in_time() {
+    let mut desk = Desk::new();
+    queued(&mut desk);
+    tested(&mut desk, TestResult::Green { tree: "t1".into() });
+    let before = desk.told().len();
+    for _ in 0..5 {
+        let wanted = wants(&desk.state, &Scope::Project(app()));
+        assert!(matches!(&wanted[..], [Effect::Merge { .. }]), "{wanted:?}");
+        let why = "`main` is being rebased".to_owned();
+        let (head, base) = (Commit::new("c1"), Commit::new("b0"));
+        say(
+            &mut desk,
+            QueueInput::LandRefused { pull: pull(), head, base, tip: None, why, in_the_way: true },
+        );
+        assert_eq!(wants(&desk.state, &Scope::Project(app())), []);
+        desk.wait(301);
+    }
+    let told = desk.told();
+    let about: Vec<_> = told[before..].iter().filter(|text| text.contains("is being rebased")).collect();
+    assert_eq!(about.len(), 1, "{told:?}");
+    assert!(about[0].starts_with("app!7 is tested and cannot land"), "{told:?}");
+    assert!(desk.state.projects[&app()].queue.entry(&pull()).is_some());
+}
+
+#[test]
+fn a_head_that_is_rejected_again_on_another_base_is_told_of_again() {
+    let mut desk = Desk::new();
+    let session = queued(&mut desk);
+    let red = TestResult::Red { output: "error: one".into(), between: String::new() };
+    tested(&mut desk, red);
+    let base = Commit::new("b1");
+    say(&mut desk, QueueInput::BaseMoved { base: base.clone() });
+    let head = Commit::new("c1");
+    say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
+    let result = TestResult::Red { output: "error: two".into(), between: String::new() };
+    say(&mut desk, QueueInput::Tested { pull: pull(), head, base, ahead: vec![], result });
+    let told = said(&desk, session);
+    assert!(told.contains("error: one") && told.contains("error: two"), "{told}");
+}
+
+#[test]
 fn without_an_agent_a_person_hears_of_it() {
     let mut desk = Desk::new();
     let session = queued(&mut desk);
@@ -108,18 +166,81 @@ fn what_has_landed_is_merged_at_once_and_not_queued_again() {
 fn branches_that_are_behind_are_rebased_if_that_is_wanted_and_their_agents_are_idle() {
     for (update, orders) in [(Update::None, 0), (Update::Rebase, 1)] {
         let mut desk = Desk::new();
-        let mut config = ao_core::project::ProjectConfig {
-            path: "~/app".into(),
-            default_branch: "main".into(),
-            ..Default::default()
-        };
-        config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
-        let input = ao_core::project::ProjectInput::Configure(Box::new(config));
-        desk.take(Input::Project { project: app(), input });
+        keep_up(&mut desk, update);
         with_pull(&mut desk);
         desk.take(Input::Queue { project: app(), input: QueueInput::BaseMoved { base: Commit::new("b1") } });
         assert_eq!(desk.state.errands.len(), orders);
     }
+}
+
+#[test]
+fn what_is_approved_or_not_known_to_merge_cleanly_is_not_rebased() {
+    let approval = ReviewFacts {
+        id: "r1".into(),
+        author: Author { login: "ann".into(), standing: Standing::Owner },
+        verdict: ReviewVerdict::Approved,
+        commit: Commit::new("c1"),
+        body: String::new(),
+        revision: "1".into(),
+    };
+    for (mergeable, reviews, orders) in [
+        (Mergeable::Clean, vec![], 1),
+        (Mergeable::Unknown, vec![], 0),
+        (Mergeable::Clean, vec![approval], 0),
+    ] {
+        let mut desk = Desk::new();
+        keep_up(&mut desk, Update::Rebase);
+        with_pull(&mut desk);
+        desk.now = desk.now + Duration::from_secs(1);
+        // No check is green yet, so that nothing is queued by itself.
+        let mut now = facts(&desk, "c1", CheckState::Pending);
+        (now.mergeable, now.reviews) = (mergeable.clone(), reviews);
+        desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(now)) });
+        say(&mut desk, QueueInput::BaseMoved { base: Commit::new("b1") });
+        let rebases = desk.state.errands.values();
+        let rebases = rebases.filter(|errand| matches!(errand.order, Order::Rebase { .. }));
+        assert_eq!(rebases.count(), orders, "{mergeable:?}");
+    }
+}
+
+fn keep_up(desk: &mut Desk, update: Update) {
+    let mut config = ao_core::project::ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        ..Default::default()
+    };
+    config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
+    let input = ao_core::project::ProjectInput::Configure(Box::new(config));
+    desk.take(Input::Project { project: app(), input });
+}
+
+#[test]
+fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    desk.now = desk.now + Duration::from_secs(1);
+    let mut ready = facts(&desk, "c1", CheckState::Passed);
+    ready.size.files = vec![".ao/policy.yaml".into()];
+    let owner = Author { login: "ann".into(), standing: Standing::Owner };
+    ready.reviews.push(ReviewFacts {
+        id: "r1".into(),
+        author: owner,
+        verdict: ReviewVerdict::Approved,
+        commit: Commit::new("c1"),
+        body: String::new(),
+        revision: "1".into(),
+    });
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(ready)) });
+    let head = Commit::new("c1");
+    say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
+    tested(&mut desk, TestResult::Green { tree: "t1".into() });
+    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit: Commit::new("m1"), with: vec![] });
+    let due = |desk: &Desk| desk.state.projects[&app()].queue.policy_due;
+    assert!(due(&desk));
+    // The same as before, because the change was of a comment: that it was read counts.
+    let seen = ao_core::project::ProjectInput::PolicySeen(None);
+    desk.take(Input::Project { project: app(), input: seen });
+    assert!(!due(&desk));
 }
 
 #[test]

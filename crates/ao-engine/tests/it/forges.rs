@@ -1,7 +1,8 @@
 //! Work for a forge that is not plugged in yet.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use ao_core::pull::{PullFacts, PullInput};
 use ao_core::queue::QueueInput;
@@ -27,8 +28,10 @@ async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
     let enqueue = QueueInput::Enqueue { pull: pull.clone(), head: Commit::new("h1"), priority: 0 };
     house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
     house.until_event(|event| codec::encode(event).kind == "queue.test_started").await;
-    let slots =
-        Slots { scms: BTreeMap::from([(app(), Arc::new(Green) as Arc<dyn Scm>)]), ..Slots::default() };
+    let slots = Slots {
+        scms: BTreeMap::from([(app(), Arc::new(Green::default()) as Arc<dyn Scm>)]),
+        ..Slots::default()
+    };
     house.handle.plug(slots).await.unwrap();
     house
         .until_event(|event| {
@@ -37,6 +40,31 @@ async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
             kind == "queue.landed"
         })
         .await;
+    house.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_test_that_no_longer_counts_is_broken_off() {
+    let (_keep, dir) = temp();
+    let house = House::open(&dir, &Arc::new(World::default())).await;
+    house.with_project().await;
+    let slow = Arc::new(Green::default());
+    *slow.hangs_on.lock().unwrap() = vec![Commit::new("b1")];
+    let slots = Slots { scms: BTreeMap::from([(app(), slow.clone() as Arc<dyn Scm>)]), ..Slots::default() };
+    house.handle.plug(slots).await.unwrap();
+    let pull = PullId { project: app(), number: 1 };
+    let seen = PullInput::Seen(Box::new(approved()));
+    house.handle.ask(Input::Pull { pull: pull.clone(), input: seen }).await.unwrap();
+    let enqueue = QueueInput::Enqueue { pull: pull.clone(), head: Commit::new("h1"), priority: 0 };
+    house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
+    slow.until(|slow| slow.under_way() == 1).await;
+    let pause = |input| house.handle.ask(Input::Queue { project: app(), input });
+    pause(QueueInput::Pause { why: "release".into() }).await.unwrap();
+    assert_eq!(slow.under_way(), 1, "a pause begins nothing and ends nothing");
+    pause(QueueInput::Resume {}).await.unwrap();
+    pause(QueueInput::BaseMoved { base: Commit::new("b2") }).await.unwrap();
+    slow.until(|slow| slow.under_way() == 0).await;
+    house.until_event(|event| codec::encode(event).kind == "queue.landed").await;
     house.stop().await.unwrap();
 }
 
@@ -55,8 +83,27 @@ fn approved() -> PullFacts {
     .unwrap()
 }
 
-/// A forge on which everything is green and lands.
-struct Green;
+/// A forge on which everything is green and lands, but for tests on some bases, which have no end.
+#[derive(Default)]
+struct Green {
+    hangs_on: Mutex<Vec<Commit>>,
+    hanging: Arc<()>,
+}
+
+impl Green {
+    fn under_way(&self) -> usize {
+        Arc::strong_count(&self.hanging) - 1
+    }
+
+    async fn until(&self, is_so: impl Fn(&Green) -> bool) {
+        let waiting = async {
+            while !is_so(self) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), waiting).await.expect("it never came to that");
+    }
+}
 
 #[async_trait]
 impl Scm for Green {
@@ -76,7 +123,11 @@ impl Scm for Green {
         Ok(vec![])
     }
 
-    async fn test(&self, _: &TestOrder) -> Result<TestOutcome, ScmError> {
+    async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
+        if self.hangs_on.lock().unwrap().contains(&order.base) {
+            let _under_way = self.hanging.clone();
+            std::future::pending::<()>().await;
+        }
         Ok(TestOutcome::Green { tree: "t1".into() })
     }
 

@@ -136,7 +136,7 @@ impl LocalScm {
             base: Some(base.clone()),
             tree,
             commit,
-            changed: Some(pull.size.files.clone()).filter(|_| pull.fork.is_some() && !pull.unmeasured),
+            changed: pull.touched().map(<[String]>::to_vec),
             checks,
             again,
         }

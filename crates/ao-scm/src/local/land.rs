@@ -12,6 +12,8 @@ pub(super) struct NotLanded {
     /// Where the base is instead, if that is why.
     pub(super) tip: Option<Commit>,
     pub(super) why: String,
+    /// Whether it is the base or its checkout that does not allow it, whatever the change is.
+    pub(super) in_the_way: bool,
 }
 
 impl Repository {
@@ -26,7 +28,9 @@ impl Repository {
         let _turn = self.turn().await;
         let name = format!("refs/heads/{branch}");
         let here = self.git.commit(&name).await?.map(|here| Commit::new(&here));
-        let not_landed = |tip: Option<&Commit>, why: String| Ok(Err(NotLanded { tip: tip.cloned(), why }));
+        let not_landed = |tip: Option<&Commit>, why: String| {
+            Ok(Err(NotLanded { tip: tip.cloned(), why, in_the_way: tip.is_none() }))
+        };
         if let Some(here) = &here {
             if tip.remote.is_none() && *here != tip.commit {
                 return not_landed(Some(here), format!("`{branch}` has moved to {here}"));
@@ -122,6 +126,6 @@ impl Repository {
         } else {
             return Err(err);
         };
-        Ok(Err(NotLanded { tip: None, why }))
+        Ok(Err(NotLanded { tip: None, why, in_the_way: true }))
     }
 }

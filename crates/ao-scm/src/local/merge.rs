@@ -5,6 +5,8 @@
 //!                                                       └──── after a crash: landed? finish, else nothing has happened
 //! ```
 
+use std::sync::Arc;
+
 use ao_core::Commit;
 use ao_core::pull::PullState;
 use ao_core::queue::Part;
@@ -13,6 +15,7 @@ use tracing::info;
 
 use super::base::Tip;
 use super::book::{Entry, Writing};
+use super::checks::Checks;
 use super::land::NotLanded;
 use super::record::{Landing, PullRecord};
 use super::train::Grown;
@@ -38,15 +41,23 @@ impl LocalScm {
             Merged::Tree(tree) => tree,
             Merged::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
         };
-        let checks = self.deciding();
-        if checks.is_empty() || !order.checks {
+        if !order.checks {
             return Ok(TestOutcome::Green { tree });
         }
-        let job = self.job(&entry.pull, &order.head, &base, tree.clone(), checks, false).await?;
+        let checks = self.deciding(&order.required)?;
+        if checks.is_empty() {
+            return Ok(TestOutcome::Green { tree });
+        }
+        let mut job = self.job(&entry.pull, &order.head, &base, tree.clone(), checks, false).await?;
+        job.changed = self.changed_with(job.changed, &order.ahead).await?;
         let runs = self.checks.run(job).await?;
         let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
+        // Without others ahead they are the checks of the pull request itself, which go on whoever has asked.
+        let speculative = if order.ahead.is_empty() { vec![] } else { ids.clone() };
+        let mut waiting = Waiting { checks: self.checks.clone(), runs: speculative };
         let runs = self.checks.finished(&ids).await?;
-        match outcome(tree, &runs)? {
+        waiting.runs.clear();
+        match outcome(tree, &runs, &order.required)? {
             TestOutcome::Red { output, .. } => {
                 let between = self.repository.between(&order.head, &base).await;
                 Ok(TestOutcome::Red { output, between })
@@ -55,11 +66,42 @@ impl LocalScm {
         }
     }
 
-    /// The checks that decide about a merge: those that are required, or all if none is.
-    fn deciding(&self) -> Vec<CheckSpec> {
+    /// The checks that decide about a merge: those that are required here, or all if none is, and those that policy wants.
+    /// What policy wants is run whatever the change touches.
+    fn deciding(&self, wanted: &[String]) -> Result<Vec<CheckSpec>, ScmError> {
         let all = &self.options.checks;
-        let required: Vec<CheckSpec> = all.iter().filter(|check| check.required).cloned().collect();
-        if required.is_empty() { all.clone() } else { required }
+        if let Some(unknown) = wanted.iter().find(|name| all.iter().all(|check| check.name != **name)) {
+            let name = unknown.escape_debug();
+            let why =
+                format!("policy requires the check `{name}`, which is not configured; add it to `checks`");
+            return Err(ScmError::Failed(why));
+        }
+        let all_decide = all.iter().all(|check| !check.required);
+        let is_wanted = |check: &CheckSpec| wanted.contains(&check.name);
+        let deciding = all.iter().filter(|check| all_decide || check.required || is_wanted(check)).cloned();
+        Ok(deciding
+            .map(|check| match is_wanted(&check) {
+                true => CheckSpec { paths: vec![], ..check },
+                false => check,
+            })
+            .collect())
+    }
+
+    /// What is changed together with those ahead, which are in the tree too; nothing if that cannot be told of one of them.
+    async fn changed_with(
+        &self,
+        own: Option<Vec<String>>,
+        ahead: &[Part],
+    ) -> Result<Option<Vec<String>>, LocalError> {
+        let Some(mut changed) = own else { return Ok(None) };
+        for part in ahead {
+            let entry = self.entry(&part.pull).await?;
+            match entry.pull.touched().filter(|_| entry.pull.head == part.head) {
+                Some(files) => changed.extend_from_slice(files),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(changed))
     }
 
     pub(super) async fn merge_pull(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
@@ -83,7 +125,7 @@ impl LocalScm {
                 Some((_, commit)) => Ok(self.told(order, commit, landed).await?),
                 None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
             },
-            Err(NotLanded { tip, why }) => Ok(MergeOutcome::Refused { tip, why }),
+            Err(NotLanded { tip, why, in_the_way }) => Ok(MergeOutcome::Refused { tip, why, in_the_way }),
         }
     }
 
@@ -155,10 +197,10 @@ impl LocalScm {
         tip: &Tip,
         branch: &str,
     ) -> Result<Result<Vec<Made>, NotLanded>, LocalError> {
-        let refused = |why: String| Ok(Err(NotLanded { tip: None, why }));
+        let refused = |why: String| Ok(Err(NotLanded { tip: None, why, in_the_way: false }));
         if tip.commit != order.base {
             let why = format!("`{branch}` is at {} now, which it was not tested with", tip.commit);
-            return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why }));
+            return Ok(Err(NotLanded { tip: Some(tip.commit.clone()), why, in_the_way: false }));
         }
         let last = Part { pull: order.pull.clone(), head: order.head.clone() };
         let mut made: Vec<Made> = vec![];
@@ -241,9 +283,25 @@ impl LocalScm {
     }
 }
 
+/// Somebody who waits for runs. If he goes away before they are over, they are given up.
+struct Waiting {
+    checks: Arc<dyn Checks>,
+    runs: Vec<String>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let runs = std::mem::take(&mut self.runs);
+        if let (false, Ok(runtime)) = (runs.is_empty(), tokio::runtime::Handle::try_current()) {
+            let checks = self.checks.clone();
+            runtime.spawn(async move { checks.give_up(&runs).await });
+        }
+    }
+}
+
 /// What became of one that is no longer open.
 fn ended(pull: &PullRecord, order: &MergeOrder) -> Option<MergeOutcome> {
-    let refused = |why: String| Some(MergeOutcome::Refused { tip: None, why });
+    let refused = |why: String| Some(MergeOutcome::Refused { tip: None, why, in_the_way: false });
     match &pull.state {
         PullState::Open => None,
         PullState::Merged { commit } if pull.head == order.head => {
@@ -278,15 +336,23 @@ fn is_as_ordered(pull: &PullRecord, part: &Part, branch: &str) -> Result<(), Str
     Ok(())
 }
 
-fn outcome(tree: String, runs: &[CheckRun]) -> Result<TestOutcome, ScmError> {
+fn outcome(tree: String, runs: &[CheckRun], wanted: &[String]) -> Result<TestOutcome, ScmError> {
     let failed: Vec<&CheckRun> = runs.iter().filter(|run| run.state == RunState::Failed).collect();
     if !failed.is_empty() {
         let parts: Vec<String> = failed.into_iter().map(told).collect();
         return Ok(TestOutcome::Red { output: parts.join("\n\n"), between: String::new() });
     }
-    match runs.iter().find(|run| !matches!(run.state, RunState::Passed | RunState::Skipped)) {
+    let says_nothing = |run: &&CheckRun| match run.state {
+        RunState::Passed => false,
+        RunState::Skipped => wanted.contains(&run.check),
+        _ => true,
+    };
+    match runs.iter().find(says_nothing) {
         Some(run) => {
-            let why = run.why.as_deref().unwrap_or("it was ended before it was done");
+            let why = run.why.as_deref().unwrap_or(match run.state {
+                RunState::Skipped => "it was skipped, and policy requires it",
+                _ => "it was ended before it was done",
+            });
             Err(ScmError::Failed(format!("the check `{}` said nothing about the change: {why}", run.check)))
         }
         None => Ok(TestOutcome::Green { tree }),

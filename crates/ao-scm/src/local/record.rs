@@ -184,6 +184,11 @@ impl PullRecord {
         self.state == PullState::Open
     }
 
+    /// The paths that it touches, if that is known.
+    pub(super) fn touched(&self) -> Option<&[String]> {
+        (self.fork.is_some() && !self.unmeasured).then_some(self.size.files.as_slice())
+    }
+
     /// Whether something about it could not be told, so that it has to be tried again.
     pub(super) fn is_unclear(&self) -> bool {
         self.unmeasured || self.mergeable == Mergeable::Unknown || self.head_author.is_none()

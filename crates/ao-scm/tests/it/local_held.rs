@@ -5,7 +5,7 @@ use std::fs;
 use ao_core::pull::PullState;
 use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
 
-use crate::local_support::{Desk, facts, git, merge, merged, open, order, pull, refused};
+use crate::local_support::{Desk, facts, git, in_the_way, merge, merged, open, order, pull};
 
 /// Merges it and wants its branch gone; says why that is left.
 async fn left(scm: &ao_scm::local::LocalScm, number: u64) -> Option<String> {
@@ -79,7 +79,7 @@ async fn a_base_that_is_being_rebased_is_not_moved() {
     let id = open(&scm, "x", "other").await;
     let before = desk.tip("refs/heads/other");
     let beside = begin_rebase(&desk, "other", "other-base");
-    let why = refused(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
     assert!(why.contains("`other` is being rebased in") && why.contains("merge again"), "{why}");
     assert_eq!(desk.tip("refs/heads/other"), before);
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);

@@ -186,7 +186,14 @@ async fn a_conflict_appears_with_its_files_and_goes_again() {
     let seen = facts(&scm, &id).await;
     assert_eq!(seen.mergeable, Mergeable::Conflict { files: vec!["README.md".into()] });
     assert_eq!(desk.checks.heads().len(), 1, "a move of the base alone runs nothing");
-    let order = TestOrder { pull: id.clone(), head: seen.head, base: seen.base, ahead: vec![], checks: true };
+    let order = TestOrder {
+        pull: id.clone(),
+        head: seen.head,
+        base: seen.base,
+        ahead: vec![],
+        required: vec![],
+        checks: true,
+    };
     assert_eq!(
         scm.test(&order).await.unwrap(),
         TestOutcome::Conflict { files: vec!["README.md".into()], pull: None }
@@ -229,6 +236,7 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
         head: seen.head.clone(),
         base: seen.base.clone(),
         ahead: vec![],
+        required: vec![],
         checks: true,
     };
     assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Green { .. }));

@@ -3,7 +3,7 @@
 use ao_core::pull::PullState;
 use ao_ports::{MergeOrder, MergeOutcome, Scm, Strategy};
 
-use crate::local_support::{Desk, facts, merge, merged, open, order, refused};
+use crate::local_support::{Desk, facts, in_the_way, merge, merged, open, order, refused};
 
 /// Commits in somebody else's name.
 fn commit_as(desk: &Desk, branch: &str, file: &str, who: &str) {
@@ -120,7 +120,8 @@ async fn nothing_but_what_was_tested_is_merged() {
 
     let tested = order(&scm, &id, Strategy::Squash).await;
     let tip = desk.push("main", "m", "m");
-    let MergeOutcome::Refused { tip: told, why } = scm.merge(&tested).await.unwrap() else {
+    let MergeOutcome::Refused { tip: told, why, in_the_way: false } = scm.merge(&tested).await.unwrap()
+    else {
         panic!("merged")
     };
     assert_eq!((told, desk.tip("main")), (Some(tip.clone()), tip), "{why}");
@@ -149,7 +150,7 @@ async fn a_checkout_with_changes_in_the_way_stays_as_it_is_and_its_files_are_nam
     let id = open(&scm, "x", "main").await;
     desk.write("README.md", "my own unsaved words\n");
     let (main, status) = (desk.tip("main"), desk.git(&["status", "--porcelain"]));
-    let why = refused(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
     assert!(why.contains("README.md") && why.contains("commit, stash or move them"), "{why}");
     assert_eq!(desk.read("README.md"), "my own unsaved words\n");
     assert_eq!((desk.tip("main"), desk.git(&["status", "--porcelain"])), (main, status));
@@ -177,7 +178,7 @@ async fn files_that_git_does_not_know_are_not_overwritten_and_other_changes_are_
     let id = open(&scm, "x", "main").await;
     desk.write(".env", "SECRET\n");
     desk.write("README.md", "changed, and not by the merge\n");
-    let why = refused(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
     assert!(why.contains(".env"), "{why}");
     assert_eq!(desk.read(".env"), "SECRET\n");
     std::fs::remove_file(desk.path().join(".env")).unwrap();
@@ -228,7 +229,7 @@ async fn a_base_that_origin_is_ahead_of_is_origins_and_one_that_went_apart_is_re
 
     desk.push("main", "apart", "apart");
     assert_eq!(facts(&scm, &id).await.base, ahead, "what everybody else compares with");
-    let why = refused(merge(&scm, &id, Strategy::Squash).await);
+    let why = in_the_way(merge(&scm, &id, Strategy::Squash).await);
     assert!(why.contains("gone apart") && why.contains("git pull"), "{why}");
 
     desk.git(&["reset", "--quiet", "--hard", first.as_str()]);
@@ -370,7 +371,7 @@ async fn what_did_not_move_the_base_is_not_merged() {
     desk.git(&["checkout", "--quiet", "main"]);
     desk.git(&["config", "filter.switch.smudge", "git symbolic-ref HEAD refs/heads/other; cat"]);
     desk.write(".git/info/attributes", "x filter=switch\n");
-    let why = refused(scm.merge(&order).await.unwrap());
+    let why = in_the_way(scm.merge(&order).await.unwrap());
     assert!(why.contains("`main` has not moved"), "{why}");
     assert_eq!(desk.tip("main"), main);
     assert_eq!(facts(&scm, &id).await.state, PullState::Open);
@@ -387,7 +388,7 @@ async fn a_base_that_moves_while_its_checkout_does_is_told() {
     let other = desk.git(&["commit-tree", "-p", main.as_str(), "-m", "meanwhile", "main^{tree}"]);
     desk.git(&["config", "filter.move.smudge", &format!("git update-ref refs/heads/main {other}; cat")]);
     desk.write(".git/info/attributes", "x filter=move\n");
-    let MergeOutcome::Refused { tip, why } = scm.merge(&order).await.unwrap() else {
+    let MergeOutcome::Refused { tip, why, in_the_way: false } = scm.merge(&order).await.unwrap() else {
         panic!("it was merged")
     };
     assert_eq!(tip.unwrap().as_str(), other, "{why}");

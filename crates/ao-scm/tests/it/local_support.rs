@@ -228,6 +228,7 @@ pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> 
         head: now.head.clone(),
         base: now.base.clone(),
         ahead: vec![],
+        required: vec![],
         checks: true,
     };
     let TestOutcome::Green { tree } = scm.test(&test).await.unwrap() else { panic!("it is not green") };
@@ -253,7 +254,18 @@ pub(crate) fn merged(outcome: MergeOutcome) -> Commit {
 pub(crate) fn refused(outcome: MergeOutcome) -> String {
     match outcome {
         MergeOutcome::Merged { .. } => panic!("it was merged"),
-        MergeOutcome::Refused { why, .. } => why,
+        MergeOutcome::Refused { why, in_the_way, .. } => {
+            assert!(!in_the_way, "it was something else: {why}");
+            why
+        }
+    }
+}
+
+/// What is in the way of a merge that is right in itself.
+pub(crate) fn in_the_way(outcome: MergeOutcome) -> String {
+    match outcome {
+        MergeOutcome::Refused { why, in_the_way: true, tip: None } => why,
+        other => panic!("nothing was in the way: {other:?}"),
     }
 }
 
@@ -468,6 +480,15 @@ impl Checks for FakeChecks {
     async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>) {
         for run in self.runs.lock().unwrap().iter_mut() {
             if run.pull.as_ref() == Some(pull) && Some(&run.head) != keep_head && !run.state.is_over() {
+                run.state = RunState::Cancelled;
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
+    async fn give_up(&self, ids: &[String]) {
+        for run in self.runs.lock().unwrap().iter_mut() {
+            if ids.contains(&run.id) && !run.state.is_over() {
                 run.state = RunState::Cancelled;
             }
         }

@@ -21,7 +21,7 @@ async fn proposed(desk: &Desk, scm: &LocalScm, names: &[&str]) -> Vec<Part> {
 fn test(parts: &[Part], base: &Commit) -> TestOrder {
     let (last, ahead) = parts.split_last().unwrap();
     let Part { pull, head } = last.clone();
-    TestOrder { pull, head, base: base.clone(), ahead: ahead.to_vec(), checks: true }
+    TestOrder { pull, head, base: base.clone(), ahead: ahead.to_vec(), required: vec![], checks: true }
 }
 
 async fn tested(scm: &LocalScm, parts: &[Part], base: &Commit) -> String {
@@ -54,6 +54,75 @@ async fn what_is_tested_has_everything_ahead_of_it_and_nothing_moves() {
     assert_eq!((job.tree.as_str(), &job.head), (tree.as_str(), &parts[2].head));
     assert_eq!(tested(&scm, &parts, &base).await, tree, "the same ones are the same tree");
     assert_eq!(desk.git(&["for-each-ref", "refs/heads"]), before);
+}
+
+#[tokio::test]
+async fn a_check_is_run_on_a_batch_if_any_of_it_touches_its_paths() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b", "c"]).await;
+    let base = desk.tip("main");
+    tested(&scm, &parts, &base).await;
+    let changed = || desk.checks.jobs.lock().unwrap().last().unwrap().changed.clone();
+    let mut all = changed().unwrap();
+    all.sort();
+    assert_eq!(all, ["a", "b", "c"], "not only those of the last one");
+    let mut moved = parts.clone();
+    moved[0].head = base.clone();
+    tested(&scm, &moved, &base).await;
+    assert_eq!(changed(), None, "of another head nobody knows, so nothing is skipped");
+}
+
+#[tokio::test]
+async fn checks_that_policy_requires_are_run_on_what_lands_and_never_skipped() {
+    let desk = Desk::new().with_checks(&[("test", true), ("lint", false), ("slow", false)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a"]).await;
+    let mut order = TestOrder { required: vec!["lint".into()], ..test(&parts, &desk.tip("main")) };
+    assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Green { .. }));
+    let names = |desk: &Desk| {
+        let job = desk.checks.jobs.lock().unwrap().last().unwrap().clone();
+        job.checks.into_iter().map(|check| check.name).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&desk), ["test", "lint"]);
+    desk.checks.let_be("lint", RunState::Failed);
+    assert!(matches!(scm.test(&order).await.unwrap(), TestOutcome::Red { .. }));
+    desk.checks.let_be("lint", RunState::Skipped);
+    let told = scm.test(&order).await.unwrap_err().to_string();
+    assert!(told.contains("`lint`") && told.contains("policy requires it"), "{told}");
+    order.required = vec!["nope".into()];
+    let told = scm.test(&order).await.unwrap_err().to_string();
+    assert!(told.contains("`nope`, which is not configured"), "{told}");
+}
+
+#[tokio::test]
+async fn the_checks_of_a_test_that_nobody_waits_for_any_more_are_ended() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    let base = desk.tip("main");
+    let (alone, both) = (test(&parts[..1], &base), test(&parts, &base));
+    for (order, ends) in [(&alone, false), (&both, true)] {
+        let before = desk.checks.runs.lock().unwrap().len();
+        let begun = async {
+            while desk.checks.runs.lock().unwrap().len() == before {
+                tokio::task::yield_now().await;
+            }
+            // The test has to come to its waiting, too.
+            tokio::task::yield_now().await;
+        };
+        tokio::select! {
+            biased;
+            _ = scm.test(order) => panic!("it is not over"),
+            () = begun => {}
+        }
+        let state = || desk.checks.runs.lock().unwrap().last().unwrap().state;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(state() == RunState::Cancelled, ends, "{:?}", state());
+    }
 }
 
 #[tokio::test]

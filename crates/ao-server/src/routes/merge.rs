@@ -216,6 +216,7 @@ async fn land(
             head: head.clone(),
             base: base.clone(),
             ahead: vec![],
+            required: required_checks(app, id).await?,
             checks: !wish.anyway,
         };
         let tree = match scm.test(&test).await? {
@@ -251,6 +252,15 @@ async fn land(
             }
         }
     }
+}
+
+/// The checks that the policy of its project requires.
+async fn required_checks(app: &App, id: &PullId) -> Result<Vec<String>, Failure> {
+    let project = id.project.clone();
+    let named = app.handle.view(move |state| {
+        state.projects.get(&project).map(|project| project.policy.required_checks.clone())
+    });
+    Ok(named.await?.unwrap_or_default())
 }
 
 /// What a policy that somebody has written is against. The rules that every merge goes by are told already. A person may

@@ -1,7 +1,7 @@
 //! Merge queues as they are told: in the order of landing, each with what it waits for.
 
 use ao_api::{MergeQueue, QueuedPull};
-use ao_core::queue::{Entry, Lane, LaneState, Part};
+use ao_core::queue::{Entry, InTheWay, Lane, LaneState, Part};
 use ao_core::{ProjectId, PullId, State};
 
 use super::time;
@@ -29,10 +29,12 @@ fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
     let lane = queue.lane_of(&entry.pull);
     let known = state.pulls.get(&entry.pull);
     let owner = known.and_then(|known| known.owner).and_then(|owner| state.sessions.get(&owner));
+    let in_the_way = lane.and_then(|lane| queue.in_the_way_of(lane));
     let waits = match (lane, &entry.held, &queue.paused) {
         (Some(lane), ..) => of_lane(lane, queue.paused.as_deref(), state, &entry.pull),
         (None, Some(why), _) => why.clone(),
         (None, None, Some(why)) => format!("the queue is paused: {why}"),
+        (None, None, None) if queue.policy_due => "the new policy to be read".to_owned(),
         (None, None, None) if queue.base.is_none() => "where the base is has not been seen yet".to_owned(),
         (None, None, None) => "its turn".to_owned(),
     };
@@ -43,7 +45,7 @@ fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
         head: entry.head.to_string(),
         priority: entry.priority,
         since: time(entry.since),
-        state: word(lane, entry).to_owned(),
+        state: word(lane, entry, in_the_way).to_owned(),
         waits,
         base: lane.map(|lane| lane.on.to_string()),
         ahead: lane.map(|lane| names(&lane.left)).unwrap_or_default(),
@@ -53,9 +55,10 @@ fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
     }
 }
 
-fn word(lane: Option<&Lane>, entry: &Entry) -> &'static str {
+fn word(lane: Option<&Lane>, entry: &Entry, in_the_way: Option<&InTheWay>) -> &'static str {
     match lane.map(|lane| &lane.state) {
         Some(LaneState::Testing {}) => "testing",
+        Some(LaneState::Tested { .. }) if in_the_way.is_some() => "held",
         Some(LaneState::Tested { .. }) => "tested",
         Some(LaneState::Failed { .. }) => "failed",
         Some(LaneState::Landing { .. }) => "landing",
@@ -73,11 +76,11 @@ fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> S
         (LaneState::Testing {}, None) => "its checks".to_owned(),
         (LaneState::Tested { .. }, None) if !lane.left.is_empty() => format!("{} to land", ahead()),
         (LaneState::Tested { .. }, None) => {
-            let unheard = state.projects[&pull.project]
-                .queue
-                .entries
-                .iter()
-                .any(|entry| lane.has(&entry.pull) && !entry.cleared);
+            let queue = &state.projects[&pull.project].queue;
+            if let Some(InTheWay { why, .. }) = queue.in_the_way_of(lane) {
+                return why.clone();
+            }
+            let unheard = queue.entries.iter().any(|entry| lane.has(&entry.pull) && !entry.cleared);
             if unheard { "the hook `before-merge`".to_owned() } else { "its merge".to_owned() }
         }
     }

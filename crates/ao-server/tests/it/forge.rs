@@ -199,7 +199,8 @@ impl Scm for Forge {
             inside.overtaken -= 1;
             let tip = Commit::new(&format!("b{}", inside.now));
             inside.pull(&order.pull)?.base = tip.clone();
-            return Ok(MergeOutcome::Refused { tip: Some(tip), why: "the base has moved".into() });
+            let why = "the base has moved".into();
+            return Ok(MergeOutcome::Refused { tip: Some(tip), why, in_the_way: false });
         }
         let commit = Commit::new("m1");
         inside.pull(&order.pull)?.state = PullState::Merged { commit: commit.clone() };

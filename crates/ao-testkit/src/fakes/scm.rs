@@ -96,7 +96,8 @@ fn merge(inner: &mut Inner, order: &MergeOrder) -> MergeOutcome {
         format!("{} is merged as {}, and what would land is {tree}", order.pull, order.tree)
     });
     let tip = inner.outside.base(&order.pull.project);
-    let refused = |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into() };
+    let refused =
+        |why: &str| MergeOutcome::Refused { tip: Some(tip.clone()), why: why.into(), in_the_way: false };
     let landed = |inner: &Inner, part: &Part| match &inner.outside.pulls.get(&part.pull)?.state {
         PullState::Merged { commit } => Some((part.clone(), commit.clone())),
         _ => None,
