@@ -217,7 +217,15 @@ fn bounded(mut clashes: Vec<Clash>) -> Vec<Clash> {
     }
     clashes.sort_by(|one, other| (&one.a, &one.b).cmp(&(&other.a, &other.b)));
     clashes.dedup_by(|one, other| (&one.a, &one.b) == (&other.a, &other.b));
-    clashes.truncate(CLASHES);
+    if clashes.len() > CLASHES {
+        // The order of merges goes by those between pull requests, so those are kept first.
+        let of_pulls = |clash: &Clash| matches!((&clash.a, &clash.b), (Side::Pull(_), Side::Pull(_)));
+        let (mut kept, others): (Vec<_>, Vec<_>) = clashes.into_iter().partition(of_pulls);
+        kept.truncate(CLASHES);
+        let room = CLASHES - kept.len();
+        // The sides of sessions come before those of pull requests, so that the order holds.
+        clashes = others.into_iter().take(room).chain(kept).collect();
+    }
     clashes
 }
 

@@ -3,11 +3,13 @@
 //!
 //! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
 
+mod base;
 pub mod forecast;
 mod git;
 mod process;
 mod queue;
 pub mod refs;
 
+pub use base::Whose;
 pub use git::{Git, GitError, MISLEADING, Settings};
 pub use queue::{Queues, Turn};

@@ -349,6 +349,19 @@ pub trait Scm: Send + Sync {
         Err(unsupported("reading diffs"))
     }
 
+    /// The same, of exactly this head on this base, for those who look through it: files that git takes for binary are told
+    /// as text, too. Fails if the pull request has moved on from either.
+    async fn diff_at(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        limit: usize,
+    ) -> Result<String, TrackerError> {
+        let _ = (pull, head, base, limit);
+        Err(unsupported("reading diffs"))
+    }
+
     async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
         let _ = (pull, edit);
         Err(unsupported("editing pull requests"))

@@ -27,14 +27,14 @@ pub(crate) fn added(diff: &str) -> Vec<Block> {
             let Some(line) = lines.next() else { break };
             match line.as_bytes().first() {
                 Some(b'+') => {
-                    let text = line[1..].trim_end_matches('\r');
+                    // Zero bytes are left out: with one behind each letter, text is text still, in another encoding.
+                    let text = line[1..].trim_end_matches('\r').replace('\0', "");
                     match &mut open {
                         Some(block) => {
                             block.text.push('\n');
-                            block.text.push_str(text);
+                            block.text.push_str(&text);
                         }
                         None => {
-                            let text = text.to_owned();
                             open = Some(Block { file: file.clone(), first_line: number, text });
                         }
                     }

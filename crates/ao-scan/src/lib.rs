@@ -5,10 +5,13 @@
 //! ```
 //!
 //! What was found is never told, only where: it may be a secret. Expressions take time in proportion to what they look
-//! through, whatever stands in it. Files that git takes for binary are not looked through, nor is what a diff removes.
+//! through, whatever stands in it, and all of them together have a time limit: what was not looked through then is told.
+//! Files that git takes for binary are looked through if the diff has them as text. What a diff removes is not.
 
 mod diff;
 mod secrets;
+
+use std::time::{Duration, Instant};
 
 use ao_core::Commit;
 use ao_core::policy::{Finding, MOST_FINDINGS, Pattern, Policy, Scan, glob};
@@ -19,11 +22,18 @@ use crate::diff::Block;
 /// How large an expression may become when it is made ready.
 const EXPRESSION: usize = 1 << 20;
 
+/// A look that takes longer is given up.
+const LONGEST: Duration = Duration::from_secs(60);
+
 /// Looks through a diff for all that a policy forbids. None if it forbids nothing there.
 ///
 /// `whole` says whether the diff is all that the head adds. If it is not, what is missing was not looked through, and that
 /// is told.
 pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<Scan> {
+    scan_until(policy, head, diff, whole, Instant::now() + LONGEST)
+}
+
+fn scan_until(policy: &Policy, head: &Commit, diff: &str, whole: bool, until: Instant) -> Option<Scan> {
     let rules = policy.looks_for()?;
     let mut scan = Scan { head: head.clone(), rules, found: vec![], more: false, failed: None };
     let mut own = vec![];
@@ -38,11 +48,11 @@ pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<S
     }
     for block in diff::added(diff) {
         for (pattern, regex) in &own {
-            lines_matching(pattern, regex, &block, &mut scan.found);
+            lines_matching(pattern, regex, &block, until, &mut scan.found);
         }
         if policy.secrets {
-            let found = secrets::find(&block.text);
-            scan.found.extend(found.into_iter().map(|(at, rule)| finding(&block, at, rule)));
+            let found = secrets::find(&block.text, MOST_FINDINGS + 1, until);
+            scan.found.extend(found.into_iter().map(|(line, rule)| finding(&block, line, rule)));
         }
         scan.found.sort();
         scan.found.dedup();
@@ -51,29 +61,30 @@ pub fn scan(policy: &Policy, head: &Commit, diff: &str, whole: bool) -> Option<S
             scan.more = true;
             break;
         }
+        if Instant::now() >= until {
+            scan.failed = Some("it took too long to look through the diff".to_owned());
+            break;
+        }
     }
     Some(scan)
 }
 
-fn lines_matching(pattern: &Pattern, regex: &Regex, block: &Block, found: &mut Vec<Finding>) {
+fn lines_matching(pattern: &Pattern, regex: &Regex, block: &Block, until: Instant, found: &mut Vec<Finding>) {
     let is_in = |paths: &[String]| paths.iter().any(|path| glob::matches(path, &block.file));
     if (!pattern.paths.is_empty() && !is_in(&pattern.paths)) || is_in(&pattern.except) {
         return;
     }
-    let mut at = 0;
-    for line in block.text.split('\n') {
-        if regex.is_match(line) {
-            found.push(finding(block, at, &pattern.name));
-        }
-        at += line.len() + 1;
-    }
+    let in_time = |_: &(usize, &str)| Instant::now() < until;
+    let lines = block.text.split('\n').enumerate().take_while(in_time);
+    let lines = lines.filter(|(_, line)| regex.is_match(line));
+    found.extend(lines.take(MOST_FINDINGS + 1).map(|(line, _)| finding(block, line, &pattern.name)));
 }
 
-fn finding(block: &Block, at: usize, rule: &str) -> Finding {
-    let before = block.text.as_bytes()[..at].iter().filter(|byte| **byte == b'\n').count();
+/// `line` is counted from the first one of the block.
+fn finding(block: &Block, line: usize, rule: &str) -> Finding {
     Finding {
         file: block.file.clone(),
-        line: block.first_line.saturating_add(u32::try_from(before).unwrap_or(u32::MAX)),
+        line: block.first_line.saturating_add(u32::try_from(line).unwrap_or(u32::MAX)),
         rule: rule.to_owned(),
     }
 }

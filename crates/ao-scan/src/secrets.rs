@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{LazyLock, OnceLock};
+use std::time::Instant;
 
 use aho_corasick::AhoCorasick;
 use regex::bytes::{Regex, RegexBuilder};
@@ -15,9 +16,10 @@ const EXPRESSION: usize = 32 << 20;
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::load);
 
-/// The places at which secrets begin, each with the rule that found it.
-pub(crate) fn find(text: &str) -> Vec<(usize, &'static str)> {
-    RULES.find(text)
+/// The lines in which secrets begin, counted from nought, each with the rule that found it. At most so many of each rule, and
+/// those that were found until then: a text can be made so that there is no end of them.
+pub(crate) fn find(text: &str, most: usize, until: Instant) -> Vec<(usize, &'static str)> {
+    RULES.find(text, most, until)
 }
 
 #[derive(Debug, Deserialize)]
@@ -60,16 +62,29 @@ impl Rules {
         Rules { all, keywords, of_keyword }
     }
 
-    fn find(&self, text: &str) -> Vec<(usize, &str)> {
-        let mut found = vec![];
+    fn find(&self, text: &str, most: usize, until: Instant) -> Vec<(usize, &str)> {
+        let mut found: Vec<(usize, &str)> = vec![];
         for rule in self.likely(text).into_iter().filter_map(|n| self.all.get(n)) {
+            if Instant::now() >= until {
+                break;
+            }
             let Some((regex, except)) = rule.ready() else { continue };
+            // Matches come one behind the other, so that the lines between them are counted once.
+            let (mut line, mut counted, before) = (0, 0, found.len());
             for captures in regex.captures_iter(text.as_bytes()) {
                 // The first group is the secret itself, where an expression looks at what stands around it, too.
                 let Some(secret) = captures.get(1).or_else(|| captures.get(0)) else { continue };
+                if found.len() - before >= most || Instant::now() >= until {
+                    break;
+                }
                 let odd_enough = rule.written.entropy.is_none_or(|least| entropy(secret.as_bytes()) > least);
                 if odd_enough && !except.iter().any(|known| known.is_match(secret.as_bytes())) {
-                    found.push((secret.start(), rule.written.id.as_str()));
+                    line += newlines(text, counted, secret.start());
+                    counted = counted.max(secret.start());
+                    let here = (line, rule.written.id.as_str());
+                    if found.last() != Some(&here) {
+                        found.push(here);
+                    }
                 }
             }
         }
@@ -99,6 +114,11 @@ impl Rule {
         });
         ready.as_ref()
     }
+}
+
+fn newlines(text: &str, from: usize, to: usize) -> usize {
+    let between = text.as_bytes().get(from..to).unwrap_or_default();
+    between.iter().filter(|byte| **byte == b'\n').count()
 }
 
 /// How many bits each letter of a text tells. A password that somebody made up has few, and a token many.

@@ -95,6 +95,32 @@ fn megabytes_in_one_line_take_a_moment() {
     assert!(began.elapsed() < std::time::Duration::from_secs(60), "{:?}", began.elapsed());
 }
 
+/// The lines before each finding were once counted anew, and all findings made before any was left out.
+#[test]
+fn no_end_of_findings_ends_soon() {
+    let line = github();
+    let text = diff("a", &vec![line.as_str(); 200_000]);
+    let own = Policy { forbidden: vec![pattern("ghp", &[], &[])], ..secrets() };
+    let began = std::time::Instant::now();
+    let scan = scan(&own, &Commit::new("head"), &text, true).unwrap();
+    assert!(scan.more && scan.failed.is_none());
+    assert_eq!(scan.found.iter().map(|found| found.line).max(), Some(25), "two rules, line by line");
+    assert!(began.elapsed() < std::time::Duration::from_secs(20), "{:?}", began.elapsed());
+}
+
+#[test]
+fn a_look_that_takes_too_long_is_given_up_and_that_is_told() {
+    let text = diff("a", &["clean"]) + &diff("b", &["clean"]);
+    let scan = scan_until(&secrets(), &Commit::new("head"), &text, true, Instant::now()).unwrap();
+    assert_eq!(scan.failed.as_deref(), Some("it took too long to look through the diff"));
+}
+
+#[test]
+fn zero_bytes_between_letters_hide_nothing() {
+    let line: String = github().chars().flat_map(|letter| [letter, '\0']).collect();
+    assert_eq!(look(&secrets(), &diff("a.txt", &[&line])), ["a.txt:1 github-pat"]);
+}
+
 proptest! {
     #[test]
     fn no_diff_makes_it_fail(text in "(\\+\\+\\+ |@@ -|\\+|-|[0-9]|,| |@@|\\n|\"|\\\\|b/|é){0,80}") {

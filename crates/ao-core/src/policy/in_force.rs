@@ -11,10 +11,11 @@ impl State {
     /// What the policy of its project says of a pull request, now.
     pub fn verdict(&self, pull: &Pull, now: Timestamp) -> Verdict {
         let project = self.projects.get(&pull.id.project);
-        let owner = pull.owner.and_then(|owner| self.sessions.get(&owner));
+        let (makers, maker_known) = self.makers_of(pull);
         let case = Case {
             pull,
-            agent: owner.map(|session| &session.spec.agent),
+            makers: &makers,
+            maker_known,
             now,
             broken: project.and_then(|project| project.policy_stand.broken.as_deref()),
         };

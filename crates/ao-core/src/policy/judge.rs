@@ -4,15 +4,16 @@ use serde::Serialize;
 
 use super::{Policy, people, rules};
 use crate::Timestamp;
-use crate::pull::{Pull, Standing};
-use crate::session::AgentChoice;
+use crate::pull::{Maker, Pull};
 
 /// What is judged: a pull request, who made it, and when.
 #[derive(Debug, Clone, Copy)]
 pub struct Case<'a> {
     pub pull: &'a Pull,
-    /// The agent that answers for it, if one of ours does and is known.
-    pub agent: Option<&'a AgentChoice>,
+    /// Our agents that made it, or that answer for it or did once. The strictest word about any of them counts.
+    pub makers: &'a [Maker],
+    /// Whether the one that made it is among them. If a program made it and this is not known, it may have been any.
+    pub maker_known: bool,
     pub now: Timestamp,
     /// Why the policy that is in force on the base branch cannot be read. The one before it is judged by then, and nothing
     /// is allowed.
@@ -96,11 +97,15 @@ impl Case<'_> {
         self.pull.approvals().iter().any(|review| review.author.standing.is_trusted_person())
     }
 
-    /// Whether a program made it: ours or another one. Who answers for it and who opened it both count.
+    /// Whether a program made it: ours or another one. Who answers for it or did once and who opened it count.
     pub(super) fn by_program(&self) -> bool {
-        self.agent.is_some()
-            || self.pull.owner.is_some()
-            || matches!(self.pull.facts.author.standing, Standing::Agent | Standing::Bot)
+        !self.makers.is_empty() || self.pull.owner.is_some() || self.pull.opened_by_program()
+    }
+
+    /// Whether a program made it of which nobody knows which one it was.
+    pub(super) fn by_unknown_program(&self) -> bool {
+        let opened = self.pull.opened_by_program() && !self.maker_known;
+        opened || (self.by_program() && self.makers.is_empty())
     }
 }
 

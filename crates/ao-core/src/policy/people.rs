@@ -79,17 +79,12 @@ fn needs(need: &HumanNeed, case: &Case<'_>) -> Option<String> {
     if let Some(most) = need.lines.filter(|most| lines > *most) {
         return Some(format!("{lines} lines, more than {most}"));
     }
-    let is_author = |name: &&String| {
-        let agent = case.agent.is_some_and(|agent| {
-            let specialist = agent.specialist.as_deref().unwrap_or_default();
-            [agent.name.as_str(), specialist].iter().any(|known| known.eq_ignore_ascii_case(name))
-        });
-        agent || facts.author.is(name)
-    };
+    let is_author = |name: &&String| case.makers.iter().any(|maker| maker.is(name)) || facts.author.is(name);
     need.authors.iter().find(is_author).map(|name| format!("made by {name}"))
 }
 
-/// Whether the trust in the agent that made it is enough. A person's approval is, whatever the agent.
+/// Whether the trust in the agents that made it is enough: in each of them, as one that gave it up is not trusted more for
+/// that, nor one that took it on a surety for it. A person's approval is, whatever the agent.
 pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     let verdict = |holds, evidence: &str| RuleVerdict::new("trust", holds, evidence);
     if policy.trust.is_empty() {
@@ -101,8 +96,14 @@ pub(super) fn trust(policy: &Policy, case: &Case<'_>) -> RuleVerdict {
     if case.person_approved() {
         return verdict(true, "a person has approved it");
     }
-    let mut said: Vec<RuleVerdict> =
-        policy.trust.iter().map(|trust| trust.judge(case.agent, &case.pull.facts.size)).collect();
+    let size = &case.pull.facts.size;
+    let mut said = vec![];
+    for trust in &policy.trust {
+        said.extend(case.makers.iter().map(|maker| trust.judge(maker, size)));
+        if case.by_unknown_program() {
+            said.push(trust.judge_unknown(size));
+        }
+    }
     said.sort_by_key(|verdict| verdict.holds);
     said.swap_remove(0)
 }

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::{RuleVerdict, glob};
-use crate::pull::ChangeSize;
-use crate::session::AgentChoice;
+use crate::pull::{ChangeSize, Maker};
 
 /// The trust in each agent. Who is not named has the default one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,25 +43,35 @@ impl Trust {
         .into()
     }
 
-    /// The level of an agent, and what it is called.
-    fn of(&self, agent: Option<&AgentChoice>) -> (&str, Option<&Level>) {
+    /// What the level of an agent is called.
+    fn of(&self, agent: &Maker) -> &str {
         let named = |name: &str| {
             let same = |(known, _): &(&String, &String)| known.eq_ignore_ascii_case(name);
             self.agents.iter().find(same).map(|(_, level)| level.as_str())
         };
-        let own = agent.and_then(|agent| named(agent.specialist.as_deref()?));
-        let level = own.or_else(|| named(&agent?.name)).unwrap_or(&self.default);
-        (level, self.levels.get(level))
+        let own = agent.specialist.as_deref().and_then(named);
+        own.or_else(|| named(&agent.name)).unwrap_or(&self.default)
     }
 
-    /// What it says of a change that no person has approved.
-    pub(super) fn judge(&self, agent: Option<&AgentChoice>, size: &ChangeSize) -> RuleVerdict {
-        let who = agent.map_or("the agent", AgentChoice::called);
-        let (name, level) = self.of(agent);
+    /// What it says of a change by an agent that no person has approved.
+    pub(super) fn judge(&self, agent: &Maker, size: &ChangeSize) -> RuleVerdict {
+        self.judge_by(agent.called(), self.of(agent), size)
+    }
+
+    /// The same of a program that nobody knows. It may be any of those that are named, so that the strictest level counts.
+    pub(super) fn judge_unknown(&self, size: &ChangeSize) -> RuleVerdict {
+        let judged = |level: &str| self.judge_by("a program that is not known", level, size);
+        let named = self.agents.values().map(|level| judged(level));
+        named.into_iter().find(|verdict| !verdict.holds).unwrap_or_else(|| judged(&self.default))
+    }
+
+    fn judge_by(&self, who: &str, name: &str, size: &ChangeSize) -> RuleVerdict {
         let verdict = |holds, what: String| {
             RuleVerdict::new("trust", holds, format!("{who} has the trust `{name}`: {what}"))
         };
-        let Some(level) = level else { return verdict(false, "no such level is described".into()) };
+        let Some(level) = self.levels.get(name) else {
+            return verdict(false, "no such level is described".into());
+        };
         if level.human {
             return verdict(false, "a person always has to approve".into());
         }

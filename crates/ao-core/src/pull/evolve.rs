@@ -17,6 +17,8 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 failures: BTreeMap::new(),
                 runs: BTreeMap::new(),
                 disowned_by: BTreeSet::new(),
+                makers: BTreeSet::new(),
+                made_by_ours: false,
                 conflict: None,
                 scan: None,
                 changed_at: at,

@@ -22,6 +22,7 @@ mod evolve;
 mod facts;
 #[cfg(test)]
 pub(crate) mod fixture;
+mod maker;
 mod owner;
 mod problems;
 mod runs;
@@ -34,6 +35,7 @@ pub use facts::{
     Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Mergeable, PullFacts, PullState, ReviewFacts,
     ReviewVerdict, Standing, ThreadFacts,
 };
+pub use maker::Maker;
 pub(crate) use owner::{owner_of, unclaimed_of};
 pub use runs::Runs;
 pub use verdicts::Green;
@@ -56,6 +58,12 @@ pub struct Pull {
     /// The sessions that gave it up, or were relieved of it. Only somebody's word brings it back to them.
     #[serde(default)]
     pub disowned_by: BTreeSet<SessionId>,
+    /// The agents of all sessions that ever answered for it.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub makers: BTreeSet<Maker>,
+    /// Whether one of them was seen to have made it, rather than to have taken it on.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub made_by_ours: bool,
     /// The conflict this head has, kept while the forge computes anew, for the same reason.
     pub conflict: Option<Conflict>,
     /// What was found in the lines that this head adds, if that was looked for.
@@ -223,6 +231,8 @@ impl Pull {
             failures: BTreeMap::new(),
             runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
+            makers: BTreeSet::new(),
+            made_by_ours: false,
             conflict: None,
             scan: None,
             changed_at: facts.observed_at,

@@ -42,6 +42,11 @@ pub(crate) fn unclaimed_of(state: &State, session: &Session) -> Vec<PullId> {
     open.filter(|(_, pull)| owner_of(state, pull) == Some(session.id)).map(|(id, _)| id.clone()).collect()
 }
 
+/// Whether a pull request is a session's own work, by any of these signs.
+pub(super) fn is_own(session: &Session, pull: &Pull) -> bool {
+    [by_branch, by_head, by_author].iter().any(|sign| sign(session, pull))
+}
+
 /// A branch beside its base has its name for itself; one in a fork may be called like anything.
 fn by_branch(session: &Session, pull: &Pull) -> bool {
     pull.facts.head_repo.is_none() && pull.facts.head_branch == session.branch()

@@ -19,7 +19,7 @@ use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, IncidentKind, Subject};
 use crate::notice::{self, ChannelRecord, Notice, NoticeEvent};
 use crate::project::{PolicyStand, Project, ProjectEvent};
-use crate::pull::{self, Pull};
+use crate::pull::{self, Pull, PullEvent};
 use crate::queue;
 use crate::reaction::{IDLE_AFTER, Judge, threshold};
 use crate::session::{self, Session, SessionEvent};
@@ -139,6 +139,11 @@ impl State {
             Event::Pull(id, event) => {
                 let mut pull = self.pulls.remove(id).map(|pull| *pull);
                 pull::evolve(&mut pull, id, event, at);
+                if let (Some(pull), PullEvent::Claimed { session }) = (&mut pull, event)
+                    && let Some(session) = self.sessions.get(session)
+                {
+                    pull.claimed_by(session);
+                }
                 // What is over and nobody's is history, and history is on disk.
                 if let Some(pull) = pull.filter(|pull| pull.is_open() || pull.owner.is_some()) {
                     self.pulls.insert(id.clone(), Box::new(pull));

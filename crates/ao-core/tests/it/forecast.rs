@@ -164,3 +164,16 @@ fn nobody_waits_for_ever_and_who_does_not_want_to_wait_does_not() {
     let free = spawn_naming(&mut desk, "2", "See src/login.rs");
     assert!(desk.session(free).takes_slot());
 }
+
+/// The order of merges goes by them.
+#[test]
+fn clashes_between_pull_requests_are_kept_first_when_there_are_too_many() {
+    let mut desk = Desk::new();
+    let pull = |number| PullId { project: app(), number };
+    let mut clashes: Vec<Clash> = (0..600).map(|n| between(SessionId(n), SessionId(n + 1), "a.rs")).collect();
+    clashes.push(clash(Side::Session(SessionId(1)), Side::Pull(pull(1)), "a.rs"));
+    clashes.push(clash(Side::Pull(pull(2)), Side::Pull(pull(1)), "a.rs"));
+    foresee(&mut desk, &clashes, &[]);
+    assert!(desk.state.clash_between(&pull(1), &pull(2)).is_some());
+    assert_eq!(desk.state.clashes_in(&app()).len(), 500);
+}

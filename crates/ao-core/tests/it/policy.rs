@@ -1,13 +1,14 @@
 //! A policy in force, step by step: what is ready, what is merged unasked, and what time and a broken file change.
 
-use ao_core::policy::{Finding, Freeze, Policy, Scan};
+use ao_core::policy::{Finding, Freeze, HumanNeed, Policy, Scan, Trust};
 use ao_core::project::ProjectInput;
 use ao_core::pull::{
     Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing,
 };
-use ao_core::{Commit, Input, Timestamp};
+use ao_core::session::{AgentAbilities, AgentChoice};
+use ao_core::{Commit, Event, Input, Timestamp};
 
-use crate::desk::{Desk, app};
+use crate::desk::{Desk, app, request};
 use crate::incidents::{facts, pull, with_pull};
 
 fn seen(desk: &mut Desk, change: impl FnOnce(&mut PullFacts)) {
@@ -176,4 +177,36 @@ fn what_was_not_looked_through_waits_and_a_new_head_is_looked_through_anew() {
     assert!(!is_queued(&desk));
     take(&mut desk, scan("c2", &[]));
     assert!(is_queued(&desk));
+}
+
+/// acceptance: F12
+#[test]
+fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_it_trust() {
+    let mut desk = Desk::new();
+    let maker = with_pull(&mut desk);
+    let agents = [("scripted", "none"), ("veteran", "high")].map(|(name, level)| (name.into(), level.into()));
+    let trust = Trust { agents: agents.into(), default: "high".into(), levels: Trust::known_levels() };
+    let need = HumanNeed { authors: vec!["scripted".into()], ..HumanNeed::default() };
+    say(&mut desk, Policy { approvals: 0, trust: vec![trust], human: vec![need], ..auto() });
+    seen(&mut desk, |_| {});
+    let against = |desk: &Desk| -> Vec<&'static str> {
+        let verdict = desk.state.verdict(&desk.state.pulls[&pull()], desk.now);
+        verdict.against().map(|rule| rule.rule).collect()
+    };
+    assert_eq!(against(&desk), ["human", "trust"]);
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Release { session: maker } });
+    assert_eq!(against(&desk), ["human", "trust"], "it has given it up");
+
+    let mut other = request("2", AgentAbilities::default());
+    other.agent = AgentChoice { name: "veteran".into(), ..other.agent };
+    let spawned = desk.take(Input::Spawn(Box::new(other)));
+    let veteran = spawned.iter().find_map(Event::session).unwrap();
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Claim { session: veteran } });
+    assert_eq!(desk.state.pulls[&pull()].owner, Some(veteran));
+    assert_eq!(against(&desk), ["human", "trust"], "another one has taken it on");
+
+    // Also when it is known by nothing but what was stored of it.
+    desk.state = serde_json::from_value(serde_json::to_value(&desk.state).unwrap()).unwrap();
+    assert_eq!(against(&desk), ["human", "trust"]);
+    assert!(!is_queued(&desk));
 }

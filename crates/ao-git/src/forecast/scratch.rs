@@ -8,6 +8,8 @@ use crate::Git;
 
 /// So many objects in one of its 256 folders, and all of them are thrown away: they can be made again.
 const CROWDED: usize = 200;
+/// So many bytes of all of them, and the same is done.
+const LARGE: u64 = 1 << 30;
 
 /// A folder of objects beside those of a repository, which git reads together with them.
 #[derive(Debug, Clone)]
@@ -40,8 +42,13 @@ impl Scratch {
 
     /// Throws everything away if it has become much, and says whether. Nobody may be at work in it.
     pub fn make_room(dir: &Path) -> Result<bool, ScratchError> {
+        Scratch::make_room_within(dir, LARGE)
+    }
+
+    fn make_room_within(dir: &Path, bytes: u64) -> Result<bool, ScratchError> {
         let objects = dir.join("objects");
-        if fs::read_dir(objects.join("17")).map_or(0, Iterator::count) <= CROWDED {
+        let crowded = fs::read_dir(objects.join("17")).map_or(0, Iterator::count) > CROWDED;
+        if !crowded && size(&objects) <= bytes {
             return Ok(false);
         }
         let emptied = || {
@@ -72,11 +79,37 @@ impl Scratch {
     }
 }
 
+/// The bytes of all objects in a folder, which is no deeper than git makes it.
+fn size(objects: &Path) -> u64 {
+    let within = |dir: &Path| fs::read_dir(dir).into_iter().flatten().flatten().collect::<Vec<_>>();
+    let files = within(objects).into_iter().flat_map(|folder| within(&folder.path()));
+    files.filter_map(|file| file.metadata().ok()).map(|found| found.len()).sum()
+}
+
 /// A path in a list of paths.
 fn quoted(path: &Path) -> String {
     let path = path.to_string_lossy();
     match path.contains([':', '"', '\\', '\n']) {
         true => format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")),
         false => path.into_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_objects_that_are_large_make_room_as_well_as_many() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        Scratch::open(dir, Path::new("repository")).unwrap();
+        let large = dir.join("objects/ab/cdef");
+        fs::create_dir_all(large.parent().unwrap()).unwrap();
+        fs::write(&large, vec![0; 4096]).unwrap();
+        assert!(!Scratch::make_room_within(dir, 4096).unwrap());
+        assert!(large.exists());
+        assert!(Scratch::make_room_within(dir, 4095).unwrap());
+        assert!(!large.exists() && dir.join("objects/info").is_dir());
     }
 }

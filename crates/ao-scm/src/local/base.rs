@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ao_core::Commit;
-use ao_git::GitError;
+use ao_git::{GitError, Whose};
 
 use super::repository::{Refs, Repository};
 
@@ -20,8 +20,7 @@ pub(super) struct Tip {
 pub(super) struct Tips(BTreeMap<String, Option<Tip>>);
 
 impl Tips {
-    /// Of the branch here and at origin the one that has the other. If each has what the other has not, origin's, because
-    /// that is what everybody else compares with.
+    /// The one of the branch here and at origin that everybody here goes by.
     pub(super) async fn of(
         &mut self,
         repository: &Repository,
@@ -32,16 +31,12 @@ impl Tips {
             return Ok(known.clone());
         }
         let (here, there) = (refs.heads.get(branch), refs.remotes.get(&format!("origin/{branch}")));
-        let local = |commit: &Commit| Tip { commit: commit.clone(), remote: None };
-        let origins = |commit: &Commit| Tip { commit: commit.clone(), remote: Some("origin".to_owned()) };
-        let tip = match (here, there) {
-            (None, None) => None,
-            (Some(here), None) => Some(local(here)),
-            (None, Some(there)) => Some(origins(there)),
-            (Some(here), Some(there)) => match repository.is_ancestor(there, here).await? {
-                true => Some(local(here)),
-                false => Some(origins(there)),
-            },
+        let tip = match repository.git.base_of(here.map(Commit::as_str), there.map(Commit::as_str)).await? {
+            Some(Whose::Here) => here.map(|commit| Tip { commit: commit.clone(), remote: None }),
+            Some(Whose::Origin) => {
+                there.map(|commit| Tip { commit: commit.clone(), remote: Some("origin".to_owned()) })
+            }
+            None => None,
         };
         self.0.insert(branch.to_owned(), tip.clone());
         Ok(tip)

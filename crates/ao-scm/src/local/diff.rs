@@ -9,38 +9,66 @@ use super::repository::Repository;
 impl Repository {
     /// The change as git tells it. If it is longer than `limit`, exactly so many bytes, which end with a line that says so.
     pub(super) async fn diff(&self, fork: &Commit, head: &Commit, limit: usize) -> Result<String, GitError> {
-        // The plumbing command, because the user's taste for diffs does not reach it.
-        let args = [
-            "diff-tree",
-            "-p",
-            "-M",
-            "--no-ext-diff",
-            "--no-textconv",
-            "--no-color",
-            "--submodule=short",
-            "--src-prefix=a/",
-            "--dst-prefix=b/",
-            fork.as_str(),
-            head.as_str(),
-        ];
+        let args = [&PATCH[..], &[fork.as_str(), head.as_str()]].concat();
+        Ok(bounded(self.git.read_bytes(&args, limit.saturating_add(1)).await?, limit))
+    }
+
+    /// The same with every file told as text. One byte, or a line in `.gitattributes`, makes a file binary for git, and what
+    /// looks for something in a change must not be put off by either.
+    pub(super) async fn diff_as_text(
+        &self,
+        fork: &Commit,
+        head: &Commit,
+        limit: usize,
+    ) -> Result<String, GitError> {
+        let args = [&PATCH[..], &["--text", fork.as_str(), head.as_str()]].concat();
         Ok(bounded(self.git.read_bytes(&args, limit.saturating_add(1)).await?, limit))
     }
 
     /// The same since two commits parted, whatever that commit is; `None` if there are several, or none.
     pub(super) async fn size_since_parting(&self, base: &Commit, head: &Commit) -> Option<ChangeSize> {
-        let args =
-            ["diff-tree", "-r", "--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv", "--merge-base"];
-        let told = self.git.read(&[&args[..], &[base.as_str(), head.as_str()]].concat()).await;
-        told.ok().map(|told| numbers(&told))
+        self.measured(&["--merge-base", base.as_str(), head.as_str()]).await.ok()
     }
 
     /// Every file that it touches, and how many lines.
     pub(super) async fn size(&self, fork: &Commit, head: &Commit) -> Result<ChangeSize, GitError> {
+        self.measured(&[fork.as_str(), head.as_str()]).await
+    }
+
+    async fn measured(&self, between: &[&str]) -> Result<ChangeSize, GitError> {
         let args = ["diff-tree", "-r", "--numstat", "-z", "-M", "--no-ext-diff", "--no-textconv"];
-        let told = self.git.read(&[&args[..], &[fork.as_str(), head.as_str()]].concat()).await?;
-        Ok(numbers(&told))
+        let told = self.git.read(&[&args[..], between].concat()).await?;
+        let (mut size, binary) = numbers(&told);
+        if binary {
+            // Git counts no lines of these, whatever it is told, so they are counted here.
+            let args = [&PATCH[..], &["--text", "--unified=0"], between].concat();
+            let patch = self.git.read_bytes(&args, COUNTED).await?;
+            (size.added, size.removed) = lines(&patch);
+            if patch.len() >= COUNTED {
+                size.added = size.added.max(UNCOUNTED);
+            }
+        }
+        Ok(size)
     }
 }
+
+/// The plumbing command, because the user's taste for diffs does not reach it.
+const PATCH: [&str; 9] = [
+    "diff-tree",
+    "-p",
+    "-M",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--no-color",
+    "--submodule=short",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// Lines are counted in so many bytes of a change with binary files.
+const COUNTED: usize = 32 << 20;
+/// What is longer has more lines than any limit allows, as nobody knows what is in the rest.
+const UNCOUNTED: u64 = u32::MAX as u64;
 
 /// A text that ends with this is not whole. Lines with a backslash are no part of what a diff changes.
 const CUT: &str = "\\ the diff is longer, and is cut here";
@@ -75,17 +103,22 @@ fn bounded(bytes: Vec<u8>, limit: usize) -> String {
     cut
 }
 
-/// Reads `3\t1\tpath\0`, and of a renamed file `3\t1\t\0old\0new\0`. Binary files have `-` for numbers.
-fn numbers(told: &str) -> ChangeSize {
-    let mut size = ChangeSize::default();
+/// Reads `3\t1\tpath\0`, and of a renamed file `3\t1\t\0old\0new\0`. Binary files have `-` for numbers; whether there are any
+/// is told beside the size.
+fn numbers(told: &str) -> (ChangeSize, bool) {
+    let (mut size, mut binary) = (ChangeSize::default(), false);
     let mut fields = told.split('\0');
     while let Some(field) = fields.next() {
         let mut parts = field.splitn(3, '\t');
         let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
             continue;
         };
-        size.added += added.parse().unwrap_or(0);
-        size.removed += removed.parse().unwrap_or(0);
+        match (added.parse::<u64>(), removed.parse::<u64>()) {
+            (Ok(added), Ok(removed)) => {
+                (size.added, size.removed) = (size.added + added, size.removed + removed)
+            }
+            _ => binary = true,
+        }
         match path {
             "" => size.files.extend(fields.by_ref().take(2).map(str::to_owned)),
             path => size.files.push(path.to_owned()),
@@ -93,7 +126,29 @@ fn numbers(told: &str) -> ChangeSize {
     }
     size.files.sort();
     size.files.dedup();
-    size
+    (size, binary)
+}
+
+/// How many lines a patch without context adds and removes, by the numbers in the headers of its hunks: `@@ -1,2 +3 @@`.
+/// What is in the hunks can look like anything.
+fn lines(patch: &[u8]) -> (u64, u64) {
+    let (mut added, mut removed, mut inside) = (0, 0, 0);
+    for line in patch.split(|byte| *byte == b'\n') {
+        if inside > 0 {
+            // `\ No newline at end of file` is no line of either file.
+            inside -= u64::from(line.first() != Some(&b'\\'));
+        } else if let Some((old, new)) = hunk(line) {
+            (added, removed, inside) = (added + new, removed + old, old + new);
+        }
+    }
+    (added, removed)
+}
+
+fn hunk(line: &[u8]) -> Option<(u64, u64)> {
+    let line = str::from_utf8(line.strip_prefix(b"@@ -")?.split(|byte| *byte == b'@').next()?).ok()?;
+    let (old, new) = line.trim_end().split_once(" +")?;
+    let count = |range: &str| range.split_once(',').map_or(Some(1), |(_, count)| count.parse().ok());
+    Some((count(old)?, count(new)?))
 }
 
 #[cfg(test)]
@@ -102,9 +157,19 @@ mod tests {
 
     #[test]
     fn all_files_are_counted_and_a_renamed_one_has_both_names() {
-        let size = numbers("3\t1\tsrc/a b\0-\t-\tlogo.png\x002\t0\t\0old\0new\0");
+        let (size, binary) = numbers("3\t1\tsrc/a b\0-\t-\tlogo.png\x002\t0\t\0old\0new\0");
         assert_eq!(size.files, ["logo.png", "new", "old", "src/a b"]);
-        assert_eq!((size.added, size.removed), (5, 1));
+        assert_eq!((size.added, size.removed, binary), (5, 1, true));
+        assert!(!numbers("3\t1\ta\0").1);
+    }
+
+    #[test]
+    fn lines_of_a_patch_are_counted_whatever_they_look_like() {
+        let patch =
+            b"+++ b/a\n@@ -1 +1,2 @@ fn a@b\n-x\n+@@ -9,9 +9,9 @@\n+\xff\0\n\\ No newline at end of file\n\
+            diff --git a/b b/b\n--- a/b\n+++ b/b\n@@ -4,2 +3,0 @@\n-+\n--\n";
+        assert_eq!(lines(patch), (2, 3));
+        assert_eq!(lines(b""), (0, 0));
     }
 
     #[test]

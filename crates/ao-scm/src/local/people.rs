@@ -82,14 +82,23 @@ impl LocalScm {
     pub(super) async fn diff_of(&self, pull: &PullId, limit: usize) -> Result<String, LocalError> {
         self.up_to_date().await?;
         let entry = self.entry(pull).await?;
-        let Some(fork) = &entry.pull.fork else {
-            let why = format!(
-                "`{}` and `{}` have no commit in common, so there is no difference to show",
-                entry.pull.head_branch, entry.pull.base_branch
-            );
-            return Err(TrackerError::refused(why).into());
-        };
-        Ok(self.repository.diff(fork, &entry.pull.head, limit).await?)
+        Ok(self.repository.diff(fork(&entry)?, &entry.pull.head, limit).await?)
+    }
+
+    /// What was looked at, and not what has become of it since: where the change begins belongs to this head and base.
+    pub(super) async fn diff_of_commits(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        limit: usize,
+    ) -> Result<String, LocalError> {
+        let entry = self.entry(pull).await?;
+        if (&entry.pull.head, &entry.pull.base) != (head, base) {
+            let why = format!("{pull} has moved on from {head} on {base}; look at it again");
+            return Err(TrackerError::Failed(why).into());
+        }
+        Ok(self.repository.diff_as_text(fork(&entry)?, head, limit).await?)
     }
 
     async fn commits_of(&self, entry: &Entry) -> Result<Vec<CommitSeen>, LocalError> {
@@ -152,4 +161,14 @@ fn thread_detail(thread: &ThreadRecord) -> ThreadDetail {
         at,
         edited: edited.collect(),
     }
+}
+
+/// Where the change of a pull request begins.
+fn fork(entry: &Entry) -> Result<&Commit, TrackerError> {
+    entry.pull.fork.as_ref().ok_or_else(|| {
+        TrackerError::refused(format!(
+            "`{}` and `{}` have no commit in common, so there is no difference to show",
+            entry.pull.head_branch, entry.pull.base_branch
+        ))
+    })
 }

@@ -86,6 +86,16 @@ impl Scm for LocalScm {
         Ok(self.diff_of(pull, limit).await?)
     }
 
+    async fn diff_at(
+        &self,
+        pull: &PullId,
+        head: &Commit,
+        base: &Commit,
+        limit: usize,
+    ) -> Result<String, TrackerError> {
+        Ok(self.diff_of_commits(pull, head, base, limit).await?)
+    }
+
     async fn edit(&self, pull: &PullId, edit: &PullEdit) -> Result<(), TrackerError> {
         Ok(self.edit_pull(pull, edit).await?)
     }

@@ -169,3 +169,35 @@ async fn refs_in_tables_are_refs() {
     merged(merge(&scm, &id, Strategy::Squash).await);
     assert_eq!(desk.read("x"), "1");
 }
+
+/// One byte, or a line in a file that the change brings itself, makes a file binary for git.
+#[tokio::test]
+async fn what_git_takes_for_binary_is_counted_and_can_be_looked_through() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "keys.txt", "zero\0\ntoken one\n");
+    desk.push("x", ".gitattributes", "hidden.rs -diff\n");
+    desk.push("x", "hidden.rs", "token two\n\n\n");
+    // Attributes count as they are in the tree, once they have landed.
+    desk.push("main", ".gitattributes", "hidden.rs -diff\n");
+    let id = open(&scm, "x", "main").await;
+    let seen = facts(&scm, &id).await;
+    assert_eq!((seen.size.added, seen.size.removed), (6, 0), "{:?}", seen.size);
+    let diff = scm.diff_at(&id, &seen.head, &seen.base, 100_000).await.unwrap();
+    assert!(diff.contains("+token one\n") && diff.contains("+token two\n"), "{diff}");
+}
+
+#[tokio::test]
+async fn a_diff_is_of_the_head_and_base_that_were_looked_at_or_there_is_none() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("x", "a.txt", "one\n");
+    let id = open(&scm, "x", "main").await;
+    let seen = facts(&scm, &id).await;
+    desk.push("x", "a.txt", "two\n");
+    let now = facts(&scm, &id).await;
+    let refused = scm.diff_at(&id, &seen.head, &seen.base, 10_000).await.unwrap_err();
+    assert!(refused.to_string().contains("has moved on"), "{refused}");
+    assert!(scm.diff_at(&id, &now.head, &now.base, 10_000).await.unwrap().contains("+two"));
+    assert!(scm.diff_at(&id, &now.head, &seen.head, 10_000).await.is_err(), "another base");
+}

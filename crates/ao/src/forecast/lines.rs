@@ -16,7 +16,7 @@ pub(super) struct Ground {
 }
 
 /// A line of work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Line {
     pub(crate) side: Side,
     pub(crate) name: String,
@@ -28,7 +28,7 @@ pub(crate) struct Line {
 }
 
 /// Where its commit comes from.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) enum From {
     Commit(String),
     /// A tree that somebody works in: the kind of workspace, which one, and the commit that it was last seen on.

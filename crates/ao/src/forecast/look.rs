@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use ao_core::forecast::{self as core, Side};
 use ao_core::{Input, ProjectId, SessionId, Timestamp};
+use ao_git::Git;
 use ao_git::forecast::{Branch, Excerpt, Forecast, Outlook, Scratch};
-use ao_git::{Git, GitError};
 use ao_ports::Captured;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use super::lines::{self, From, Ground, Line};
 use super::{ForecastError, Forecasts};
@@ -17,12 +17,17 @@ use super::{ForecastError, Forecasts};
 /// A look that takes longer is given up.
 const LONGEST: Duration = Duration::from_secs(180);
 
+/// What was seen so lately is told again without another look, to whoever asks: a look reads every tree.
+const FRESH: Duration = Duration::from_secs(2);
+
 /// What is remembered of a project.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     forecast: Forecast,
     /// The trees as they were last taken.
     trees: BTreeMap<SessionId, Captured>,
+    /// The last look at everything, when it was taken, and what there was to look at then.
+    last: Option<(Instant, Vec<Line>, Seen)>,
 }
 
 /// What was seen.
@@ -44,7 +49,32 @@ impl Forecasts {
     ) -> Result<Seen, ForecastError> {
         let known = self.known(project);
         let mut known = known.lock().await;
-        let looked = timeout(LONGEST, self.look_now(project, &mut known, moved)).await;
+        self.look_with(project, &mut known, moved).await
+    }
+
+    /// What was seen just now, or a look at everything. Of many who ask at once, one looks and all are told.
+    pub(crate) async fn recent(&self, project: &ProjectId) -> Result<Seen, ForecastError> {
+        let known = self.known(project);
+        let mut known = known.lock().await;
+        let lines = self.ground(project).await?.lines;
+        if let Some((at, then, seen)) = &known.last
+            && at.elapsed() < FRESH
+            && *then == lines
+        {
+            return Ok(seen.clone());
+        }
+        let seen = self.look_with(project, &mut known, None).await?;
+        known.last = Some((Instant::now(), lines, seen.clone()));
+        Ok(seen)
+    }
+
+    async fn look_with(
+        &self,
+        project: &ProjectId,
+        known: &mut Known,
+        moved: Option<&BTreeSet<SessionId>>,
+    ) -> Result<Seen, ForecastError> {
+        let looked = timeout(LONGEST, self.look_now(project, known, moved)).await;
         let seen = looked.map_err(|_| ForecastError::TooSlow(project.clone()))??;
         let (clashes, touched) = for_the_engine(&seen);
         self.handle.ask(Input::Forecast { project: project.clone(), clashes, touched }).await?;
@@ -105,7 +135,7 @@ impl Forecasts {
         if Scratch::make_room(&folder)? {
             known.trees.clear();
         }
-        let target = target(&git, &ground.default_branch).await?.ok_or_else(|| ForecastError::NoTarget {
+        let target = git.base_tip(&ground.default_branch).await?.ok_or_else(|| ForecastError::NoTarget {
             project: project.clone(),
             branch: ground.default_branch.clone(),
         })?;
@@ -176,16 +206,6 @@ impl Forecasts {
         outlook.clashes.retain(|clash| !doubled.contains(&clash.a) && !doubled.contains(&clash.b));
         Ok(Seen { at, lines: found, outlook })
     }
-}
-
-/// Where the work goes: the branch as it is here, or as the remote has it.
-async fn target(git: &Git, branch: &str) -> Result<Option<String>, GitError> {
-    for name in [format!("refs/heads/{branch}"), format!("refs/remotes/origin/{branch}")] {
-        if let Some(commit) = git.commit(&name).await? {
-            return Ok(Some(commit));
-        }
-    }
-    Ok(None)
 }
 
 fn session_of(side: &Side) -> Option<SessionId> {

@@ -11,11 +11,12 @@ use ao_git::forecast::{ClashFile, Excerpt, Lines};
 
 use super::lines::Line;
 use super::{ForecastError, Forecasts, Seen};
+use crate::host::secrets;
 
 impl Forecasts {
     /// Everything compared, as it is now.
     pub(crate) async fn conflicts(&self, project: &ProjectId) -> Result<Conflicts, Problem> {
-        let seen = self.look(project, None).await.map_err(|err| problem(&err))?;
+        let seen = self.recent(project).await.map_err(|err| problem(&err))?;
         let names: BTreeMap<String, &str> =
             seen.lines.iter().map(|(line, _)| (line.side.to_string(), line.name.as_str())).collect();
         let name = |side: &str| names.get(side).map_or(side, |name| name).to_owned();
@@ -37,7 +38,7 @@ impl Forecasts {
 
     /// What two of them do not agree on, with what it says.
     pub(crate) async fn conflict(&self, project: &ProjectId, a: &str, b: &str) -> Result<Conflict, Problem> {
-        let seen = self.look(project, None).await.map_err(|err| problem(&err))?;
+        let seen = self.recent(project).await.map_err(|err| problem(&err))?;
         let (one, other) = (meant(&seen, a)?, meant(&seen, b)?);
         let explained = self.explain(project, &one.1, &other.1).await.map_err(|err| problem(&err))?;
         let files = explained.iter().map(|Excerpt { file, places }| told(file, places)).collect();
@@ -78,7 +79,8 @@ fn told(file: &ClashFile, places: &[String]) -> ConflictFile {
     let hunks = file.hunks.iter().enumerate().map(|(nth, hunk)| ConflictHunk {
         a: lines(hunk.a),
         b: lines(hunk.b),
-        text: places.get(nth).cloned(),
+        // Whoever may see conflicts may not see secrets that somebody's tree has.
+        text: places.get(nth).map(|text| secrets::known().mask(text)),
     });
     ConflictFile { path: file.path.clone(), kind: file.kind.clone(), hunks: hunks.collect() }
 }
@@ -92,4 +94,23 @@ fn problem(err: &ForecastError) -> Problem {
         ForecastError::Git(_) | ForecastError::Scratch(_) => (500, "not-compared"),
     };
     Problem::new(status, word, err.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_git::forecast::Hunk;
+
+    use super::*;
+
+    /// acceptance: X5
+    #[test]
+    fn what_is_known_to_be_a_secret_is_masked_in_excerpts() {
+        secrets::learn([("FORECAST".to_owned(), "conflicting-hunter2-word".to_owned())]);
+        let lines = Lines { first: 1, count: 1 };
+        let hunks = vec![Hunk { a: lines, b: lines }];
+        let file = ClashFile { path: "a".into(), kind: "content".into(), hunks };
+        let told = told(&file, &["<<<<<<< a\nkey = conflicting-hunter2-word\n".to_owned()]);
+        let text = told.hunks[0].text.as_deref().unwrap();
+        assert_eq!(text, "<<<<<<< a\nkey = [secret FORECAST]\n");
+    }
 }

@@ -9,6 +9,7 @@ use ao_core::task::TaskFacts;
 use ao_core::{Input, ProjectId, PullId, State, TaskId, Timestamp};
 use ao_engine::AskError;
 use ao_ports::{Hint, Hints as _, TaskFilter, TaskSeen, Tracker, TrackerError};
+use tokio::task::{Id, JoinSet};
 
 use super::Forges;
 use crate::host::cleanup::order_of;
@@ -27,20 +28,38 @@ pub(crate) enum LookError {
     Engine(#[from] AskError),
 }
 
+/// What came of a look.
+#[derive(Debug, Default)]
+struct Looked {
+    seen: Vec<(PullId, PullFacts)>,
+    /// Those of which could not be read what they add; that is to be repeated.
+    unread: BTreeSet<PullId>,
+}
+
 impl Forges {
-    /// Looks whenever there is a hint, until it is dropped.
+    /// Looks whenever there is a hint, until it is dropped. Each project is looked at by itself, one look at a time: what
+    /// takes long in one of them holds up no other.
     pub(crate) async fn run(self: Arc<Forges>) {
-        tokio::join!(self.look(), async {
+        tokio::join!(self.clone().look(), async {
             if let Err(err) = self.after_landings().await {
                 tracing::warn!(%err, "a policy that lands is read with the next look only");
             }
         });
     }
 
-    async fn look(&self) {
+    async fn look(self: Arc<Forges>) {
+        let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
+        let mut looks = JoinSet::new();
+        let mut busy: BTreeMap<Id, ProjectId> = BTreeMap::new();
         loop {
-            let hints = self.asked.take().await;
-            let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();
+            let hints = tokio::select! {
+                hints = self.asked.take() => hints,
+                Some(done) = looks.join_next_with_id() => {
+                    let id = done.map_or_else(|err| err.id(), |(id, ())| id);
+                    busy.remove(&id);
+                    BTreeSet::new()
+                }
+            };
             let mut tasks: BTreeSet<TaskId> = BTreeSet::new();
             for hint in hints {
                 match hint {
@@ -68,22 +87,15 @@ impl Forges {
                     }
                 }
             }
-            for (project, pulls) in pulls {
-                let pulls: Vec<PullId> = pulls.into_iter().collect();
-                let seen = self.see(&pulls).await;
-                for pull in pulls {
-                    self.settled(Hint::Pull(pull), seen.as_ref().map(|_| ()));
-                }
-                let of = project.clone();
-                let nobodys = self.handle.view(move |state| {
-                    state
-                        .pulls
-                        .values()
-                        .any(|pull| pull.id.project == of && pull.owner.is_none() && pull.is_open())
-                });
-                if nobodys.await.unwrap_or_default() {
-                    self.see_where_sessions_stand(&project).await;
-                }
+            let free: Vec<ProjectId> = pulls
+                .keys()
+                .filter(|project| !busy.values().any(|at_it| at_it == *project))
+                .cloned()
+                .collect();
+            for project in free {
+                let of_project = pulls.remove(&project).unwrap_or_default();
+                let look = looks.spawn(self.clone().look_into(project.clone(), of_project));
+                busy.insert(look.id(), project);
             }
             for task in tasks {
                 let seen = self.see_task(&task).await;
@@ -92,9 +104,33 @@ impl Forges {
         }
     }
 
+    async fn look_into(self: Arc<Forges>, project: ProjectId, pulls: BTreeSet<PullId>) {
+        let pulls: Vec<PullId> = pulls.into_iter().collect();
+        let seen = self.look_and_tell(&pulls).await;
+        for pull in pulls {
+            match &seen {
+                Ok(seen) if seen.unread.contains(&pull) => self.asked.again(Hint::Pull(pull)),
+                seen => drop(self.settled(Hint::Pull(pull), seen.as_ref().map(|_| ()))),
+            }
+        }
+        let of = project.clone();
+        let nobodys = self.handle.view(move |state| {
+            state.pulls.values().any(|pull| pull.id.project == of && pull.owner.is_none() && pull.is_open())
+        });
+        if nobodys.await.unwrap_or_default() {
+            self.see_where_sessions_stand(&project).await;
+        }
+    }
+
     /// Looks at pull requests of one project, and returns what was seen once the engine knows it.
     pub(crate) async fn see(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, LookError> {
-        let Some(first) = pulls.first() else { return Ok(vec![]) };
+        let Looked { seen, unread } = self.look_and_tell(pulls).await?;
+        unread.into_iter().for_each(|pull| self.asked.again(Hint::Pull(pull)));
+        Ok(seen)
+    }
+
+    async fn look_and_tell(&self, pulls: &[PullId]) -> Result<Looked, LookError> {
+        let Some(first) = pulls.first() else { return Ok(Looked::default()) };
         let scm = self.scm(&first.project).map_err(LookError::NoForge)?;
         let turn = {
             let mut looking = self.looking.lock().unwrap_or_else(PoisonError::into_inner);
@@ -111,8 +147,8 @@ impl Forges {
             let input = PullInput::Seen(Box::new(facts.clone()));
             self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
         }
-        self.look_through(&*scm, &seen).await?;
-        Ok(seen)
+        let unread = self.look_through(&*scm, &seen).await?;
+        Ok(Looked { seen, unread })
     }
 
     /// Looks at all open tasks of a project that picks them up by itself.

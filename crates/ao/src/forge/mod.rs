@@ -40,6 +40,8 @@ pub(crate) struct Forges {
     watching: Mutex<JoinSet<()>>,
     /// One look at a time for each project: of two, the earlier one could arrive last and be believed.
     looking: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
+    /// The same for reading the policies.
+    reading: Mutex<BTreeMap<ProjectId, Arc<tokio::sync::Mutex<()>>>>,
     /// What was last read of the policies.
     policies: Mutex<BTreeMap<ProjectId, policy::ReadPolicy>>,
 }
@@ -75,6 +77,7 @@ impl Forges {
             projects: Mutex::default(),
             watching: Mutex::default(),
             looking: Mutex::default(),
+            reading: Mutex::default(),
             policies: Mutex::default(),
         }
     }

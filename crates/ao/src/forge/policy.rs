@@ -4,6 +4,9 @@
 //! The base branch is the project's default branch, whatever branch a pull request is to land on: a branch that an agent
 //! has made brings no rules of its own.
 
+use std::collections::BTreeSet;
+use std::sync::PoisonError;
+
 use ao_config::policy::{Field, Said, in_force, in_short, policy_path, read_policy};
 use ao_config::shape::PolicyConfig;
 use ao_core::policy::{POLICY_FILE, Policy, Scan};
@@ -12,7 +15,7 @@ use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::Git;
-use ao_ports::{Hint, Scm, TrackerError};
+use ao_ports::{Scm, TrackerError};
 use camino::Utf8Path;
 
 use super::Forges;
@@ -54,6 +57,11 @@ impl Forges {
         }) else {
             return Ok(false);
         };
+        let turn = {
+            let mut reading = self.reading.lock().unwrap_or_else(PoisonError::into_inner);
+            reading.entry(project.clone()).or_default().clone()
+        };
+        let _turn = turn.lock().await;
         let now = self.ground.clock.now();
         let year = now.0 / YEAR;
         let git = Git::plain(repository.as_std_path());
@@ -103,12 +111,14 @@ impl Forges {
         known.ok_or_else(|| LookError::NoForge(format!("there is no project `{project}`")))
     }
 
-    /// Looks through what the heads of pull requests add, if their policy asks for it and that was not done yet.
+    /// Looks through what the heads of pull requests add, if their policy asks for it and that was not done yet. Returns those
+    /// of which that could not be read; what was read is of exactly the head and base that were seen.
     pub(super) async fn look_through(
         &self,
         scm: &dyn Scm,
         seen: &[(PullId, PullFacts)],
-    ) -> Result<(), LookError> {
+    ) -> Result<BTreeSet<PullId>, LookError> {
+        let mut unread = BTreeSet::new();
         for (pull, facts) in seen.iter().filter(|(_, facts)| facts.state == PullState::Open) {
             let (id, head) = (pull.clone(), facts.head.clone());
             let wanted = self.handle.view(move |state| {
@@ -119,11 +129,11 @@ impl Forges {
                 (!done).then(|| (policy.clone(), rules))
             });
             let Some((policy, rules)) = wanted.await? else { continue };
-            let scan = match scm.diff(pull, DIFF).await {
+            let scan = match scm.diff_at(pull, &facts.head, &facts.base, DIFF).await {
                 Ok(diff) => found(policy, facts, diff).await,
                 Err(err @ (TrackerError::Limited { .. } | TrackerError::Failed(_))) => {
                     tracing::warn!(%pull, %err, "what it adds could not be read; that is repeated");
-                    self.asked.again(Hint::Pull(pull.clone()));
+                    unread.insert(pull.clone());
                     continue;
                 }
                 Err(err) => Some(Scan {
@@ -139,11 +149,11 @@ impl Forges {
                 self.handle.ask(Input::Pull { pull: pull.clone(), input }).await?;
             }
         }
-        Ok(())
+        Ok(unread)
     }
 }
 
-/// What is found in a diff. Beside everything else, as it can take a moment.
+/// What is found in a diff. Beside everything else, as it can take a while; how long is bounded.
 async fn found(policy: Policy, facts: &PullFacts, diff: String) -> Option<Scan> {
     let head = facts.head.clone();
     // A diff that was cut is exactly as long as was asked for, and one that was not is shorter.
@@ -181,19 +191,9 @@ pub(crate) async fn on_base(repository: &Utf8Path, branch: &str) -> OnBase {
     }
 }
 
-/// The tip of a branch: here or at origin, whichever has the other; origin's, if neither has. It is what changes are compared
-/// with, too.
+/// The tip of a branch, which is what changes are compared with, too.
 async fn tip(git: &Git, branch: &str) -> Result<Option<String>, String> {
-    let failed = |err: ao_git::GitError| err.to_string();
-    let here = git.commit(&format!("refs/heads/{branch}")).await.map_err(failed)?;
-    let there = git.commit(&format!("refs/remotes/origin/{branch}")).await.map_err(failed)?;
-    match (here, there) {
-        (Some(here), Some(there)) if here != there => {
-            let within = ["merge-base", "--is-ancestor", &there, &here];
-            Ok(Some(if git.asks(&within).await.map_err(failed)? { here } else { there }))
-        }
-        (here, there) => Ok(here.or(there)),
-    }
+    git.base_tip(branch).await.map_err(|err| err.to_string())
 }
 
 async fn at_tip(git: &Git, tip: Option<String>) -> OnBase {

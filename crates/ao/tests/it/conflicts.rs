@@ -106,3 +106,13 @@ fn an_issue_that_names_a_file_which_an_agent_changes_waits_for_it() {
     house.ao(&["session", "kill", &one]).succeeds();
     until("it begins", || house.state(&held) != "queued");
 }
+
+/// A look reads every tree, and anybody may ask.
+#[test]
+fn who_asks_again_at_once_is_told_what_was_seen_just_now() {
+    let house = house();
+    house.changes_line_five("One", "five");
+    until("an answer is given twice", || house.conflicts()["at"] == house.conflicts()["at"]);
+    let before = house.conflicts()["at"].clone();
+    until("it is looked again", || house.conflicts()["at"] != before);
+}

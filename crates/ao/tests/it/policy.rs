@@ -151,13 +151,16 @@ fn a_secret_in_an_added_line_stands_in_the_way_and_is_never_told() {
         "    checks: ['true']\n    policy: { maxFiles: 3 }",
     );
     let text = format!("fine\ntoken = \"{token}\"\nTODO\n");
-    branch(&house.repository(), "leak", &[("src/conf.ini", text.as_bytes())]);
+    // What git takes for binary is looked through as well.
+    let binary = b"zero\0\nTODO\n";
+    branch(&house.repository(), "leak", &[("src/conf.ini", text.as_bytes()), ("src/data.bin", binary)]);
     let number = house.propose("leak", "Leak");
     assert!(house.checked(&number));
     let explained = house.explained(&number);
     assert_eq!(against(&explained), ["patterns"]);
     let evidence = rule(&explained, "patterns")["evidence"].as_str().unwrap();
-    assert_eq!(evidence, "found in src/conf.ini:2 (github-pat), src/conf.ini:3 (no-todo)");
+    let found = "src/conf.ini:2 (github-pat), src/conf.ini:3 (no-todo), src/data.bin:2 (no-todo)";
+    assert_eq!(evidence, format!("found in {found}"));
     for args in [&["policy", "explain", &number][..], &["events", "--json"][..], &["policy", "show"][..]] {
         let told = house.ao(args).succeeds();
         assert!(!format!("{}{}", told.out, told.err).contains(&token), "{args:?}");

@@ -15,7 +15,7 @@ use crate::pull::{
 };
 
 fn verdict(policy: &Policy, pull: &Pull, now: i64) -> Verdict {
-    judge(policy, &Case { pull, agent: None, now: Timestamp(now), broken: None })
+    judge(policy, &Case { pull, makers: &[], maker_known: false, now: Timestamp(now), broken: None })
 }
 
 fn told(verdict: &Verdict) -> Vec<String> {
@@ -111,7 +111,8 @@ fn every_rule_is_listed_with_its_evidence_whether_it_holds_or_not() {
 #[test]
 fn a_policy_that_cannot_be_read_allows_nothing() {
     let pull = pull(ready());
-    let case = Case { pull: &pull, agent: None, now: Timestamp(0), broken: Some("line 3") };
+    let case =
+        Case { pull: &pull, makers: &[], maker_known: false, now: Timestamp(0), broken: Some("line 3") };
     let verdict = judge(&Policy::default(), &case);
     assert_eq!(told(&verdict), ["policy: it cannot be read: line 3"]);
 }
@@ -207,8 +208,8 @@ fn some_changes_need_a_person_whatever_else_is_enough() {
     let labelled = PullFacts { labels: ["risky".to_owned()].into(), ..ready() };
     assert_eq!(judged(labelled), ["human: a person has to approve: label Risky"]);
     let known = pull(unapproved(ready()));
-    let codex = AgentChoice { name: "codex".into(), ..AgentChoice::default() };
-    let case = Case { pull: &known, agent: Some(&codex), now: Timestamp(0), broken: None };
+    let codex = [Maker { name: "codex".into(), specialist: None }];
+    let case = Case { pull: &known, makers: &codex, maker_known: true, now: Timestamp(0), broken: None };
     assert_eq!(told(&judge(&policy, &case)), ["human: a person has to approve: made by codex"]);
 }
 
@@ -224,12 +225,9 @@ fn an_agent_has_what_its_trust_allows_merged_without_a_person() {
     let policy = Policy { approvals: 0, trust: vec![trust], ..Policy::default() };
     let judged = |name: &str, specialist: Option<&str>, facts: PullFacts| {
         let known = pull(facts);
-        let agent = AgentChoice {
-            name: name.into(),
-            specialist: specialist.map(Into::into),
-            ..AgentChoice::default()
-        };
-        told(&judge(&policy, &Case { pull: &known, agent: Some(&agent), now: Timestamp(0), broken: None }))
+        let agent = [Maker { name: name.into(), specialist: specialist.map(Into::into) }];
+        let case = Case { pull: &known, makers: &agent, maker_known: true, now: Timestamp(0), broken: None };
+        told(&judge(&policy, &case))
     };
     let bare = || unapproved(ready());
     assert_eq!(judged("Claude-Code", None, bare()), [""; 0]);
@@ -252,9 +250,41 @@ fn an_agent_has_what_its_trust_allows_merged_without_a_person() {
     assert_eq!(against(&policy, by_a_person), [""; 0]);
     assert_eq!(
         against(&policy, bare()),
-        ["trust: the agent has the trust `none`: a person always has to approve"],
+        ["trust: a program that is not known has the trust `low`: src/lib.rs is none of docs/, **/*.md"],
         "whoever it was is gone"
     );
+}
+
+/// Whoever is named least trusted could otherwise do better by not being known, or by a friend.
+#[test]
+fn the_least_trusted_of_all_that_made_it_counts_and_an_unknown_one_is_as_little_trusted_as_any() {
+    let trust = Trust {
+        agents: [("codex", "none"), ("claude-code", "high")]
+            .map(|(agent, level)| (agent.to_owned(), level.to_owned()))
+            .into(),
+        default: "high".into(),
+        levels: Trust::known_levels(),
+    };
+    let need = HumanNeed { authors: vec!["Codex".into()], ..HumanNeed::default() };
+    let policy = Policy { approvals: 0, trust: vec![trust], human: vec![need], ..Policy::default() };
+    let known = pull(unapproved(ready()));
+    let judged = |names: &[&str], maker_known: bool| {
+        let makers: Vec<Maker> =
+            names.iter().map(|name| Maker { name: (*name).into(), specialist: None }).collect();
+        let case = Case { pull: &known, makers: &makers, maker_known, now: Timestamp(0), broken: None };
+        told(&judge(&policy, &case))
+    };
+    assert_eq!(judged(&["claude-code"], true), [""; 0]);
+    assert_eq!(
+        judged(&["claude-code", "codex"], true),
+        [
+            "human: a person has to approve: made by Codex",
+            "trust: codex has the trust `none`: a person always has to approve"
+        ]
+    );
+    let unknown = ["trust: a program that is not known has the trust `none`: a person always has to approve"];
+    assert_eq!(judged(&["claude-code"], false), unknown, "it only took it on");
+    assert_eq!(judged(&[], false), unknown);
 }
 
 /// Even where nothing needs an approval. acceptance: F12

@@ -4,10 +4,9 @@ use ao_config::policy::at;
 use ao_config::shape::{CaseCheck, CaseExpected, CaseGiven, CaseVerdict};
 use ao_core::policy::{Case, Policy, Verdict, judge};
 use ao_core::pull::{
-    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Conflict, Mergeable, Pull, PullFacts,
+    Author, ChangeSize, CheckFacts, CheckState, CommentFacts, Conflict, Maker, Mergeable, Pull, PullFacts,
     PullState, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
 };
-use ao_core::session::AgentChoice;
 use ao_core::{Commit, ProjectId, PullId, Timestamp};
 
 /// What a policy says of a case.
@@ -20,12 +19,9 @@ pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verd
         pull.conflict = Some(Conflict { base, head, files: given.conflicts.clone() });
     }
     pull.scan = ao_scan::scan(policy, &head(), &diff(given), true);
-    let agent = given.agent.as_ref().map(|name| AgentChoice {
-        name: name.clone(),
-        specialist: given.specialist.clone(),
-        ..AgentChoice::default()
-    });
-    judge(policy, &Case { pull: &pull, agent: agent.as_ref(), now, broken: None })
+    let maker =
+        given.agent.as_ref().map(|name| Maker { name: name.clone(), specialist: given.specialist.clone() });
+    judge(policy, &Case { pull: &pull, makers: maker.as_slice(), maker_known: true, now, broken: None })
 }
 
 /// What is expected and did not come out, each in a sentence.

@@ -1,0 +1,77 @@
+//! Which agents a pull request is made by, for those who judge how far it is trusted.
+//!
+//! It does not say who answers for it now: giving a pull request up, or taking on somebody else's, makes nobody less its
+//! maker. So every agent that ever answered for it is remembered.
+
+use serde::{Deserialize, Serialize};
+
+use super::owner::is_own;
+use super::{Pull, Standing};
+use crate::SessionId;
+use crate::session::{AgentChoice, Session};
+use crate::state::State;
+
+/// An agent by the names that rules know it by. Kept with the pull request, because sessions do not stay for ever.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Maker {
+    /// The tool.
+    pub name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub specialist: Option<String>,
+}
+
+impl Maker {
+    /// What people call it.
+    pub fn called(&self) -> &str {
+        self.specialist.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Whether a name means it.
+    pub fn is(&self, name: &str) -> bool {
+        let names = [Some(self.name.as_str()), self.specialist.as_deref()];
+        names.into_iter().flatten().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
+impl From<&AgentChoice> for Maker {
+    fn from(agent: &AgentChoice) -> Maker {
+        Maker { name: agent.name.clone(), specialist: agent.specialist.clone() }
+    }
+}
+
+impl Pull {
+    /// Remembers a session that answers for it, and whether it is the one that made it.
+    pub(crate) fn claimed_by(&mut self, session: &Session) {
+        self.made_by_ours |= made(session, self);
+        self.makers.insert(Maker::from(&session.spec.agent));
+    }
+
+    /// Whether some program opened it, whoever answers for it.
+    pub(crate) fn opened_by_program(&self) -> bool {
+        matches!(self.facts.author.standing, Standing::Agent | Standing::Bot)
+    }
+}
+
+impl State {
+    /// All agents that have had to do with a pull request, and whether one of them is known to have made it.
+    pub(crate) fn makers_of(&self, pull: &Pull) -> (Vec<Maker>, bool) {
+        let author = pull.facts.head_author.as_deref().and_then(SessionId::of_address);
+        let ids = pull.owner.iter().chain(&pull.disowned_by).chain(&author);
+        let opened = (pull.facts.author.standing == Standing::Agent)
+            .then(|| self.session_named(&pull.facts.author.login))
+            .flatten();
+        let sessions = ids.filter_map(|id| self.sessions.get(id)).map(|session| &**session).chain(opened);
+        let sessions: Vec<&Session> =
+            sessions.filter(|session| session.spec.project == pull.id.project).collect();
+        let known = pull.made_by_ours || sessions.iter().any(|session| made(session, pull));
+        let mut makers = pull.makers.clone();
+        makers.extend(sessions.into_iter().map(|session| Maker::from(&session.spec.agent)));
+        (makers.into_iter().collect(), known)
+    }
+}
+
+/// Whether a pull request is a session's own work: by what it is made of, or because it was opened in its name.
+fn made(session: &Session, pull: &Pull) -> bool {
+    let author = &pull.facts.author;
+    is_own(session, pull) || (author.standing == Standing::Agent && author.is(&session.spec.name))
+}

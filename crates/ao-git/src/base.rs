@@ -1,0 +1,89 @@
+//! Which tip a branch that others land on has: the one here, or the one that its remote was last seen to have.
+//!
+//! One answer for everybody, because what a change is compared with, what it is judged by and what it lands on must be the
+//! same commit. Nothing is fetched here.
+
+use crate::{Git, GitError};
+
+/// Where the tip of a base branch is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The branch here has all that the remote's has.
+    Here,
+    Origin,
+}
+
+impl Git {
+    /// The tip of a base branch, if there is such a branch.
+    pub async fn base_tip(&self, branch: &str) -> Result<Option<String>, GitError> {
+        let here = self.commit(&format!("refs/heads/{branch}")).await?;
+        let there = self.commit(&format!("refs/remotes/origin/{branch}")).await?;
+        Ok(match self.base_of(here.as_deref(), there.as_deref()).await? {
+            Some(Whose::Here) => here,
+            Some(Whose::Origin) => there,
+            None => None,
+        })
+    }
+
+    /// Of the tip here and at origin the one that has the other. If each has what the other has not, origin's, because that
+    /// is what everybody else compares with.
+    pub async fn base_of(&self, here: Option<&str>, there: Option<&str>) -> Result<Option<Whose>, GitError> {
+        Ok(match (here, there) {
+            (None, None) => None,
+            (Some(_), None) => Some(Whose::Here),
+            (None, Some(_)) => Some(Whose::Origin),
+            (Some(here), Some(there)) if here == there => Some(Whose::Here),
+            (Some(here), Some(there)) => {
+                let has_it = self.asks(&["merge-base", "--is-ancestor", there, here]).await?;
+                Some(if has_it { Whose::Here } else { Whose::Origin })
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::process::Command;
+
+    use super::*;
+
+    fn git(dir: &Path, args: &[&str]) -> String {
+        let who = ["-c", "user.name=Ann", "-c", "user.email=ann@example.invalid"];
+        let output = Command::new("git").args(who).args(args).current_dir(dir).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {output:?}");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    }
+
+    #[tokio::test]
+    async fn the_tip_is_the_one_that_has_the_other_and_origins_if_neither_has() {
+        let dir = tempfile::tempdir().unwrap();
+        let dir = dir.path();
+        git(dir, &["init", "--quiet", "-b", "elsewhere"]);
+        let tree = git(dir, &["write-tree"]);
+        let commit = |parent: Option<&str>, message: &str| {
+            let parent: Vec<&str> = parent.iter().flat_map(|parent| ["-p", *parent]).collect();
+            git(dir, &[&["commit-tree", "-m", message], &parent[..], &[&*tree]].concat())
+        };
+        let one = commit(None, "one");
+        let (two, other) = (commit(Some(&one), "two"), commit(Some(&one), "other"));
+        let plain = Git::plain(dir);
+        let tip = || plain.base_tip("main");
+        assert_eq!(tip().await.unwrap(), None);
+        for (here, there, wanted) in [
+            (Some(&one), None, &one),
+            (None, Some(&one), &one),
+            (Some(&one), Some(&two), &two),
+            (Some(&two), Some(&one), &two),
+            (Some(&two), Some(&other), &other),
+        ] {
+            for (name, commit) in [("refs/heads/main", here), ("refs/remotes/origin/main", there)] {
+                match commit {
+                    Some(commit) => git(dir, &["update-ref", name, commit]),
+                    None => git(dir, &["update-ref", "-d", name]),
+                };
+            }
+            assert_eq!(tip().await.unwrap().as_ref(), Some(wanted), "{here:?} {there:?}");
+        }
+    }
+}
