@@ -114,6 +114,14 @@ impl Config {
         (auto, specialists.collect())
     }
 
+    /// A project as the core is told of it, or nothing if there is none of that name. What is said for all projects about
+    /// problems is not in it: that is part of the [settings](Config::settings).
+    pub fn project_config(&self, name: &str, env: &Env) -> Option<ProjectConfig> {
+        let (auto_assign, specialists) = self.assignment_of(name);
+        let config = self.effective(name)?.project.core(env);
+        Some(ProjectConfig { hooks: self.hooks_of(name), auto_assign, specialists, ..config })
+    }
+
     /// Everything that holds for a project, or nothing if there is none of that name.
     pub fn effective(&self, name: &str) -> Option<Effective<'_>> {
         let (name, project) = self.projects.get_key_value(name)?;

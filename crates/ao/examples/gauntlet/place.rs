@@ -69,18 +69,19 @@ impl Place {
             } },
             "orchestrator": { "enabled": false },
             "power": { "preventIdleSleep": false },
-            "lifecycle": { "maxParallelAgents": 8, "maxParallelChecks": 4, "minFreeMemory": "1MB", "lookAfter": "3s", "restarts": 2 },
+            "lifecycle": { "maxParallelAgents": 8, "maxParallelChecks": 4, "minFreeMemory": "1MB", "lookAfter": "3s" },
+            // How often something is tried is what the product says by default; only how long is shorter.
             "reactions": {
                 // A change that had to be rebased after it was queued is to be merged at its new head too.
                 "approved-and-green": { "auto": true, "action": "merge", "strategy": "squash" },
-                "ci-failed": { "retries": 4, "escalateAfter": "20s" },
-                "changes-requested": { "retries": 4, "escalateAfter": "60s" },
+                "ci-failed": { "escalateAfter": "20s" },
+                "changes-requested": { "escalateAfter": "60s" },
                 "merge-conflicts": {
-                    "retries": 20, "escalateAfter": "60s",
+                    "escalateAfter": "60s",
                     "message": format!("Your branch conflicts: [[tool sh {helpers}/rebase.sh]]"),
                 },
                 "agent-idle": {
-                    "retries": 6, "threshold": "4s", "escalateAfter": "60s",
+                    "threshold": "4s", "escalateAfter": "60s",
                     "message": format!("You have stopped. [[tool sh {helpers}/finish.sh]]"),
                 },
                 "agent-stuck": { "threshold": "15s" },

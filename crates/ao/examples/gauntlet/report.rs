@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::place::Place;
-use crate::run::{Issue, ping, text};
+use crate::run::{Issue, Ping, text};
 
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -61,8 +61,8 @@ impl Report {
     pub(crate) fn judge(&mut self, place: &Place, issues: &[Issue], events: &[Value]) {
         self.merged = issues.iter().filter(|issue| is_merged(issue)).count();
         self.pings(issues, events);
-        for issue in issues.iter().filter(|issue| issue.over && is_merged(issue) != issue.trouble.merges()) {
-            self.fault(format!("#{} ({:?}) should not have merged", issue.key, issue.trouble));
+        if self.killed < self.kills {
+            self.fault(format!("the daemon was killed {} times instead of {}", self.killed, self.kills));
         }
         let mut tried: BTreeMap<String, usize> = BTreeMap::new();
         for event in events {
@@ -84,13 +84,13 @@ impl Report {
     /// Nobody is called for nothing, and whoever is needed is called.
     fn pings(&mut self, issues: &[Issue], events: &[Value]) {
         let mut called = vec![0_usize; issues.len()];
-        for (words, about) in events.iter().filter_map(ping) {
+        for Ping { words, about, kind } in events.iter().filter_map(Ping::of) {
             let whose = issues.iter().position(|issue| {
                 let its = |value: &Option<Value>| value.as_ref().is_some_and(|it| text(it, "/id") == about);
                 its(&issue.session) || its(&issue.pull)
             });
             match whose {
-                Some(at) if issues[at].trouble.needs_person() => {
+                Some(at) if issues[at].trouble.person_hears_of() == Some(kind.as_str()) => {
                     called[at] += 1;
                     self.needed += 1;
                 }
@@ -99,12 +99,12 @@ impl Report {
                     let whose =
                         whose.map_or(about, |at| format!("#{} ({:?})", issues[at].key, issues[at].trouble));
                     let words: String = words.chars().take(400).collect();
-                    self.fault(format!("a person was called for nothing, for {whose}: {words}"));
+                    self.fault(format!("a person was called for nothing, for {whose}, of `{kind}`: {words}"));
                 }
             }
         }
         for (issue, called) in issues.iter().zip(called) {
-            match (issue.trouble.needs_person(), called) {
+            match (issue.trouble.person_hears_of().is_some(), called) {
                 (true, 0) => {
                     self.fault(format!("nobody was called for #{} ({:?})", issue.key, issue.trouble));
                 }

@@ -48,10 +48,13 @@ pub(crate) fn run(issues: usize, seed: u64, kills: usize) -> (Place, Report) {
         run.begin(number, trouble, &mut report);
     }
     let mut next_kill = Instant::now() + Duration::from_millis(random.u64(1_000..4_000));
-    while run.issues.iter().any(|issue| !issue.over) {
+    // The daemon is killed as often as it is to be, also when everything has its end already: what was merged and told stays so.
+    while run.issues.iter().any(|issue| !issue.over) || report.killed < kills {
         if Instant::now() > until {
             let left = run.issues.iter().filter(|issue| !issue.over).map(told).collect::<Vec<_>>();
-            report.fault(format!("not over after {} s: {}", began.elapsed().as_secs(), left.join("; ")));
+            if !left.is_empty() {
+                report.fault(format!("not over after {} s: {}", began.elapsed().as_secs(), left.join("; ")));
+            }
             break;
         }
         if report.killed < kills && Instant::now() > next_kill {
@@ -65,7 +68,10 @@ pub(crate) fn run(issues: usize, seed: u64, kills: usize) -> (Place, Report) {
     }
     report.took = began.elapsed();
     run.tidy_up();
-    report.judge(run.place, &run.issues, &run.events());
+    match run.events_after(0) {
+        Ok(events) => report.judge(run.place, &run.issues, &events),
+        Err(why) => report.fault(format!("the log cannot be read, so nothing can be judged by it: {why}")),
+    }
     (place, report)
 }
 
@@ -101,11 +107,10 @@ impl Run<'_> {
     }
 
     fn look(&mut self) {
-        for event in self.events_after(self.seen) {
+        // A daemon that was just killed says nothing; what it would have said is heard at the next look.
+        for event in self.events_after(self.seen).unwrap_or_default() {
             self.seen = self.seen.max(event["seq"].as_u64().unwrap_or_default());
-            if let Some((_, about)) = ping(&event) {
-                self.called_for.insert(about);
-            }
+            self.called_for.extend(Ping::of(&event).map(|ping| ping.about));
         }
         let Some(listed) = self.place.json(&["list", "--json"]) else { return };
         let Some(pulls) = self.place.json(&["pr", "list", "--state", "all", "--limit", "1000", "--json"])
@@ -136,7 +141,8 @@ impl Run<'_> {
             let Some(session) = &issue.session else { continue };
             let (id, name) = (text(session, "/id"), text(session, "/name"));
             let state = text(session, "/status/state");
-            if issue.trouble.needs_person() && !issue.done_once && self.called_for.contains(&id) {
+            if issue.trouble.person_hears_of().is_some() && !issue.done_once && self.called_for.contains(&id)
+            {
                 issue.done_once = match issue.trouble {
                     Trouble::Asks => self.place.ao(&["answer", &name, "yes"]).ok,
                     _ => self.place.ao(&["stop", &name, "--why", "it cannot be helped"]).ok,
@@ -189,25 +195,40 @@ impl Run<'_> {
         }
     }
 
-    fn events_after(&self, seq: u64) -> Vec<Value> {
+    fn events_after(&self, seq: u64) -> Result<Vec<Value>, String> {
         let told = self.place.ao(&["events", "--after", &seq.to_string(), "--json"]);
-        told.out.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    fn events(&self) -> Vec<Value> {
-        self.events_after(0)
+        if !told.ok {
+            return Err(told.err);
+        }
+        let event = |line: &str| serde_json::from_str(line).map_err(|err| format!("{err} in `{line}`"));
+        told.out.lines().map(event).collect()
     }
 }
 
-/// The call for a person that an event is, if it is one: its words, and whom it is about.
-pub(crate) fn ping(event: &Value) -> Option<(String, String)> {
-    let notice = event["data"].get("raised")?.get("notice")?;
-    if !matches!(notice["level"].as_str(), Some("action" | "urgent")) {
-        return None;
+/// A call for a person.
+pub(crate) struct Ping {
+    pub(crate) words: String,
+    /// The session or the pull request that it is about.
+    pub(crate) about: String,
+    /// The kind of the problem that it tells of, if it tells of one.
+    pub(crate) kind: String,
+}
+
+impl Ping {
+    /// The call that an event is, if it is one.
+    pub(crate) fn of(event: &Value) -> Option<Ping> {
+        let notice = event["data"].get("raised")?.get("notice")?;
+        if !matches!(notice["level"].as_str(), Some("action" | "urgent")) {
+            return None;
+        }
+        let about =
+            notice["subject"].as_object().and_then(|subject| subject.values().next()).and_then(Value::as_str);
+        Some(Ping {
+            words: text(notice, "/text"),
+            about: about.unwrap_or("host").to_owned(),
+            kind: text(notice, "/incident/kind"),
+        })
     }
-    let about =
-        notice["subject"].as_object().and_then(|subject| subject.values().next()).and_then(Value::as_str);
-    Some((text(notice, "/text"), about.unwrap_or("host").to_owned()))
 }
 
 pub(crate) fn text(value: &Value, at: &str) -> String {

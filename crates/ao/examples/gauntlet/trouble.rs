@@ -65,9 +65,14 @@ impl Trouble {
         dealt
     }
 
-    /// Whether a person has to be asked.
-    pub(crate) fn needs_person(self) -> bool {
-        matches!(self, Trouble::Asks | Trouble::Stuck | Trouble::CrashLoop)
+    /// The problem that a person has to hear of, if one has to.
+    pub(crate) fn person_hears_of(self) -> Option<&'static str> {
+        match self {
+            Trouble::Asks => Some("agent-needs-input"),
+            Trouble::Stuck => Some("agent-stuck"),
+            Trouble::CrashLoop => Some("agent-exited"),
+            _ => None,
+        }
     }
 
     /// Whether its change lands in the end.

@@ -47,14 +47,12 @@ impl TheHost {
             Err(err) => return Err(err.into()),
         }
         for (id, known) in &projects {
-            let mut config = known.effective().project.core(&env);
+            let Some(mut config) = known.loaded.config.project_config(&known.name, &env) else { continue };
             // What a later file says for all of its projects, it says for each of them.
             if !Arc::ptr_eq(&known.loaded, &configs.main) {
                 config.reactions = known.loaded.config.reactions_of(&known.name).core();
                 config.agent_reactions = known.loaded.config.reactions_of_agents();
             }
-            config.hooks = known.loaded.config.hooks_of(&known.name);
-            (config.auto_assign, config.specialists) = known.loaded.config.assignment_of(&known.name);
             let input = ProjectInput::Configure(Box::new(config));
             let before = id.clone();
             let is_new = handle.view(move |state| !state.projects.contains_key(&before)).await?;

@@ -15,6 +15,7 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
         for tale in Tale::ALL {
             happened(story, tale)?;
         }
+        nobody_else_asked(story)?;
     }
     main_is_green(stage).await?;
     let took = story.view.elapsed();
@@ -45,7 +46,11 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
         times(needed(story)),
         match story.person {
             Person::Away => "for the protected path, and nobody was there (`--yes` answers in your place).",
-            _ => "for the protected path.",
+            _ if needed(story) == 0 => "nothing waited for one.",
+            _ if story.history.asked_besides(&ids_of(story, Tale::Protected)).is_empty() => {
+                "for the protected path."
+            }
+            _ => "for the protected path, and for what the agents could not do alone.",
         }
     );
     let _ = writeln!(
@@ -61,16 +66,37 @@ pub(super) async fn sum_up(story: &mut Story<'_>, stage: &Stage) -> Result<(), C
     Ok(ui::text(text)?)
 }
 
-/// How often a person was asked, and once for the change that waits for a person by its rules.
+/// How often a person was needed, by the log: for the protected change, and for whatever else they were asked about.
 fn needed(story: &Story<'_>) -> usize {
-    let part = story.part(Tale::Protected);
+    let ids = ids_of(story, Tale::Protected);
+    let waited = has_word(story) || !story.is_merged(Tale::Protected);
+    story.history.asked_about(&ids).max(usize::from(waited)) + story.history.asked_besides(&ids).len()
+}
+
+/// Whether a person approved the protected change while it was open.
+fn has_word(story: &Story<'_>) -> bool {
+    let pull = story.part(Tale::Protected).pull.as_ref();
+    pull.is_some_and(|pull| story.history.is_approved(&pull.id))
+}
+
+/// The names by which the log knows a tale.
+fn ids_of<'a>(story: &'a Story<'_>, tale: Tale) -> Vec<&'a str> {
+    let part = story.part(tale);
     let ids = [part.pull.as_ref().map(|pull| &pull.id), part.session.as_ref().map(|session| &session.id)];
-    let ids: Vec<&str> = ids.into_iter().flatten().map(String::as_str).collect();
-    story.history.asked() - story.history.asked_about(&ids) + 1
+    ids.into_iter().flatten().map(String::as_str).collect()
+}
+
+/// All but the protected change came through without a person.
+fn nobody_else_asked(story: &Story<'_>) -> Result<(), CommandError> {
+    match story.history.asked_besides(&ids_of(story, Tale::Protected)).as_slice() {
+        [] => Ok(()),
+        asked => Err(failed(format!("a person was asked who was not needed, about {}", asked.join(", ")))),
+    }
 }
 
 fn times(number: usize) -> String {
     match number {
+        0 => "never".into(),
         1 => "once".into(),
         2 => "twice".into(),
         number => format!("{number} times"),
@@ -89,14 +115,20 @@ fn happened(story: &Story<'_>, tale: Tale) -> Result<(), CommandError> {
         Tale::Review => merged && told("changes-requested") == 1 && woken == 1,
         Tale::Conflict => merged && told("merge-conflicts") == 1 && woken == 1,
         Tale::Flaky => merged && doubted > 0 && told("ci-failed") == 0 && woken == 0,
-        Tale::Protected => merged != away && woken == 0,
+        // Landed unasked, it would have been no protected path.
+        Tale::Protected => (if merged { has_word(story) } else { away }) && woken == 0,
     };
     if is_so {
         return Ok(());
     }
+    let word = match (tale, has_word(story)) {
+        (Tale::Protected, true) => ", a person has approved it",
+        (Tale::Protected, false) => ", no person has approved it",
+        _ => "",
+    };
     let heard = ["ci-failed", "changes-requested", "merge-conflicts"].map(told);
     Err(failed(format!(
-        "`{}` should show {}; merged: {merged}, its agent was woken {} (checks, reviews, conflicts: {heard:?}, doubts: {doubted})",
+        "`{}` should show {}; merged: {merged}{word}, its agent was woken {} (checks, reviews, conflicts: {heard:?}, doubts: {doubted})",
         tale.title(),
         tale.shows(),
         times(woken as usize),

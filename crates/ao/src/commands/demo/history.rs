@@ -1,6 +1,6 @@
 //! What the event log tells of the demo, as far as its reader wants to know.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ao_api::Event;
 
@@ -11,6 +11,9 @@ pub(super) struct History {
     counts: BTreeMap<(String, String), u32>,
     /// Whom people were asked about, as often as they were.
     asked: Vec<String>,
+    /// Pull requests that somebody who is no agent has approved while they were open.
+    approved: BTreeSet<String>,
+    merged: BTreeSet<String>,
     pub(super) events: usize,
     pub(super) last: u64,
 }
@@ -29,6 +32,19 @@ impl History {
             let about = notice["subject"].as_object().and_then(|subject| subject.values().next());
             self.asked.push(about.and_then(|about| about.as_str()).unwrap_or("ao").to_owned());
         }
+        match event.kind.as_str() {
+            "pull.review_given" => {
+                let review = &event.data["review_given"]["review"];
+                let is_word = review["verdict"] == "approved" && review["author"]["standing"] != "agent";
+                if is_word && !self.merged.contains(&event.concerns) {
+                    self.approved.insert(event.concerns.clone());
+                }
+            }
+            "pull.merged" => {
+                self.merged.insert(event.concerns.clone());
+            }
+            _ => {}
+        }
     }
 
     pub(super) fn count(&self, concerns: &str, kind: &str) -> u32 {
@@ -40,8 +56,14 @@ impl History {
         self.asked.iter().filter(|about| any_of.contains(&about.as_str())).count()
     }
 
-    pub(super) fn asked(&self) -> usize {
-        self.asked.len()
+    /// Whom people were asked about, besides these.
+    pub(super) fn asked_besides(&self, these: &[&str]) -> Vec<&str> {
+        self.asked.iter().map(String::as_str).filter(|about| !these.contains(about)).collect()
+    }
+
+    /// Whether somebody who is no agent approved a pull request before it was merged.
+    pub(super) fn is_approved(&self, pull: &str) -> bool {
+        self.approved.contains(pull)
     }
 }
 
@@ -68,7 +90,29 @@ mod tests {
                 json!({ "raised": { "notice": { "level": level, "subject": { "pull": "hello!6" } } } });
             history.take(&event("notice.raised", "ntc_1", notice));
         }
-        assert_eq!((history.asked(), history.asked_about(&["hello!6"])), (2, 2));
+        assert_eq!(history.asked_about(&["hello!6"]), 2);
         assert_eq!(history.asked_about(&["hello!2", "ses_1"]), 0);
+        assert_eq!(history.asked_besides(&["hello!6"]), [""; 0]);
+        assert_eq!(history.asked_besides(&["hello!2"]), ["hello!6", "hello!6"]);
+    }
+
+    #[test]
+    fn an_approval_counts_if_a_person_gave_it_and_if_it_came_before_the_merge() {
+        let review = |verdict: &str, standing: &str| {
+            let author = json!({ "login": "you", "standing": standing });
+            json!({ "review_given": { "place": 0, "review": { "verdict": verdict, "author": author } } })
+        };
+        let merged = || event("pull.merged", "hello!6", json!({ "merged": { "commit": "m" } }));
+        let given = |verdict, standing| event("pull.review_given", "hello!6", review(verdict, standing));
+        let approved = |events: &[Event]| {
+            let mut history = History::default();
+            events.iter().for_each(|event| history.take(event));
+            history.is_approved("hello!6")
+        };
+        assert!(approved(&[given("approved", "owner"), merged()]));
+        assert!(!approved(&[merged()]), "the rules let it land unasked");
+        assert!(!approved(&[merged(), given("approved", "owner")]), "too late");
+        assert!(!approved(&[given("approved", "agent"), merged()]), "an agent's word is not enough");
+        assert!(!approved(&[given("commented", "owner"), merged()]));
     }
 }

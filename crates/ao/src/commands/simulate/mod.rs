@@ -10,6 +10,7 @@
 //! The rules are those of the daemon, because it is the same code; agents, forges and people are not there. Nothing is
 //! touched, nobody is told, and no daemon is asked.
 
+mod crew;
 mod deed;
 mod recorded;
 mod theatre;
@@ -71,7 +72,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         Some(path) => {
             let events = recorded::read(path)?;
             let begins = events.first().map_or(MORNING, |event| event.at);
-            recorded::play(Theatre::new(&loaded.config, begins), events)
+            recorded::play(Theatre::new(&loaded.config, begins), events)?
         }
         None => {
             let theatre = Theatre::new(&loaded.config, MORNING);
@@ -93,6 +94,17 @@ fn configs_here() -> Result<Option<Utf8PathBuf>, CommandError> {
     let places = ao_config::Places::of_process().map_err(configs::config_error)?;
     let loaded = ao_config::load(&places).map_err(configs::config_error)?;
     Ok(loaded.main_file().map(camino::Utf8Path::to_owned))
+}
+
+/// A configuration as it is written, for tests.
+#[cfg(test)]
+fn config(text: &str) -> ao_config::shape::Config {
+    let home = camino::Utf8Path::new("/nowhere");
+    let places = ao_config::Places {
+        cwd: home.to_owned(),
+        ..ao_config::Places::of_process().expect("a process has places")
+    };
+    ao_config::parse_str(&home.join("ao.yaml"), text, &places).expect("it is right").config
 }
 
 /// How often each of some things is there.

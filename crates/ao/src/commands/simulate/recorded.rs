@@ -74,15 +74,18 @@ fn event(record: &Value) -> Result<Stamped, String> {
 }
 
 /// Plays a record, and returns what would have been done.
-pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Vec<Deed> {
+pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, CommandError> {
     let mut play = Play { theatre, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
         play.theatre.until(stamped.at);
         play.truth.evolve(&stamped);
         play.fact(&stamped.event);
-        while play.theatre.next_event().is_some() {}
+        play.hear();
+        if play.theatre.is_endless() {
+            break;
+        }
     }
-    play.theatre.deeds
+    play.theatre.ended()
 }
 
 struct Play {
@@ -94,6 +97,18 @@ struct Play {
 }
 
 impl Play {
+    /// A session that was begun here and not yet in the record works, until the record says what its agent did.
+    fn hear(&mut self) {
+        while let Some(stamped) = self.theatre.next_event() {
+            if let Event::Session(id, SessionEvent::Accepted { .. }) = stamped.event
+                && !self.sessions.values().any(|played| *played == id)
+            {
+                self.theatre.busy.insert(id);
+                self.theatre.shows(id, Reading::Working { doing: "its task".into() });
+            }
+        }
+    }
+
     fn fact(&mut self, event: &Event) {
         match event {
             // The configuration that is tried says what holds for the projects that it names.
@@ -130,7 +145,13 @@ impl Play {
 
     fn session(&mut self, id: SessionId, event: &SessionEvent) {
         if let SessionEvent::Queued { spec } = event {
-            while self.theatre.next_event().is_some() {}
+            self.hear();
+            // By the configuration that is tried, it may have begun earlier.
+            let begun = spec.task.as_ref().and_then(|task| self.theatre.state.live_session_of(task));
+            if let Some(begun) = begun {
+                self.sessions.insert(id, begun);
+                return;
+            }
             self.theatre.take(Input::Spawn(Box::new(request(spec))));
             while let Some(stamped) = self.theatre.next_event() {
                 if let Event::Session(played, SessionEvent::Queued { .. }) = stamped.event {
@@ -177,5 +198,59 @@ fn request(spec: &SessionSpec) -> SpawnRequest {
         priority: spec.priority,
         limits: spec.limits,
         trusted: spec.trusted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::time::Duration;
+
+    use ao_core::task::TaskFacts;
+    use ao_core::{ProjectId, TaskId};
+
+    use super::*;
+    use crate::commands::simulate::deed::What;
+    use crate::commands::simulate::{MORNING, config};
+
+    /// A person begins the only issue an hour after it was written, and its agent asks something.
+    fn record() -> Vec<Stamped> {
+        let mut theatre = Theatre::new(&config("projects: { app: { path: /tmp/app } }"), MORNING);
+        let task = TaskId { project: ProjectId::new("app"), key: "1".into() };
+        let facts = TaskFacts {
+            observed: MORNING,
+            title: "Say goodbye".into(),
+            labels: BTreeSet::new(),
+            priority: 0,
+            blocked_by: BTreeSet::new(),
+            closed: false,
+            trusted: true,
+            branch: None,
+            author: None,
+        };
+        theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
+        theatre.until(MORNING + Duration::from_secs(3600));
+        let request = theatre.crew.request(&theatre.state, &task, None);
+        theatre.take(Input::Spawn(Box::new(request)));
+        let session = theatre.state.live_session_of(&task).expect("it was begun");
+        theatre.until(MORNING + Duration::from_secs(3660));
+        theatre.shows(session, Reading::Asking { question: "May I?".into() });
+        std::iter::from_fn(|| theatre.next_event()).collect()
+    }
+
+    #[test]
+    fn an_issue_that_would_have_begun_by_itself_has_one_session_and_its_agent_does_what_it_did() {
+        let begun =
+            |deed: &&Deed| matches!(&deed.what, What::Errand { order } if order.starts_with("begins"));
+        let asked = |deed: &&Deed| matches!(&deed.what, What::Notice { level, text, .. } if level == "urgent" && text.contains("May I?"));
+        for (auto, times) in [(false, 0), (true, 1)] {
+            let yaml = format!("projects: {{ app: {{ path: /tmp/app, autoAssign: {auto} }} }}");
+            let deeds = play(Theatre::new(&config(&yaml), MORNING), record()).expect("it ends");
+            assert_eq!(deeds.iter().filter(begun).count(), times, "{deeds:#?}");
+            assert_eq!(deeds.iter().filter(asked).count(), 1, "{deeds:#?}");
+            let idle =
+                |deed: &&Deed| matches!(&deed.what, What::Reaction { event, .. } if event == "agent-idle");
+            assert_eq!(deeds.iter().filter(idle).count(), 0, "nobody knows that it stood still: {deeds:#?}");
+        }
     }
 }

@@ -6,14 +6,18 @@ use std::time::Duration;
 use ao_config::shape::Config;
 use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
+use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeInput;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{ProcessRef, Session, SessionEvent, SessionInput, Stage};
 use ao_core::{
-    Effect, Event, Input, Moment, ProjectId, SessionId, Stamped, State, Timestamp, scopes, step, wants,
+    Effect, ErrandId, Event, Input, Moment, ProjectId, Refusal, SessionId, Stamped, State, Timestamp, scopes,
+    step, wants,
 };
 
+use super::crew::Crew;
 use super::deed::{Deed, What, deed};
+use crate::error::{CommandError, Kind};
 
 /// More wishes than this in one moment are a loop.
 const AT_ONCE: usize = 100_000;
@@ -22,7 +26,13 @@ pub(super) struct Theatre {
     pub(super) state: State,
     pub(super) now: Timestamp,
     seed: u64,
-    pub(super) deeds: Vec<Deed>,
+    deeds: Vec<Deed>,
+    /// Who works where.
+    pub(super) crew: Crew,
+    /// How much may be wanted in one moment.
+    at_once: usize,
+    /// More was wanted in one moment than that, and when. Nothing is played any more then.
+    endless: Option<Timestamp>,
     /// What has happened and was not asked for yet.
     happened: VecDeque<Stamped>,
     /// Sessions whose agents are in the middle of a turn, for whoever looks at them.
@@ -38,6 +48,9 @@ impl Theatre {
             now: begins,
             seed: 0,
             deeds: vec![],
+            crew: Crew::of(config),
+            at_once: AT_ONCE,
+            endless: None,
             happened: VecDeque::new(),
             busy: BTreeSet::new(),
             shown: BTreeMap::new(),
@@ -45,9 +58,7 @@ impl Theatre {
         theatre.take(Input::Configure(Box::new(config.settings())));
         let env = ao_config::Env::of_process();
         for name in config.projects.keys() {
-            let Some(effective) = config.effective(name) else { continue };
-            let mut project = effective.project.core(&env);
-            project.hooks = config.hooks_of(name);
+            let Some(project) = config.project_config(name, &env) else { continue };
             theatre.configure(ProjectId::new(name), project);
         }
         theatre
@@ -59,17 +70,59 @@ impl Theatre {
 
     /// Hands the core an input, and does all that it wants then. What it refuses comes to nothing.
     pub(super) fn take(&mut self, input: Input) {
-        self.one(input);
-        for _ in 0..AT_ONCE {
-            let Some(input) = self.wish() else { break };
-            self.one(input);
+        if self.is_endless() {
+            return;
         }
-        self.tell_who_waits();
+        let _ = self.one(input);
+        for _ in 0..self.at_once {
+            match self.wish() {
+                None => return self.tell_who_waits(),
+                Some(Wish::Comes(input)) => {
+                    let _ = self.one(input);
+                }
+                Some(Wish::Begins { errand, tries, request }) => self.begin(errand, tries, request),
+            }
+        }
+        self.endless = Some(self.now);
+    }
+
+    /// Whether the play has stopped, because what is wanted has no end.
+    pub(super) fn is_endless(&self) -> bool {
+        self.endless.is_some()
+    }
+
+    /// What was done until the end.
+    pub(super) fn ended(self) -> Result<Vec<Deed>, CommandError> {
+        let Some(at) = self.endless else { return Ok(self.deeds) };
+        let most = self.at_once;
+        let last = self
+            .deeds
+            .last()
+            .map_or_else(String::new, |deed| format!("; the last deed was about {}", deed.about));
+        let what = format!("what is wanted has no end: more than {most} steps in the moment {}{last}", at.0);
+        Err(CommandError::new(Kind::Bug, what).hint(
+            "this is a fault of ao; please report it with the configuration and the record or the seed",
+        ))
+    }
+
+    /// A task is begun, if it can be.
+    fn begin(&mut self, errand: ErrandId, tries: u32, request: Box<SpawnRequest>) {
+        let said = match self.one(Input::Spawn(request)) {
+            Ok(()) => "an agent was started".to_owned(),
+            Err(Refusal::TaskTaken { .. }) => "somebody works on it already".to_owned(),
+            Err(refusal) => {
+                let input = ErrandInput::Failed { tries, why: refusal.to_string(), again: false };
+                let _ = self.one(Input::Errand { errand, input });
+                return;
+            }
+        };
+        let input = ErrandInput::Done { tries, outcome: ErrandOutcome::Done { said } };
+        let _ = self.one(Input::Errand { errand, input });
     }
 
     /// Lets time pass, with everything that falls due on the way.
     pub(super) fn until(&mut self, end: Timestamp) {
-        while let Some(due) = self.state.next_due().filter(|due| *due <= end) {
+        while let Some(due) = self.state.next_due().filter(|due| *due <= end && !self.is_endless()) {
             let stood = self.now >= due;
             self.now = self.now.max(due);
             self.take(Input::Tick);
@@ -103,21 +156,32 @@ impl Theatre {
         Some(Signal { attempt, source: Source::Hook, at: self.now, confidence: Confidence::High, reading })
     }
 
-    fn one(&mut self, input: Input) {
+    fn one(&mut self, input: Input) -> Result<(), Refusal> {
         self.seed += 1;
         let moment = Moment { at: self.now, seed: self.seed };
-        for stamped in step(&mut self.state, &moment, input).unwrap_or_default() {
+        for stamped in step(&mut self.state, &moment, input)? {
             self.deeds.extend(deed(&self.state, stamped.at, &stamped.event));
             self.happened.push_back(stamped);
         }
+        Ok(())
     }
 
     /// What comes of the next thing that is wanted.
-    fn wish(&self) -> Option<Input> {
+    fn wish(&self) -> Option<Wish> {
         if let Some(proof) = self.state.live().find_map(proof) {
-            return Some(proof);
+            return Some(Wish::Comes(proof));
         }
-        scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|it| self.done(it))
+        scopes(&self.state).iter().flat_map(|scope| wants(&self.state, scope)).find_map(|effect| match effect
+        {
+            Effect::RunErrand { errand } => match &errand.order {
+                Order::Assign { task, agent, .. } => {
+                    let request = Box::new(self.crew.request(&self.state, task, agent.as_deref()));
+                    Some(Wish::Begins { errand: errand.id, tries: errand.tries, request })
+                }
+                _ => self.done(Effect::RunErrand { errand }).map(Wish::Comes),
+            },
+            effect => self.done(effect).map(Wish::Comes),
+        })
     }
 
     /// What comes of an effect. Merging is for the world to say, and what is read along with shows nothing.
@@ -203,6 +267,17 @@ impl Theatre {
     }
 }
 
+/// What comes of something that is wanted.
+enum Wish {
+    Comes(Input),
+    /// A session for a task, and then word of it.
+    Begins {
+        errand: ErrandId,
+        tries: u32,
+        request: Box<SpawnRequest>,
+    },
+}
+
 /// Every agent takes what it is told.
 fn proof(session: &Session) -> Option<Input> {
     let current = session.outbox.current.as_ref().filter(|it| matches!(it.stage, Stage::Written { .. }))?;
@@ -210,4 +285,24 @@ fn proof(session: &Session) -> Option<Input> {
     let turn = format!("{attempt}/{}", current.no);
     let input = SessionInput::Proof { attempt, delivery, turn, text: current.text.clone() };
     Some(Input::Session { session: session.id, input })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::simulate::{MORNING, config};
+
+    #[test]
+    fn what_has_no_end_is_an_error_and_not_a_short_play() {
+        let config = config("projects: { app: { path: /tmp/app } }");
+        let mut theatre = Theatre::new(&config, MORNING);
+        // A session takes more steps than this to begin.
+        theatre.at_once = 1;
+        let task = ao_core::TaskId { project: ProjectId::new("app"), key: "1".into() };
+        let request = theatre.crew.request(&theatre.state, &task, None);
+        theatre.take(Input::Spawn(Box::new(request)));
+        assert!(theatre.is_endless());
+        let err = theatre.ended().expect_err("it did not end");
+        assert!(err.to_string().contains("has no end"), "{err}");
+    }
 }

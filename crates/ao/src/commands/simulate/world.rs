@@ -9,13 +9,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use ao_config::shape::Config;
+use ao_core::assign::task_obstacle;
 use ao_core::errand::{ErrandEvent, Order};
 use ao_core::evidence::Reading;
 use ao_core::incident::{IncidentKind, Subject};
-use ao_core::input::SpawnRequest;
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::QueueEvent;
-use ao_core::session::{AgentAbilities, AgentChoice, MessageKind, Role, SessionEvent};
+use ao_core::schedule::Obstacle;
+use ao_core::session::{MessageKind, SessionEvent};
 use ao_core::task::TaskFacts;
 use ao_core::{Event, Input, ProjectId, SessionId, TaskId, Timestamp};
 use serde_json::Value;
@@ -35,18 +36,21 @@ pub(super) fn play(
     sessions: u32,
     days: u32,
 ) -> Result<Vec<Deed>, CommandError> {
-    let Some(project) = config.projects.keys().next() else {
+    let projects: Vec<Place> = config
+        .projects
+        .keys()
+        .filter_map(|name| config.effective(name))
+        .map(|it| Place { id: ProjectId::new(it.name), base: it.project.default_branch.clone() })
+        .collect();
+    if projects.is_empty() {
         return Err(CommandError::new(Kind::Config, "the configuration has no project to play with")
             .hint("name one under `projects:`, or name another file with `--config`"));
-    };
-    let agent = config.effective(project).map(|it| it.agent.to_owned()).unwrap_or_default();
+    }
     let ends = theatre.now + Duration::from_secs(u64::from(days) * 24 * HOUR);
     let mut world = World {
         theatre,
         random: fastrand::Rng::with_seed(seed),
-        project: ProjectId::new(project),
-        base: config.effective(project).map(|it| it.project.default_branch.clone()).unwrap_or_default(),
-        agent,
+        projects,
         to_come: BTreeMap::new(),
         drawn: 0,
         pulls: BTreeMap::new(),
@@ -58,7 +62,7 @@ pub(super) fn play(
         world.later(at, Act::Wish(number));
     }
     world.goes_on(ends);
-    Ok(world.theatre.deeds)
+    world.theatre.ended()
 }
 
 /// What happens next in the world.
@@ -94,6 +98,7 @@ enum Act {
 /// A pull request as its forge has it.
 #[derive(Debug, Clone)]
 struct Proposal {
+    project: ProjectId,
     facts: Value,
     session: SessionId,
     flaky: bool,
@@ -101,12 +106,17 @@ struct Proposal {
     reviewed: u32,
 }
 
+/// A project of the world.
+#[derive(Debug, Clone)]
+struct Place {
+    id: ProjectId,
+    base: String,
+}
+
 struct World {
     theatre: Theatre,
     random: fastrand::Rng,
-    project: ProjectId,
-    base: String,
-    agent: String,
+    projects: Vec<Place>,
     to_come: BTreeMap<(Timestamp, u64), Act>,
     drawn: u64,
     pulls: BTreeMap<u64, Proposal>,
@@ -118,7 +128,7 @@ impl World {
             // What falls due in the core comes before what the world has in store.
             let next = self.to_come.keys().next().map_or(ends, |(at, _)| *at);
             let next = self.theatre.state.next_due().map_or(next, |due| due.min(next));
-            if next >= ends {
+            if next >= ends || self.theatre.is_endless() {
                 break;
             }
             self.theatre.until(next);
@@ -213,12 +223,13 @@ impl World {
     }
 
     fn wish(&mut self, number: u32) {
-        let task = TaskId { project: self.project.clone(), key: number.to_string() };
+        let project = self.projects[self.random.usize(0..self.projects.len())].id.clone();
+        let task = TaskId { project, key: number.to_string() };
         let facts = TaskFacts {
             observed: self.theatre.now,
             title: format!("Issue {number}"),
-            labels: BTreeSet::new(),
-            priority: 0,
+            labels: self.some_labels(),
+            priority: self.random.i32(0..4),
             blocked_by: BTreeSet::new(),
             closed: false,
             trusted: true,
@@ -226,23 +237,26 @@ impl World {
             author: None,
         };
         self.theatre.take(Input::Task { task: task.clone(), facts: Box::new(facts) });
-        let abilities = AgentAbilities { resume: true, ..AgentAbilities::default() };
-        self.theatre.take(Input::Spawn(Box::new(SpawnRequest {
-            project: self.project.clone(),
-            task: Some(task),
-            role: Role::Worker,
-            title: format!("Issue {number}"),
-            prompt: format!("Work on issue {number}."),
-            name: None,
-            branch: None,
-            origin: ao_core::setup::Origin::default(),
-            agent: AgentChoice { name: self.agent.clone(), abilities, ..AgentChoice::default() },
-            runtime: "process".into(),
-            workspace: "worktree".into(),
-            priority: 0,
-            limits: ao_core::budget::Limits::default(),
-            trusted: true,
-        })));
+        // What is picked up by itself, now or when there is room for it, needs no person.
+        let state = &self.theatre.state;
+        let obstacle = task_obstacle(state, &task, self.theatre.now);
+        let by_itself = obstacle.is_some_and(|obstacle| obstacle != Obstacle::NoSpecialist);
+        if by_itself || state.live_session_of(&task).is_some() {
+            return;
+        }
+        let request = self.theatre.crew.request(state, &task, None);
+        self.theatre.take(Input::Spawn(Box::new(request)));
+    }
+
+    /// Two at most of the labels that make a difference, and of one that makes none.
+    fn some_labels(&mut self) -> BTreeSet<String> {
+        let known = self.theatre.crew.labels.len();
+        let mut labels = BTreeSet::new();
+        for _ in 0..self.random.usize(0..3) {
+            let at = self.random.usize(0..=known);
+            labels.insert(self.theatre.crew.labels.get(at).cloned().unwrap_or_else(|| "later".into()));
+        }
+        labels
     }
 
     /// An agent comes to the end of a turn: with a pull request mostly, and otherwise with one of its troubles.
@@ -275,19 +289,16 @@ impl World {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::simulate::MORNING;
     use crate::commands::simulate::deed::What;
+    use crate::commands::simulate::{MORNING, config};
 
     fn deeds(yaml: &str, seed: u64) -> Vec<Deed> {
-        let text = format!("projects: {{ app: {{ path: /tmp/app }} }}\n{yaml}");
-        let home = camino::Utf8Path::new("/nowhere");
-        let places = ao_config::Places {
-            cwd: home.to_owned(),
-            ..ao_config::Places::of_process().expect("a process has places")
-        };
-        let loaded = ao_config::parse_str(&home.join("ao.yaml"), &text, &places).expect("it is right");
-        let theatre = Theatre::new(&loaded.config, MORNING);
-        play(theatre, &loaded.config, seed, 12, 1).expect("there is a project")
+        played(&format!("projects: {{ app: {{ path: /tmp/app }} }}\n{yaml}"), seed)
+    }
+
+    fn played(yaml: &str, seed: u64) -> Vec<Deed> {
+        let config = config(yaml);
+        play(Theatre::new(&config, MORNING), &config, seed, 12, 1).expect("there is a project")
     }
 
     fn count(deeds: &[Deed], is: impl Fn(&What) -> bool) -> usize {
@@ -322,5 +333,40 @@ mod tests {
         let doubted = count(&all, |what| matches!(what, What::Doubt { event } if event == "ci-failed"));
         let told = count(&all, |what| matches!(what, What::Reaction { event, .. } if event == "ci-failed"));
         assert!(told > 0 && doubted > told, "{doubted} doubted, {told} told");
+    }
+
+    #[test]
+    fn issues_that_are_picked_up_by_themselves_get_their_sessions_and_their_specialists() {
+        let yaml = "projects: { app: { path: /tmp/app, autoAssign: { labels: [docs, bug] } } }\n\
+                    agents: [{ id: writer, tool: claude-code, config: { filters: { labels: [docs] } } }]\n\
+                    reactions: { approved-and-green: { auto: true, action: merge } }";
+        let all: Vec<Deed> = (1..6).flat_map(|seed| played(yaml, seed)).collect();
+        let begun = |words: &str| {
+            count(
+                &all,
+                |what| matches!(what, What::Errand { order } if order.starts_with("begins the task") && order.contains(words)),
+            )
+        };
+        assert!(begun("") > begun("writer") && begun("writer") > 0, "{all:#?}");
+        // As many as are wished for, so each is begun once.
+        assert!(begun("") <= 60, "{} begun", begun(""));
+        let one = "projects: { app: { path: /tmp/app, autoAssign: true } }\n\
+                   reactions: { approved-and-green: { auto: true, action: merge } }";
+        let alone = played(one, 1);
+        let begun =
+            count(&alone, |what| matches!(what, What::Errand { order } if order.starts_with("begins")));
+        assert_eq!(begun, 12);
+        assert!(count(&alone, |what| matches!(what, What::Merge {})) > 3, "their agents work: {alone:#?}");
+    }
+
+    #[test]
+    fn every_project_has_a_part() {
+        let yaml = "projects: { app: { path: /tmp/app }, web: { path: /tmp/web } }\n\
+                    reactions: { approved-and-green: { auto: true, action: merge } }";
+        let all = played(yaml, 1);
+        for project in ["app!", "web!"] {
+            let of_it = all.iter().filter(|deed| deed.about.starts_with(project));
+            assert!(of_it.filter(|deed| deed.what == What::Merge {}).count() > 0, "{project}: {all:#?}");
+        }
     }
 }

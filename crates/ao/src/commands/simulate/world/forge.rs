@@ -9,18 +9,25 @@ use super::{Act, MINUTE, Proposal, World};
 impl World {
     pub(super) fn propose(&mut self, session: SessionId, branch: &str) {
         let number = self.pulls.len() as u64 + 1;
+        let Some(session_of) = self.theatre.state.sessions.get(&session) else { return };
+        let project = session_of.spec.project.clone();
+        let base =
+            self.projects.iter().find(|it| it.id == project).map(|it| it.base.clone()).unwrap_or_default();
         let facts = json!({
-            "observed_at": 0, "title": format!("Change {number}"), "url": format!("ao://{}/pulls/{number}", self.project),
-            "head": format!("{number}-1"), "head_branch": branch, "head_repo": null, "base_branch": self.base,
+            "observed_at": 0, "title": format!("Change {number}"), "url": format!("ao://{project}/pulls/{number}"),
+            "head": format!("{number}-1"), "head_branch": branch, "head_repo": null, "base_branch": base,
             "base": "base", "draft": false, "state": "open", "mergeable": "clean", "labels": [],
             "author": { "login": "agent", "standing": "agent" },
             "size": { "files": [format!("src/part{}.rs", number % 4)], "added": 40, "removed": 10 },
             "checks": [], "reviews": [], "threads": [],
         });
         let flaky = self.chance(15);
-        self.pulls.insert(number, Proposal { facts, session, flaky, commits: 1, reviewed: 0 });
+        self.pulls.insert(
+            number,
+            Proposal { project: project.clone(), facts, session, flaky, commits: 1, reviewed: 0 },
+        );
         self.seen(number);
-        let pull = PullId { project: self.project.clone(), number };
+        let pull = PullId { project, number };
         self.theatre.take(Input::Pull { pull, input: PullInput::Claim { session } });
         let run = self.about(5 * MINUTE);
         self.later(run, Act::Checked { pull: number, can_fail: true });
@@ -32,7 +39,7 @@ impl World {
         proposal.facts["observed_at"] = self.theatre.now.0.into();
         // What a forge says has a shape of the core's; what it lacks there has its default.
         let Ok(facts) = serde_json::from_value::<PullFacts>(proposal.facts.clone()) else { return };
-        let pull = PullId { project: self.project.clone(), number };
+        let pull = PullId { project: proposal.project.clone(), number };
         self.theatre.take(Input::Pull { pull, input: PullInput::Seen(Box::new(facts)) });
     }
 
@@ -117,11 +124,14 @@ impl World {
         }
         let Some(proposal) = self.pulls.get_mut(&number) else { return };
         proposal.facts["state"] = json!({ "merged": { "commit": format!("m{number}") } });
-        let files = proposal.facts["size"]["files"].clone();
+        let (project, files) = (proposal.project.clone(), proposal.facts["size"]["files"].clone());
         self.seen(number);
         let others: Vec<u64> = self.pulls.keys().copied().filter(|other| *other != number).collect();
         for other in others {
-            let touches = self.pulls.get(&other).is_some_and(|it| it.facts["size"]["files"] == files);
+            let touches = self
+                .pulls
+                .get(&other)
+                .is_some_and(|it| it.project == project && it.facts["size"]["files"] == files);
             if self.is_open(other) && touches && self.chance(60) {
                 if let Some(proposal) = self.pulls.get_mut(&other) {
                     proposal.facts["base"] = format!("base after {number}").into();
