@@ -7,11 +7,12 @@
 //! A reading of the state, as if all sessions took as long and every task that was worked on were closed. It promises
 //! nothing, and decides nothing: who really gets a slot is said by `schedule.rs`, by the same rules.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::assign::{choose, task_obstacle, tasks_of};
-use crate::schedule::{Obstacle, Slots, fairest, obstacle};
+use crate::assign::{Intake, promised};
+use crate::schedule::{Obstacle, Slots, fairest, obstacle_within};
 use crate::session::{Phase, Role, Session};
 use crate::state::State;
 use crate::task::Task;
@@ -54,21 +55,24 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan 
     let mut waiting: Vec<Waiting<'_>> = Vec::new();
     // What is done once those that run have ended.
     let mut done: BTreeSet<TaskId> = BTreeSet::new();
+    let slots = OnceCell::new();
     for session in state.live().filter(|session| session.spec.role == Role::Worker || session.takes_slot()) {
         match session.phase {
-            Phase::Queued { since } => waiting.push(of_session(state, session, since)),
+            Phase::Queued { since } => waiting.push(of_session(state, session, since, &slots)),
             _ => {
                 done.extend(session.spec.task.clone());
-                let mut running = of_session(state, session, session.created).planned;
+                let mut running = of_session(state, session, session.created, &slots).planned;
                 running.round = Some(0);
                 plan.running.push(running);
             }
         }
     }
-    for (id, known) in &state.projects {
-        if known.auto_assign.is_some() {
-            waiting.extend(tasks_of(state, id).filter_map(|(task, facts)| of_task(state, task, facts, now)));
-        }
+    let intakes: Vec<Intake<'_>> =
+        state.projects.keys().filter_map(|id| Intake::of(state, id, now)).collect();
+    if !intakes.is_empty() {
+        let slots = promised(state);
+        let tasks = intakes.iter().flat_map(|intake| intake.wanted().map(move |task| (intake, task)));
+        waiting.extend(tasks.filter_map(|(intake, (id, facts))| of_task(state, intake, id, facts, &slots)));
     }
     rounds(state, &mut waiting, done);
     waiting.sort_by_key(|waiting| (waiting.planned.round.unwrap_or(u32::MAX), waiting.turn));
@@ -99,10 +103,15 @@ struct Waiting<'a> {
     turn: usize,
 }
 
-fn of_session<'a>(state: &'a State, session: &'a Session, since: Timestamp) -> Waiting<'a> {
+fn of_session<'a>(
+    state: &'a State,
+    session: &'a Session,
+    since: Timestamp,
+    slots: &OnceCell<Slots<'a>>,
+) -> Waiting<'a> {
     let spec = &session.spec;
     let facts = spec.task.as_ref().and_then(|task| state.tasks.get(task));
-    let obstacle = obstacle(state, session);
+    let obstacle = obstacle_within(state, session, slots);
     Waiting {
         goes_by_itself: passes(obstacle.as_ref()),
         place: (Reverse(spec.priority), 0, since, 0, spec.name.clone()),
@@ -124,15 +133,18 @@ fn of_session<'a>(state: &'a State, session: &'a Session, since: Timestamp) -> W
 }
 
 /// A task that is picked up by itself, unless it has its session.
-fn of_task<'a>(state: &'a State, id: &'a TaskId, facts: &'a Task, now: Timestamp) -> Option<Waiting<'a>> {
-    let project = &state.projects[&id.project];
-    let auto = project.auto_assign.as_ref().filter(|auto| auto.wants(&facts.labels) && !facts.closed)?;
+fn of_task<'a>(
+    state: &'a State,
+    intake: &Intake<'a>,
+    id: &'a TaskId,
+    facts: &'a Task,
+    slots: &Slots<'_>,
+) -> Option<Waiting<'a>> {
     if state.live_session_of(id).is_some() {
         return None;
     }
-    let obstacle = task_obstacle(state, id, now);
-    let slots = Slots::now(state);
-    let choice = choose(auto, &project.specialists, &facts.labels, |specialist| slots.room_for(specialist));
+    let obstacle = intake.obstacle(id, facts, slots);
+    let choice = intake.choose(facts, Some(slots));
     Some(Waiting {
         goes_by_itself: passes(obstacle.as_ref()),
         place: (Reverse(facts.priority), 1, Timestamp(0), id.key.len(), id.key.clone()),
@@ -142,7 +154,7 @@ fn of_task<'a>(state: &'a State, id: &'a TaskId, facts: &'a Task, now: Timestamp
             session: None,
             title: facts.title.clone(),
             agent: choice.as_ref().and_then(|choice| choice.id().map(str::to_owned)),
-            chosen: choice.map(|choice| choice.why),
+            chosen: choice.map(|choice| choice.why(&facts.labels)),
             priority: facts.priority,
             round: None,
             obstacle,

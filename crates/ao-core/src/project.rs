@@ -324,10 +324,9 @@ pub(crate) fn decide(
                 })
                 .collect())
         }
-        (Some(known), ProjectInput::Complete) => Ok(match known.finished {
-            Finished { merged: 0, stopped: 0, .. } => vec![],
-            _ if known.complete.is_some() => vec![],
-            finished => vec![ProjectEvent::Completed { finished }],
+        (Some(known), ProjectInput::Complete) => Ok(match known.may_complete() {
+            true => vec![ProjectEvent::Completed { finished: known.finished }],
+            false => vec![],
         }),
         (Some(known), ProjectInput::PolicySeen(policy)) => {
             let unwritten = policy.is_none();
@@ -443,6 +442,11 @@ impl Project {
             true => finished.merged = finished.merged.saturating_sub(1),
             false => finished.stopped = finished.stopped.saturating_sub(1),
         }
+    }
+
+    /// Something was done here, and it has not been said yet that this was all.
+    pub(crate) fn may_complete(&self) -> bool {
+        self.complete.is_none() && (self.finished.merged > 0 || self.finished.stopped > 0)
     }
 
     /// There is work again.

@@ -175,6 +175,15 @@ fn ready_of<'a>(state: &'a State, project: &ProjectId, line: &BTreeSet<Place>) -
 
 /// Why a queued session does not run, if it does not; what a person is shown.
 pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
+    obstacle_within(state, session, &OnceCell::new())
+}
+
+/// The same for whoever asks about many, and counts the slots once.
+pub(crate) fn obstacle_within<'s>(
+    state: &'s State,
+    session: &Session,
+    slots: &OnceCell<Slots<'s>>,
+) -> Option<Obstacle> {
     if !matches!(session.phase, Phase::Queued { .. }) {
         return None;
     }
@@ -182,7 +191,11 @@ pub fn obstacle(state: &State, session: &Session) -> Option<Obstacle> {
     let in_use = || in_use.get_or_init(|| InUse::in_project(state, &session.spec.project));
     own_obstacle(state, session, in_use)
         .or_else(|| state.scarce_mb.map(|free_mb| Obstacle::Memory { free_mb }))
-        .or_else(|| Slots::now(state).full(&session.spec.project, session.spec.agent.specialist.as_deref()))
+        .or_else(|| {
+            slots
+                .get_or_init(|| Slots::now(state))
+                .full(&session.spec.project, session.spec.agent.specialist.as_deref())
+        })
         .or_else(|| state.awaits_word(session).then_some(Obstacle::Asked))
 }
 

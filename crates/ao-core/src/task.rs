@@ -40,7 +40,7 @@ pub enum TaskEvent {
 }
 
 /// Whether work on a task may begin without a person who answers for it. The words of a task become an agent's orders, so
-/// that it is up to who wrote them; whoever picks tasks, by hand or by rule, asks here.
+/// that it is up to who wrote them. For what begins by rule, see [`may_begin_unasked`].
 pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
     let outsider = facts.author.as_ref().filter(|author| author.standing == Standing::Outsider);
     match outsider {
@@ -50,6 +50,14 @@ pub fn may_pick_up(task: &TaskId, facts: &TaskFacts) -> Result<(), Refusal> {
             author: facts.author.as_ref().map_or_else(|| "somebody unknown".into(), crate::outside::signed),
         }),
     }
+}
+
+/// Whether work on a task may begin without anybody's word. That takes a person whose word counts: what an agent or another
+/// program wrote may be a stranger's words in its mouth, and agents that begin agents have no end.
+pub fn may_begin_unasked(facts: &TaskFacts) -> bool {
+    // A tracker that names no author vouches for the task by itself.
+    let person = facts.author.as_ref().is_none_or(|author| author.standing.is_trusted_person());
+    person && facts.trusted
 }
 
 /// What a sighting adds to what is known. An older one than the last adds nothing.

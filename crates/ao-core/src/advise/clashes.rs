@@ -2,8 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{About, Advice, AdviceKind, shell};
-use crate::Timestamp;
+use super::{About, Advice, AdviceKind, Known, shell};
 use crate::forecast::{Clash, Side};
 use crate::outside::one_line;
 use crate::state::State;
@@ -14,7 +13,8 @@ const MOST: usize = 10;
 const FILES: usize = 3;
 
 /// Those that will conflict, each pair once: the work of an agent and its pull request are one.
-pub(super) fn clashes(state: &State, _: Timestamp) -> Vec<Advice> {
+pub(super) fn clashes(known: &Known<'_>) -> Vec<Advice> {
+    let state = known.state;
     let of = state.projects.keys().flat_map(|project| {
         let mut told = BTreeSet::new();
         let news = state.clashes_in(project).iter().filter(move |clash| told.insert(whose(state, clash)));
@@ -72,6 +72,6 @@ mod tests {
         let pull = |number| Side::Pull(PullId { project: project.clone(), number });
         let file = |path: &str| ClashFile { path: path.into(), hunks: vec![] };
         let clash = Clash { a: pull(1), b: pull(2), files: ["a", "b\nc", "d", "e"].map(file).into() };
-        assert_eq!(files(&clash), "both change a, b c, d and 1 more; whoever lands second has to rebase");
+        assert_eq!(files(&clash), "both change a, bc, d and 1 more; whoever lands second has to rebase");
     }
 }

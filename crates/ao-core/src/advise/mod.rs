@@ -3,19 +3,28 @@
 //! Advice is for people, and for the agent that steers a project. It decides nothing, and nothing is done because of it. What
 //! agents or the daemon see to by themselves is left out until it has turned out that they cannot.
 
+mod circles;
 mod clashes;
 mod pulls;
+mod waiters;
 mod work;
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
+use self::waiters::Waiters;
 use crate::state::State;
 use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// What all rules read, gathered once.
+struct Known<'a> {
+    state: &'a State,
+    now: Timestamp,
+    waiters: Waiters<'a>,
+}
 
 /// Something that matters now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -83,7 +92,7 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
         work::memory,
         work::answers,
         work::needs_you,
-        work::circles,
+        circles::circles,
         work::spent,
         work::burns,
         work::tasks,
@@ -92,7 +101,8 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
         pulls::flaky,
         clashes::clashes,
     ];
-    let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(state, now)).collect();
+    let known = Known { state, now, waiters: Waiters::of(state) };
+    let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(&known)).collect();
     advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);
     // What lets many go on is worth as much as something more pressing that lets nobody: two kinds for each of them.
     let pressing = |one: &Advice| i64::from(one.kind as u8) - 2 * i64::from(one.unblocks.min(50));
@@ -124,22 +134,6 @@ impl Advice {
     fn command(self, command: String) -> Advice {
         Advice { command, ..self }
     }
-}
-
-/// The open tasks that cannot begin before this one is closed, however far down the line.
-fn waiting_for(state: &State, task: &TaskId) -> BTreeSet<TaskId> {
-    let mut found = BTreeSet::new();
-    let mut next = vec![task.clone()];
-    while let Some(blocker) = next.pop() {
-        for (id, _) in
-            state.tasks.iter().filter(|(_, facts)| !facts.closed && facts.blocked_by.contains(&blocker))
-        {
-            if id != task && found.insert(id.clone()) {
-                next.push(id.clone());
-            }
-        }
-    }
-    found
 }
 
 /// `3 others wait for it`, or nothing.

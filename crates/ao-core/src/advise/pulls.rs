@@ -1,7 +1,6 @@
 //! Advice about pull requests, their checks and their base.
 
-use super::{About, Advice, AdviceKind, others_wait, shell, waiting_for};
-use crate::Timestamp;
+use super::{About, Advice, AdviceKind, Known, others_wait, shell};
 use crate::incident::{IncidentKind, Subject};
 use crate::outside::{cut, one_line};
 use crate::pull::Pull;
@@ -11,7 +10,8 @@ use crate::state::State;
 const TITLE: usize = 80;
 
 /// Checks that the base itself fails: nobody who fails them like it can get any further.
-pub(super) fn base_red(state: &State, _: Timestamp) -> Vec<Advice> {
+pub(super) fn base_red(known: &Known<'_>) -> Vec<Advice> {
+    let state = known.state;
     let red = state.incidents.values().filter(|incident| incident.key.kind == IncidentKind::BaseRed);
     let of = red.filter_map(|incident| {
         let Subject::Project(id) = &incident.key.subject else { return None };
@@ -38,15 +38,16 @@ pub(super) fn base_red(state: &State, _: Timestamp) -> Vec<Advice> {
 }
 
 /// Pull requests that are ready, that lack one thing, or that others wait for.
-pub(super) fn pulls(state: &State, now: Timestamp) -> Vec<Advice> {
-    open_pulls(state).filter_map(|pull| of_pull(state, pull, now)).collect()
+pub(super) fn pulls(known: &Known<'_>) -> Vec<Advice> {
+    open_pulls(known.state).filter_map(|pull| of_pull(known, pull)).collect()
 }
 
-fn of_pull(state: &State, pull: &Pull, now: Timestamp) -> Option<Advice> {
+fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
+    let (state, now) = (known.state, known.now);
     let project = state.projects.get(&pull.id.project)?;
     let verdict = state.verdict(pull, now);
     let against: Vec<_> = verdict.against().collect();
-    let waiting = behind(state, pull);
+    let waiting = behind(known, pull);
     let (id, title) = (&pull.id, one_line(&cut(&pull.facts.title, TITLE)));
     let named = shell(&id.to_string());
     let advice = |kind, what, why| {
@@ -94,7 +95,8 @@ fn of_pull(state: &State, pull: &Pull, now: Timestamp) -> Option<Advice> {
 }
 
 /// Failures that have been chance before.
-pub(super) fn flaky(state: &State, _: Timestamp) -> Vec<Advice> {
+pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
+    let state = known.state;
     let failed = state.incidents.values().filter(|incident| {
         incident.key.kind == IncidentKind::CiFailed && incident.absent.is_none() && incident.doubt.is_none()
     });
@@ -110,14 +112,15 @@ pub(super) fn flaky(state: &State, _: Timestamp) -> Vec<Advice> {
         );
         let command = format!("ao check rerun {} --pull {}", shell(&flake.check), shell(&id.to_string()));
         let one = Advice::new(AdviceKind::Flaky, Some(&id.project), About::Pull(id.clone()), what, why);
-        let waiting = state.pulls.get(id).map_or(0, |pull| behind(state, pull));
+        let waiting = state.pulls.get(id).map_or(0, |pull| behind(known, pull));
         Some(one.unblocks(waiting).command(command))
     });
     of.collect()
 }
 
 /// How many wait for a pull request: those that are stacked on it, and the tasks that its own task blocks.
-pub(super) fn behind(state: &State, pull: &Pull) -> usize {
+pub(super) fn behind(known: &Known<'_>, pull: &Pull) -> usize {
+    let state = known.state;
     let on_top = |other: &&Pull| {
         other.id.project == pull.id.project
             && other.id != pull.id
@@ -126,7 +129,7 @@ pub(super) fn behind(state: &State, pull: &Pull) -> usize {
     let stacked = open_pulls(state).filter(on_top).count();
     let owner = pull.owner.and_then(|owner| state.sessions.get(&owner));
     let task = owner.and_then(|owner| owner.spec.task.as_ref());
-    stacked + task.map_or(0, |task| waiting_for(state, task).len())
+    stacked + task.map_or(0, |task| known.waiters.behind(task))
 }
 
 fn open_pulls(state: &State) -> impl Iterator<Item = &Pull> {

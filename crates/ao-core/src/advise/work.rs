@@ -1,23 +1,20 @@
 //! Advice about agents, tasks and what they may use up.
 
-use std::collections::BTreeSet;
-
-use super::{About, Advice, AdviceKind, others_wait, shell, since, waiting_for};
-use crate::assign::{task_obstacle, tasks_of};
+use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
+use crate::assign::{Intake, promised};
 use crate::evidence::Activity;
 use crate::incident::{IncidentKind, Rung, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
 use crate::session::{Phase, Role, Session};
-use crate::state::State;
-use crate::{TaskId, Timestamp};
 
 /// How much of what somebody said is told.
 const SAID: usize = 160;
 /// So many turns without a pull request are a lot.
 const MANY_TURNS: u64 = 30;
 
-pub(super) fn memory(state: &State, _: Timestamp) -> Vec<Advice> {
+pub(super) fn memory(known: &Known<'_>) -> Vec<Advice> {
+    let state = known.state;
     let Some(free_mb) = state.scarce_mb else { return vec![] };
     let queued = state.live().filter(|session| matches!(session.phase, Phase::Queued { .. })).count();
     let what = "no agent can start: the memory is short".to_owned();
@@ -27,11 +24,12 @@ pub(super) fn memory(state: &State, _: Timestamp) -> Vec<Advice> {
 }
 
 /// Agents that ask something.
-pub(super) fn answers(state: &State, now: Timestamp) -> Vec<Advice> {
+pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
+    let (state, now) = (known.state, known.now);
     let asking = state.live().filter(|session| session.judgement.activity == Activity::NeedsInput);
     let of = asking.map(|session| {
         let since = since(now, session.dialog.unwrap_or(session.activity_since));
-        let waiting = behind(state, session);
+        let waiting = behind(known, session);
         let what = format!("{} waits for your answer since {since}", session.spec.name);
         let question = one_line(&cut(&session.status(now).reason, SAID));
         let name = &session.spec.name;
@@ -43,7 +41,8 @@ pub(super) fn answers(state: &State, now: Timestamp) -> Vec<Advice> {
 }
 
 /// What agents and orchestrators have given up on.
-pub(super) fn needs_you(state: &State, now: Timestamp) -> Vec<Advice> {
+pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
+    let (state, now) = (known.state, known.now);
     let told_elsewhere = [
         IncidentKind::AgentNeedsInput,
         IncidentKind::ApprovedAndGreen,
@@ -71,7 +70,7 @@ pub(super) fn needs_you(state: &State, now: Timestamp) -> Vec<Advice> {
         match &incident.key.subject {
             Subject::Session(id) => {
                 let session = state.sessions.get(id)?;
-                let waiting = behind(state, session);
+                let waiting = behind(known, session);
                 let name = &session.spec.name;
                 let advice = about_session(AdviceKind::NeedsYou, session, what(name), why);
                 Some(advice.unblocks(waiting).command(format!("ao explain {name}")))
@@ -85,7 +84,7 @@ pub(super) fn needs_you(state: &State, now: Timestamp) -> Vec<Advice> {
                     what(&pull.to_string()),
                     why,
                 );
-                let waiting = super::pulls::behind(state, state.pulls.get(pull)?);
+                let waiting = super::pulls::behind(known, state.pulls.get(pull)?);
                 Some(advice.unblocks(waiting).command(format!("ao pr show {}", shell(&pull.to_string()))))
             }
             Subject::Project(project) => {
@@ -103,42 +102,9 @@ pub(super) fn needs_you(state: &State, now: Timestamp) -> Vec<Advice> {
     of.collect()
 }
 
-/// Tasks that wait for each other, so that none of them ever begins.
-pub(super) fn circles(state: &State, _: Timestamp) -> Vec<Advice> {
-    let mut told: BTreeSet<TaskId> = BTreeSet::new();
-    let mut advice = Vec::new();
-    for (id, facts) in state.tasks.iter().filter(|(_, facts)| !facts.closed && !facts.blocked_by.is_empty()) {
-        if told.contains(id) {
-            continue;
-        }
-        let after = waiting_for(state, id);
-        // It waits for one that waits for it.
-        let Some(back) = facts.blocked_by.iter().find(|blocker| *blocker == id || after.contains(*blocker))
-        else {
-            continue;
-        };
-        let others: Vec<String> = after
-            .iter()
-            .filter(|other| waiting_for(state, other).contains(id))
-            .map(ToString::to_string)
-            .collect();
-        told.extend(after.iter().cloned());
-        let what = match others.is_empty() {
-            true => format!("{id} is blocked by itself"),
-            false => format!("{id} and {} wait for each other", others.join(", ")),
-        };
-        let why = format!("{id} is blocked by {back}, and that by {id}; none of them ever begins");
-        let command =
-            format!("ao issue edit {} --not-blocked-by {}", shell(&id.to_string()), shell(&back.key));
-        let about = About::Task(id.clone());
-        let one = Advice::new(AdviceKind::Circle, Some(&id.project), about, what, why);
-        advice.push(one.unblocks(after.len().max(1)).command(command));
-    }
-    advice
-}
-
 /// Budgets that are spent, and accounts that a provider refuses, while somebody waits.
-pub(super) fn spent(state: &State, now: Timestamp) -> Vec<Advice> {
+pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
+    let (state, now) = (known.state, known.now);
     let mut advice = Vec::new();
     for (budget, purse) in &state.purses {
         let Some(cap) = &purse.cap else { continue };
@@ -174,7 +140,8 @@ fn how_many(sessions: usize) -> String {
 }
 
 /// Agents that use up their budget and have shown nothing for it.
-pub(super) fn burns(state: &State, _: Timestamp) -> Vec<Advice> {
+pub(super) fn burns(known: &Known<'_>) -> Vec<Advice> {
+    let state = known.state;
     let at_work = state.live().filter(|session| {
         session.spec.role == Role::Worker
             && matches!(session.phase, Phase::Running { .. })
@@ -190,18 +157,21 @@ pub(super) fn burns(state: &State, _: Timestamp) -> Vec<Advice> {
         let name = &session.spec.name;
         let what = format!("{name} uses up its budget and has no pull request yet");
         let advice = about_session(AdviceKind::Burns, session, what, why);
-        Some(advice.unblocks(behind(state, session)).command(format!("ao attach {name}")))
+        Some(advice.unblocks(behind(known, session)).command(format!("ao attach {name}")))
     });
     of.collect()
 }
 
 /// Tasks that wait for a person.
-pub(super) fn tasks(state: &State, now: Timestamp) -> Vec<Advice> {
-    let picking = state.projects.iter().filter(|(_, project)| project.auto_assign.is_some());
-    let all = picking.flat_map(|(id, _)| tasks_of(state, id));
-    let of = all.filter_map(|(id, facts)| {
+pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
+    let (state, now) = (known.state, known.now);
+    let intakes: Vec<Intake<'_>> =
+        state.projects.keys().filter_map(|id| Intake::of(state, id, now)).collect();
+    let slots = promised(state);
+    let all = intakes.iter().flat_map(|intake| intake.wanted().map(move |task| (intake, task)));
+    let of = all.filter_map(|(intake, (id, facts))| {
         let title = one_line(&cut(&facts.title, SAID));
-        let (kind, what, why) = match task_obstacle(state, id, now)? {
+        let (kind, what, why) = match intake.obstacle(id, facts, &slots)? {
             Obstacle::Untrusted { author } => {
                 let what = format!("{id} waits for somebody who answers for it: {title}");
                 (AdviceKind::Trust, what, format!("{author} may not set agents to work; read it first"))
@@ -213,8 +183,9 @@ pub(super) fn tasks(state: &State, now: Timestamp) -> Vec<Advice> {
             ),
             _ => return None,
         };
-        let waiting = waiting_for(state, id).len();
-        let trust = if kind == AdviceKind::Trust { " --trust" } else { "" };
+        let waiting = known.waiters.behind(id);
+        // What an agent wrote takes a person's word, and no more.
+        let trust = if state.may_pick_up(id, facts).is_err() { " --trust" } else { "" };
         let command = format!("ao spawn {} --project {}{trust}", shell(&id.key), shell(id.project.as_str()));
         let one = Advice::new(kind, Some(&id.project), About::Task(id.clone()), what, why);
         Some(one.unblocks(waiting).command(command))
@@ -228,8 +199,8 @@ fn about_session(kind: AdviceKind, session: &Session, what: String, why: String)
 }
 
 /// How many tasks wait for the one that a session works on.
-fn behind(state: &State, session: &Session) -> usize {
-    session.spec.task.as_ref().map_or(0, |task| waiting_for(state, task).len())
+fn behind(known: &Known<'_>, session: &Session) -> usize {
+    session.spec.task.as_ref().map_or(0, |task| known.waiters.behind(task))
 }
 
 fn first_line(text: &str) -> &str {

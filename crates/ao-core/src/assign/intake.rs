@@ -1,8 +1,9 @@
 //! Whose turn it is among the tasks that nobody works on.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{AutoAssign, Choice, choose};
+use super::{AutoAssign, Choice, Specialist, choose};
 use crate::budget::Budget;
 use crate::errand::{Behalf, Order};
 use crate::project::Project;
@@ -19,46 +20,61 @@ const AGAIN: std::time::Duration = std::time::Duration::from_secs(600);
 #[derive(Debug, Clone)]
 pub(crate) struct Pick<'a> {
     pub(crate) task: &'a TaskId,
-    pub(crate) choice: Choice<'a>,
+    facts: &'a Task,
+    choice: Choice<'a>,
 }
 
 /// The tasks of a project that may begin, the next one last.
-pub(crate) type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
+type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
 
 /// The tasks that are to be given to agents now, and to whom. No more than have room: the others stay tasks, and their
 /// words and priorities what the tracker says.
 pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
-    let takers = || {
-        state.projects.iter().filter_map(|(id, project)| Some((id, project, project.auto_assign.as_ref()?)))
-    };
-    if takers().next().is_none() || state.scarce_mb.is_some() {
+    let takes = |project: &Project| project.auto_assign.is_some();
+    // This is asked at every turn, mostly of a fleet that is full; then no task is looked at.
+    if state.scarce_mb.is_some()
+        || state.slots_taken() >= state.settings.max_live
+        || !state.projects.values().any(takes)
+    {
         return vec![];
     }
     let mut slots = promised(state);
+    let open = state.projects.iter().filter(|(id, project)| takes(project) && slots.full(id, None).is_none());
+    let intakes: BTreeMap<&ProjectId, Intake<'_>> =
+        open.filter_map(|(id, _)| Some((id, Intake::of(state, id, now)?))).collect();
     let mut lines: Vec<(&ProjectId, Line<'_>)> =
-        takers().map(|(id, project, auto)| (id, line_of(state, id, project, auto, now))).collect();
+        intakes.iter().map(|(id, intake)| (*id, intake.line())).collect();
     let mut picks = Vec::new();
     while let Some((id, line)) = fairest(&slots, &mut lines, |(_, facts)| facts.priority) {
         let (task, facts) = line.pop().expect("empty lines were left out");
-        let project = &state.projects[id];
-        let auto = project.auto_assign.as_ref().expect("others have no line");
-        let room = |specialist: &super::Specialist| slots.room_for(specialist);
-        let Some(choice) = choose(auto, &project.specialists, &facts.labels, room) else { continue };
+        let Some(choice) = intakes[id].choose(facts, Some(&slots)) else { continue };
         if slots.full(id, choice.id()).is_none() {
             slots.take(id, choice.id());
-            picks.push(Pick { task, choice });
+            picks.push(Pick { task, facts, choice });
         }
     }
     picks
 }
 
-/// Whether a project has a task that begins by itself as soon as there is room.
+/// Whether a project has a task that begins by itself sooner or later: as soon as there is room, or when a provider's limit or
+/// a budget no longer holds it. What waits for a person or for other tasks is none.
 pub(crate) fn has_next(state: &State, id: &ProjectId, now: Timestamp) -> bool {
-    let Some(project) = state.projects.get(id) else { return false };
-    let Some(auto) = &project.auto_assign else { return false };
-    let begun = |order: &Order| matches!(order, Order::Assign { task, .. } if task.project == *id);
-    state.errands.values().any(|errand| begun(&errand.order))
-        || !line_of(state, id, project, auto, now).is_empty()
+    let Some(intake) = Intake::of(state, id, now) else { return false };
+    let passes =
+        |kept: Option<Kept<'_>>| matches!(kept, None | Some(Kept::Begun | Kept::Account(_) | Kept::Held(_)));
+    intake.ordered.iter().any(|task| task.project == *id)
+        || intake.wanted().any(|(task, facts)| passes(intake.kept(task, facts)))
+}
+
+/// Whether a task that was picked is still to be begun, by what is known by now: its project picks up tasks, and this one; it
+/// is open, nobody has begun it, and neither its author nor a blocker, an account or a budget keeps it. Room is not asked for,
+/// because it is kept for whoever was picked.
+pub fn still_wanted(state: &State, task: &TaskId, now: Timestamp) -> bool {
+    let Some(mut intake) = Intake::of(state, &task.project, now) else { return false };
+    // That it is being begun is no reason against it.
+    intake.ordered.remove(task);
+    let facts = state.tasks.get(task).filter(|facts| intake.auto.wants(&facts.labels));
+    facts.is_some_and(|facts| intake.kept(task, facts).is_none())
 }
 
 /// The slots that are taken, or will be by those that are already on their way.
@@ -75,24 +91,6 @@ pub(crate) fn promised(state: &State) -> Slots<'_> {
     slots
 }
 
-/// The tasks of a project that nothing keeps but room.
-pub(crate) fn line_of<'a>(
-    state: &'a State,
-    id: &'a ProjectId,
-    project: &'a Project,
-    auto: &'a AutoAssign,
-    now: Timestamp,
-) -> Line<'a> {
-    let mut line: Line<'a> = tasks_of(state, id)
-        .filter(|(task, facts)| {
-            auto.wants(&facts.labels) && own_obstacle(state, project, auto, task, facts, now).is_none()
-        })
-        .collect();
-    // The most urgent is last; of as urgent ones the oldest, which has the lowest number.
-    line.sort_by_key(|(task, facts)| (facts.priority, Reverse(task.key.len()), Reverse(&task.key)));
-    line
-}
-
 pub(crate) fn tasks_of<'a>(
     state: &'a State,
     project: &'a ProjectId,
@@ -104,82 +102,165 @@ pub(crate) fn tasks_of<'a>(
 /// Why nobody works yet on an open task of a project that picks up tasks by itself: absent if it is not one of those that are
 /// picked up, or if somebody does.
 pub fn task_obstacle(state: &State, task: &TaskId, now: Timestamp) -> Option<Obstacle> {
-    let project = state.projects.get(&task.project)?;
-    let auto = project.auto_assign.as_ref()?;
-    let facts = state.tasks.get(task).filter(|facts| !facts.closed && auto.wants(&facts.labels))?;
-    if state.live_session_of(task).is_some() {
-        return None;
-    }
-    own_obstacle(state, project, auto, task, facts, now)
-        .or_else(|| state.scarce_mb.map(|free_mb| Obstacle::Memory { free_mb }))
-        .or_else(|| {
-            let slots = promised(state);
-            let choice =
-                choose(auto, &project.specialists, &facts.labels, |specialist| slots.room_for(specialist))?;
-            slots.full(&task.project, choice.id())
-        })
+    let intake = Intake::of(state, &task.project, now)?;
+    intake.obstacle(task, state.tasks.get(task)?, &promised(state))
 }
 
-/// What keeps this task in particular, whatever the caps.
-fn own_obstacle(
-    state: &State,
-    project: &Project,
-    auto: &AutoAssign,
-    id: &TaskId,
-    facts: &Task,
+/// What decides about the tasks of one project, gathered once for all of them.
+#[derive(Debug)]
+pub(crate) struct Intake<'a> {
+    state: &'a State,
+    id: &'a ProjectId,
+    project: &'a Project,
+    auto: &'a AutoAssign,
     now: Timestamp,
-) -> Option<Obstacle> {
-    if state.is_ordered(&key(id)) || state.live_session_of(id).is_some() {
-        return Some(Obstacle::Begun);
-    }
-    if facts.closed || state.worked.contains(id) {
-        return Some(Obstacle::Worked);
-    }
-    if state.may_pick_up(id, facts).is_err() {
-        let author = facts.author.as_ref().map_or_else(|| "somebody unknown".into(), crate::outside::signed);
-        return Some(Obstacle::Untrusted { author });
-    }
-    if let Some(blocker) = state.open_blockers(facts).next() {
-        return Some(Obstacle::BlockedBy(blocker.clone()));
-    }
-    let choice = match choose(auto, &project.specialists, &facts.labels, |_| 0) {
-        Some(choice) => choice,
-        None => return Some(Obstacle::NoSpecialist),
-    };
-    if let Some(known) = state.unassigned.get(id).filter(|known| now.since(known.at) < AGAIN) {
-        return Some(Obstacle::NotAssigned { why: known.why.clone() });
-    }
-    if state.accounts.contains_key(choice.account(auto)) {
-        return Some(Obstacle::Account(choice.account(auto).to_owned()));
-    }
-    let budgets = [
-        Budget::Task(id.clone()),
-        Budget::Project(id.project.clone()),
-        Budget::ProjectDay(id.project.clone()),
-        Budget::Day,
-    ];
-    let spent = budgets.iter().find_map(|budget| state.purses.get(budget)?.cap.as_ref());
-    spent.map(|cap| Obstacle::Held(cap.why.clone()))
+    /// The tasks whose sessions are being made.
+    ordered: BTreeSet<&'a TaskId>,
+    /// Why a budget holds everything.
+    spent: Option<&'a str>,
+    /// The tasks that their own budgets hold, and why.
+    spent_tasks: BTreeMap<&'a TaskId, &'a str>,
 }
 
-/// The key of the errand that gives a task to an agent.
-pub(crate) fn key(task: &TaskId) -> String {
-    format!("assign {task}")
+/// What keeps a task in particular, whatever the caps.
+#[derive(Debug, Clone, Copy)]
+enum Kept<'a> {
+    Begun,
+    Worked,
+    Untrusted,
+    BlockedBy(&'a TaskId),
+    NoSpecialist,
+    NotAssigned(&'a str),
+    Account(&'a str),
+    Held(&'a str),
 }
 
-/// The errand itself.
+impl<'a> Intake<'a> {
+    /// None of a project that picks up no tasks.
+    pub(crate) fn of(state: &'a State, id: &ProjectId, now: Timestamp) -> Option<Intake<'a>> {
+        let (id, project) = state.projects.get_key_value(id)?;
+        let auto = project.auto_assign.as_ref()?;
+        let ordered = state.errands.values().filter_map(|errand| match &errand.order {
+            Order::Assign { task, .. } => Some(task),
+            _ => None,
+        });
+        let (mut spent, mut spent_tasks) = (None, BTreeMap::new());
+        for (budget, purse) in &state.purses {
+            let Some(cap) = &purse.cap else { continue };
+            match budget {
+                Budget::Task(task) => {
+                    spent_tasks.insert(task, cap.why.as_str());
+                }
+                Budget::Project(of) | Budget::ProjectDay(of) if of != id => {}
+                Budget::Project(_) | Budget::ProjectDay(_) | Budget::Day => {
+                    spent = spent.or(Some(cap.why.as_str()));
+                }
+            }
+        }
+        Some(Intake { state, id, project, auto, now, ordered: ordered.collect(), spent, spent_tasks })
+    }
+
+    /// Why nobody works yet on an open task that is one of those that are picked up.
+    pub(crate) fn obstacle(&self, task: &TaskId, facts: &'a Task, slots: &Slots<'_>) -> Option<Obstacle> {
+        let wanted = !facts.closed && self.auto.wants(&facts.labels);
+        if !wanted || self.state.live_session_of(task).is_some() {
+            return None;
+        }
+        match self.kept(task, facts) {
+            Some(kept) => Some(kept.told(facts)),
+            None => self
+                .state
+                .scarce_mb
+                .map(|free_mb| Obstacle::Memory { free_mb })
+                .or_else(|| slots.full(self.id, self.choose(facts, Some(slots))?.id())),
+        }
+    }
+
+    /// Who gets a task; without slots, as if nobody had room, for whom nothing but room is asked afterwards.
+    ///
+    /// The one place where it is said who may: of those that fit as well, nobody is chosen whose account may not be used, as
+    /// long as there is another one.
+    pub(crate) fn choose(&self, facts: &Task, slots: Option<&Slots<'_>>) -> Option<Choice<'a>> {
+        let room = |specialist: &Specialist| {
+            let usable = !self.state.accounts.contains_key(&specialist.account);
+            usable.then(|| slots.map_or(0, |slots| slots.room_for(specialist)))
+        };
+        choose(self.auto, &self.project.specialists, &facts.labels, room)
+    }
+
+    /// The open tasks that are picked up here, whatever keeps them.
+    pub(crate) fn wanted(&self) -> impl Iterator<Item = (&'a TaskId, &'a Task)> {
+        let auto = self.auto;
+        tasks_of(self.state, self.id).filter(|(_, facts)| !facts.closed && auto.wants(&facts.labels))
+    }
+
+    /// Those that nothing keeps but room.
+    fn line(&self) -> Line<'a> {
+        let mut line: Line<'a> =
+            self.wanted().filter(|(task, facts)| self.kept(task, facts).is_none()).collect();
+        // The most urgent is last; of as urgent ones the oldest, which has the lowest number.
+        line.sort_by_key(|(task, facts)| (facts.priority, Reverse(task.key.len()), Reverse(&task.key)));
+        line
+    }
+
+    fn kept(&self, id: &TaskId, facts: &'a Task) -> Option<Kept<'a>> {
+        let state = self.state;
+        if self.ordered.contains(id) || state.live_session_of(id).is_some() {
+            return Some(Kept::Begun);
+        }
+        if facts.closed || state.worked.contains(id) {
+            return Some(Kept::Worked);
+        }
+        if !(self.auto.approves(&facts.labels) || task::may_begin_unasked(facts)) {
+            return Some(Kept::Untrusted);
+        }
+        if let Some(blocker) = state.open_blockers(facts).next() {
+            return Some(Kept::BlockedBy(blocker));
+        }
+        let Some(choice) = self.choose(facts, None) else { return Some(Kept::NoSpecialist) };
+        if let Some(known) = state.unassigned.get(id).filter(|known| self.now.since(known.at) < AGAIN) {
+            return Some(Kept::NotAssigned(&known.why));
+        }
+        let account = choice.account(self.auto);
+        if state.accounts.contains_key(account) {
+            return Some(Kept::Account(account));
+        }
+        self.spent_tasks.get(id).copied().or(self.spent).map(Kept::Held)
+    }
+}
+
+impl Kept<'_> {
+    fn told(self, facts: &Task) -> Obstacle {
+        match self {
+            Kept::Begun => Obstacle::Begun,
+            Kept::Worked => Obstacle::Worked,
+            Kept::Untrusted => {
+                let author = facts.author.as_ref().map(crate::outside::signed);
+                Obstacle::Untrusted { author: author.unwrap_or_else(|| "somebody unknown".into()) }
+            }
+            Kept::BlockedBy(blocker) => Obstacle::BlockedBy(blocker.clone()),
+            Kept::NoSpecialist => Obstacle::NoSpecialist,
+            Kept::NotAssigned(why) => Obstacle::NotAssigned { why: why.to_owned() },
+            Kept::Account(account) => Obstacle::Account(account.to_owned()),
+            Kept::Held(why) => Obstacle::Held(why.to_owned()),
+        }
+    }
+}
+
+/// The errand that gives a task to an agent.
 pub(crate) fn order(pick: &Pick<'_>) -> (String, Order, Behalf) {
     let order = Order::Assign {
         task: pick.task.clone(),
         agent: pick.choice.id().map(str::to_owned),
-        why: pick.choice.why.clone(),
+        why: pick.choice.why(&pick.facts.labels),
     };
-    (key(pick.task), order, Behalf::Task(pick.task.clone()))
+    (format!("assign {}", pick.task), order, Behalf::Task(pick.task.clone()))
 }
 
 impl State {
-    /// Whether work on a task may begin without a person who answers for it now: its author may set agents to work, or
-    /// somebody who may label has put the label on it by which its project is told so.
+    /// Whether work on a task may begin at the word of somebody who does not answer for it: its author is no stranger, or
+    /// somebody who may label has put the label on it by which its project is told so. What begins without any word needs
+    /// more, see [`task::may_begin_unasked`].
     pub fn may_pick_up(&self, task: &TaskId, facts: &Task) -> Result<(), Refusal> {
         let auto = self.projects.get(&task.project).and_then(|project| project.auto_assign.as_ref());
         match auto.is_some_and(|auto| auto.approves(&facts.labels)) {

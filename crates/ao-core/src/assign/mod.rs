@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-pub use intake::task_obstacle;
-pub(crate) use intake::{has_next, order, picks, tasks_of};
+pub(crate) use intake::{Intake, has_next, order, picks, promised};
+pub use intake::{still_wanted, task_obstacle};
 pub use route::{Choice, choose};
 
 /// How a project picks up tasks by itself.

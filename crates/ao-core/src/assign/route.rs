@@ -10,27 +10,41 @@ use super::{AutoAssign, Specialist, has, has_any};
 pub struct Choice<'a> {
     /// The project's own agent, if there is none.
     pub specialist: Option<&'a Specialist>,
-    pub why: String,
+    /// There are specialists, but none is for it.
+    passed_over: bool,
 }
 
-impl Choice<'_> {
+impl<'s> Choice<'s> {
     pub fn id(&self) -> Option<&str> {
         self.specialist.map(|specialist| specialist.id.as_str())
     }
 
     /// Whose quota is used.
-    pub fn account<'a>(&'a self, auto: &'a AutoAssign) -> &'a str {
+    pub fn account<'a>(&self, auto: &'a AutoAssign) -> &'a str
+    where
+        's: 'a,
+    {
         self.specialist.map_or(&auto.account, |specialist| &specialist.account)
+    }
+
+    /// Why it is that one, in words. Made when somebody wants to know: choices are made far more often.
+    pub fn why(&self, labels: &BTreeSet<String>) -> String {
+        match (self.specialist, self.passed_over) {
+            (Some(specialist), _) => why(specialist, labels),
+            (None, true) => "no specialist is for its labels, so the project's own agent does it".into(),
+            (None, false) => "the project's own agent does all its work".into(),
+        }
     }
 }
 
 /// Chooses among the specialists: who has the most of the task's labels in its filter; of two with as many, who is for this
-/// project by name; then who has the most room; then who comes first. Nobody, if no specialist fits and only those may.
+/// project by name; then who has the most room; then who comes first. Nobody, if no specialist fits and only those may. Who
+/// cannot work at all for now has no room, not even none.
 pub fn choose<'a>(
     auto: &AutoAssign,
     specialists: &'a [Specialist],
     labels: &BTreeSet<String>,
-    room: impl Fn(&Specialist) -> u32,
+    room: impl Fn(&Specialist) -> Option<u32>,
 ) -> Option<Choice<'a>> {
     let fits = |specialist: &&Specialist| {
         (specialist.labels.is_empty() || has_any(labels, &specialist.labels))
@@ -44,15 +58,10 @@ pub fn choose<'a>(
         .filter(fits)
         .min_by_key(|specialist| Reverse((shared(specialist), specialist.named, room(specialist))));
     match best {
-        Some(specialist) => Some(Choice { specialist: Some(specialist), why: why(specialist, labels) }),
         None if auto.specialists_only => None,
-        None => Some(Choice {
-            specialist: None,
-            why: match specialists.is_empty() {
-                true => "the project's own agent does all its work".into(),
-                false => "no specialist is for its labels, so the project's own agent does it".into(),
-            },
-        }),
+        specialist => {
+            Some(Choice { specialist, passed_over: specialist.is_none() && !specialists.is_empty() })
+        }
     }
 }
 
@@ -89,7 +98,7 @@ mod tests {
 
     fn chosen(specialists: &[Specialist], labels: &[&str], only: bool) -> String {
         let auto = AutoAssign { specialists_only: only, account: "own".into(), ..AutoAssign::default() };
-        let room = |specialist: &Specialist| specialist.max_parallel.unwrap_or(u32::MAX);
+        let room = |specialist: &Specialist| Some(specialist.max_parallel.unwrap_or(u32::MAX));
         match choose(&auto, specialists, &set(labels), room) {
             Some(choice) => choice.id().unwrap_or("own").to_owned(),
             None => "nobody".into(),
@@ -142,9 +151,12 @@ mod tests {
         let skilled = Specialist { skills: vec!["css".into()], ..specialist("front", &["ui"], &[]) };
         let specialists = [skilled];
         let auto = AutoAssign::default();
-        let choice = choose(&auto, &specialists, &set(&["UI", "bug"]), |_| 1).unwrap();
-        assert_eq!(choice.why, "`ui` is for `front`, whose skills are css");
-        let own = choose(&auto, &specialists, &set(&["docs"]), |_| 1).unwrap();
-        assert_eq!(own.why, "no specialist is for its labels, so the project's own agent does it");
+        let choice = choose(&auto, &specialists, &set(&["UI", "bug"]), |_| Some(1)).unwrap();
+        assert_eq!(choice.why(&set(&["UI", "bug"])), "`ui` is for `front`, whose skills are css");
+        let own = choose(&auto, &specialists, &set(&["docs"]), |_| Some(1)).unwrap();
+        assert_eq!(
+            own.why(&set(&["docs"])),
+            "no specialist is for its labels, so the project's own agent does it"
+        );
     }
 }

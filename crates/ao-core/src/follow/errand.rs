@@ -11,12 +11,18 @@ use crate::notice::Level;
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
-use crate::{ErrandId, TaskId};
+use crate::{ErrandId, TaskId, Timestamp};
 
 /// How much of what an errand says is kept with the problem that it was done for.
 const SAID: usize = 2 * 1024;
 
-pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mut VecDeque<Input>) {
+pub(super) fn follow(
+    state: &State,
+    id: ErrandId,
+    event: &ErrandEvent,
+    at: Timestamp,
+    then: &mut VecDeque<Input>,
+) {
     let (behalf, result) = match event {
         ErrandEvent::Done { behalf, outcome } => (behalf, Ok(outcome)),
         ErrandEvent::Failed { behalf, why } => (behalf, Err(why)),
@@ -39,7 +45,11 @@ pub(super) fn follow(state: &State, id: ErrandId, event: &ErrandEvent, then: &mu
                 input: ProjectInput::BaseFound { check: check.clone(), commit: commit.clone(), verdict },
             });
         }
-        Behalf::Task(task) => then.extend(for_task(state, task, result)),
+        Behalf::Task(task) => {
+            then.extend(for_task(state, task, result));
+            // Nobody works on it, so it may have been the last that there was to do.
+            then.extend(super::complete(state, &task.project, at));
+        }
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
             hooks::answered(state, behalf, event, then);
         }

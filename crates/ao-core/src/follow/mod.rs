@@ -14,15 +14,17 @@ mod tell;
 
 use std::collections::VecDeque;
 
+use crate::assign;
 use crate::event::{Event, HostEvent, Stamped};
 use crate::incident::Subject;
 use crate::input::Input;
 use crate::notice::Level;
 use crate::outside::shortened;
-use crate::project::ProjectEvent;
-use crate::session::{Phase, SessionInput};
+use crate::project::{ProjectEvent, ProjectInput};
+use crate::session::{Phase, Role, SessionInput};
 use crate::state::State;
 use crate::task::TaskEvent;
+use crate::{ProjectId, Timestamp};
 
 /// Adds the inputs that follow from what happened, in the state that it led to.
 pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
@@ -31,9 +33,13 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
         Event::Incident(key, event) => incident::follow(state, key, event, then),
         Event::Pull(id, event) => pull::follow(state, id, event, then),
         Event::Queue(project, event) => queue::follow(state, project, event, then),
-        Event::Task(_, TaskEvent::Seen { .. }) => then.push_back(Input::Schedule),
+        Event::Task(id, TaskEvent::Seen { .. }) => {
+            then.push_back(Input::Schedule);
+            then.extend(complete(state, &id.project, stamped.at));
+        }
         Event::Task(id, TaskEvent::Closed {}) => {
             then.push_back(Input::Schedule);
+            then.extend(complete(state, &id.project, stamped.at));
             // Its budget may be gone with it.
             then.push_back(Input::Review(Subject::Project(id.project.clone())));
             if let Some(waiting) = state.live_session_of(id).and_then(|id| state.sessions.get(&id))
@@ -81,10 +87,22 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
                 "`{runtime}` says that {missing} of {expected} agents are gone at once; that is taken for a failed \
                  look, and nothing was ended"
             ), channel: None }),
-        Event::Errand(id, event) => errand::follow(state, *id, event, then),
+        Event::Errand(id, event) => errand::follow(state, *id, event, stamped.at, then),
         Event::Host(_) | Event::Notice(..) => {}
     }
     hooks::follow(state, stamped, then);
+}
+
+/// Says that a project has nothing left to do, if that is so and it has done something.
+fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
+    // Asked first, because tasks are seen far more often than work ends.
+    if !state.projects.get(id)?.may_complete() {
+        return None;
+    }
+    // An orchestrator is there for a person, and is no work that could be done; a task that is next is.
+    let at_work = state.live_in(id).any(|session| session.spec.role != Role::Orchestrator);
+    let done = !at_work && !assign::has_next(state, id, at);
+    done.then(|| Input::Project { project: id.clone(), input: ProjectInput::Complete })
 }
 
 /// No longer than a message may be, with what it is about and how that went.

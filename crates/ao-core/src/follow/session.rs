@@ -4,13 +4,11 @@ use std::collections::VecDeque;
 
 use super::limits;
 use super::pull::{addressed, claim};
-use crate::assign;
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
 use crate::incident::{IncidentInput, Subject};
 use crate::input::Input;
 use crate::notice::Level;
-use crate::project::ProjectInput;
 use crate::pull::unclaimed_of;
 use crate::session::{
     HoldKind, MessageKind, NewMessage, Outcome, Role, Sender, SessionEvent, SessionInput, may_go_on,
@@ -198,14 +196,7 @@ pub(super) fn follow(
             }
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
-            let project = &session.spec.project;
-            // An orchestrator is there for a person, and is no work that could be done; a task that is next is.
-            if !state.live_in(project).any(|other| other.spec.role != Role::Orchestrator)
-                && !assign::has_next(state, project, at)
-            {
-                let input = ProjectInput::Complete;
-                then.push_back(Input::Project { project: project.clone(), input });
-            }
+            then.extend(super::complete(state, &session.spec.project, at));
         }
         _ => {}
     }

@@ -9,6 +9,7 @@ use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
     Author, CheckState, CommentFacts, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
 };
+use ao_core::task::TaskFacts;
 use ao_core::{Commit, Input, PullId, Settings};
 
 use crate::desk::{Desk, app, asking, task};
@@ -161,6 +162,29 @@ fn tasks_that_wait_for_each_other_or_for_trust_are_named() {
     assert_eq!(found[1].command, "ao spawn 3 --project app --trust");
     assert!(!found[1].what.contains('\u{1b}'), "{}", found[1].what);
     assert!(desk.state.tasks.contains_key(&task("3")));
+}
+
+#[test]
+fn each_circle_is_named_once_however_many_tasks_there_are() {
+    let mut desk = Desk::new();
+    // Not in the order in which they wait; one waits for itself, and one only for the others.
+    for (key, blocked_by) in [("3", "1"), ("1", "2"), ("2", "3"), ("4", "4"), ("5", "1")] {
+        desk.task(key, &[blocked_by], false);
+    }
+    // A chain that is longer than a stack is deep, and no circle.
+    let mut state = desk.state.clone();
+    let like = state.tasks[&task("5")].clone();
+    for n in 1_000..61_000_u32 {
+        let blocked_by = [task(&(n + 1).to_string())].into();
+        state.tasks.insert(task(&n.to_string()), TaskFacts { blocked_by, ..like.clone() });
+    }
+    let begun = std::time::Instant::now();
+    let found = ao_core::advise::advise(&state, desk.now, None);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    let what: Vec<&str> = found.iter().map(|one| one.what.as_str()).collect();
+    assert_eq!(what, ["app#1 and app#2, app#3 wait for each other", "app#4 is blocked by itself"]);
+    assert_eq!(found[0].command, "ao issue edit 'app#1' --not-blocked-by 2");
+    assert_eq!((found[0].unblocks, found[1].unblocks), (3, 1));
 }
 
 #[test]

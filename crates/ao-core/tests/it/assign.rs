@@ -16,13 +16,13 @@ use proptest::prelude::*;
 use crate::desk::{Desk, TYPED, app, request, task};
 
 /// A desk whose project picks up its tasks by itself.
-fn picking(settings: Settings, change: impl FnOnce(&mut ProjectConfig)) -> Desk {
+pub(crate) fn picking(settings: Settings, change: impl FnOnce(&mut ProjectConfig)) -> Desk {
     let mut desk = Desk::with(settings);
     configure(&mut desk, &app(), change);
     desk
 }
 
-fn configure(desk: &mut Desk, project: &ProjectId, change: impl FnOnce(&mut ProjectConfig)) {
+pub(crate) fn configure(desk: &mut Desk, project: &ProjectId, change: impl FnOnce(&mut ProjectConfig)) {
     let auto = AutoAssign { account: "scripted".into(), ..AutoAssign::default() };
     let mut config = ProjectConfig {
         path: format!("~/{project}"),
@@ -35,15 +35,15 @@ fn configure(desk: &mut Desk, project: &ProjectId, change: impl FnOnce(&mut Proj
     desk.take(Input::Project { project: project.clone(), input });
 }
 
-fn caps(max_live: u32) -> Settings {
+pub(crate) fn caps(max_live: u32) -> Settings {
     Settings { max_live, ..Settings::default() }
 }
 
-fn words(words: &[&str]) -> BTreeSet<String> {
+pub(crate) fn words(words: &[&str]) -> BTreeSet<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
 
-fn specialist(id: &str, labels: &[&str], max_parallel: Option<u32>) -> Specialist {
+pub(crate) fn specialist(id: &str, labels: &[&str], max_parallel: Option<u32>) -> Specialist {
     Specialist {
         id: id.into(),
         labels: words(labels),
@@ -72,7 +72,7 @@ fn see(desk: &mut Desk, id: &TaskId, change: impl FnOnce(&mut TaskFacts)) {
 }
 
 /// What is to be begun, and by whom.
-fn ordered(state: &State) -> Vec<(String, Option<String>)> {
+pub(crate) fn ordered(state: &State) -> Vec<(String, Option<String>)> {
     let orders = state.errands.values().map(|errand| &errand.order);
     orders
         .filter_map(|order| match order {
@@ -83,7 +83,7 @@ fn ordered(state: &State) -> Vec<(String, Option<String>)> {
 }
 
 /// Does what the daemon does: makes the sessions that are ordered.
-fn begin(desk: &mut Desk) -> Vec<SessionId> {
+pub(crate) fn begin(desk: &mut Desk) -> Vec<SessionId> {
     let mut made = Vec::new();
     while let Some(errand) = desk.state.errands.values().next().cloned() {
         let Order::Assign { task, agent, .. } = &errand.order else { panic!("{errand:?}") };
@@ -106,7 +106,7 @@ fn begin(desk: &mut Desk) -> Vec<SessionId> {
     made
 }
 
-fn stop(desk: &mut Desk, session: SessionId) {
+pub(crate) fn stop(desk: &mut Desk, session: SessionId) {
     if let Phase::Preparing { .. } = desk.session(session).phase {
         desk.make_ready(session);
         desk.launch(session);

@@ -26,3 +26,4 @@ mod sessions;
 mod setups;
 mod stored;
 mod threads;
+mod unasked;

@@ -1,10 +1,15 @@
 //! The session of a task that is begun by itself.
 
+use std::time::Duration;
+
 use ao_api::NewSession;
+use ao_core::assign::still_wanted;
 use ao_core::errand::ErrandOutcome;
+use ao_core::task::TaskFacts;
 use ao_core::{Input, Refusal, TaskId};
-use ao_engine::AskError;
-use ao_ports::ErrandError;
+use ao_engine::{AskError, Handle};
+use ao_ports::{ErrandError, TrackerError};
+use ao_server::Host;
 
 use super::spawn::{refused, there_is_host};
 use super::{Errander, done, stopping};
@@ -26,6 +31,9 @@ impl Errander {
         if worked {
             return Ok(done("it has its session"));
         }
+        if let Some(otherwise) = self.look_again(&handle, &*host, task).await? {
+            return Ok(otherwise);
+        }
         let new = NewSession {
             project_id: Some(task.project.to_string()),
             issue: Some(task.key.clone()),
@@ -43,5 +51,45 @@ impl Errander {
             Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
+    }
+
+    /// Asks the tracker what the task is by now, and whether it is still to be begun. Returns what became of it, if not.
+    ///
+    /// Whatever is found the engine hears of too: it would pick the same task again by what it knew before.
+    async fn look_again(
+        &self,
+        handle: &Handle,
+        host: &dyn Host,
+        task: &TaskId,
+    ) -> Result<Option<ErrandOutcome>, ErrandError> {
+        let tracker = host.tracker(&task.project).map_err(refused)?;
+        let (facts, gone) = match tracker.task(task).await {
+            Ok(seen) => (Some(seen.facts), false),
+            Err(TrackerError::NotFound { .. }) => (self.without(handle, task).await?, true),
+            Err(err @ (TrackerError::Limited { .. } | TrackerError::Failed(_))) => {
+                return Err(ErrandError::Later(err.to_string()));
+            }
+            Err(err) => return Err(ErrandError::Never(err.to_string())),
+        };
+        if let Some(facts) = facts {
+            handle.ask(Input::Task { task: task.clone(), facts: Box::new(facts) }).await.map_err(stopping)?;
+        }
+        if gone {
+            return Ok(Some(done("it is gone")));
+        }
+        let (picked, now) = (task.clone(), self.clock.now());
+        let wanted = handle.view(move |state| still_wanted(state, &picked, now)).await.map_err(stopping)?;
+        Ok((!wanted).then(|| done("it is not wanted any more")))
+    }
+
+    /// A task that is gone, as if it had been closed: then it is forgotten.
+    async fn without(&self, handle: &Handle, task: &TaskId) -> Result<Option<TaskFacts>, ErrandError> {
+        let (of, now) = (task.clone(), self.clock.now());
+        let known = handle.view(move |state| state.tasks.get(&of).cloned()).await.map_err(stopping)?;
+        Ok(known.map(|known| {
+            // Later than what is known, also if that was seen in this very moment: or it would be passed over.
+            let observed = now.max(known.observed + Duration::from_millis(1));
+            TaskFacts { closed: true, observed, ..known }
+        }))
     }
 }

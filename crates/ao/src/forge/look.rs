@@ -78,8 +78,10 @@ impl Forges {
                         let found =
                             self.settled(Hint::Project(project.clone()), found.as_ref().map(Clone::clone));
                         pulls.entry(project.clone()).or_default().extend(found.unwrap_or_default());
-                        tasks.extend(self.tasks_of(&project).await.unwrap_or_default());
                         let seen = self.see_open_tasks(&project).await;
+                        // What was in the list has just been told; only the others have to be asked for one by one.
+                        let known = self.tasks_of(&project).await.unwrap_or_default();
+                        tasks.extend(left_to_ask(known, seen.as_ref().ok()));
                         // Where there are no issues, the pull requests may still have to be asked for again.
                         if let Err(err @ (LookError::Forge(_) | LookError::Engine(_))) = &seen {
                             self.settled::<()>(Hint::Project(project), Err(err));
@@ -151,10 +153,10 @@ impl Forges {
         Ok(Looked { seen, unread })
     }
 
-    /// Looks at all open tasks of a project that picks them up by itself.
-    async fn see_open_tasks(&self, project: &ProjectId) -> Result<(), LookError> {
+    /// Looks at all open tasks of a project that picks them up by itself, and returns which those are.
+    async fn see_open_tasks(&self, project: &ProjectId) -> Result<BTreeSet<TaskId>, LookError> {
         if !self.picks_up(project).await? {
-            return Ok(());
+            return Ok(BTreeSet::new());
         }
         let tracker = self.tracker(project).map_err(LookError::NoForge)?;
         let open = TaskFilter { closed: Some(false), limit: OPEN_TASKS, ..TaskFilter::default() };
@@ -162,10 +164,12 @@ impl Forges {
             Err(TrackerError::Unsupported { .. }) => self.changed_tasks(&*tracker, project).await?,
             tasks => tasks?,
         };
+        let mut listed = BTreeSet::new();
         for seen in tasks {
+            listed.insert(seen.task.clone());
             self.handle.ask(Input::Task { task: seen.task, facts: Box::new(seen.facts) }).await?;
         }
-        Ok(())
+        Ok(listed)
     }
 
     /// What a tracker that cannot be asked for a list tells: everything that ever changed, page by page.
@@ -292,5 +296,24 @@ impl Forges {
                 None
             }
         }
+    }
+}
+
+/// The known tasks that a list of open ones said nothing about: closed, gone, or too many for it. All, if there is no list.
+fn left_to_ask(known: Vec<TaskId>, listed: Option<&BTreeSet<TaskId>>) -> impl Iterator<Item = TaskId> {
+    known.into_iter().filter(move |task| listed.is_none_or(|listed| !listed.contains(task)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_tasks_that_were_not_in_the_list_are_asked_for() {
+        let task = |key: &str| TaskId { project: ProjectId::new("app"), key: key.into() };
+        let known = || vec![task("1"), task("2"), task("3")];
+        let listed = BTreeSet::from([task("1"), task("3"), task("4")]);
+        assert_eq!(left_to_ask(known(), Some(&listed)).collect::<Vec<_>>(), [task("2")]);
+        assert_eq!(left_to_ask(known(), None).collect::<Vec<_>>(), known());
     }
 }

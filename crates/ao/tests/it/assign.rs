@@ -51,6 +51,63 @@ fn an_issue_that_is_blocked_is_begun_when_its_blocker_is_closed_and_each_once() 
     assert_eq!((of_issue(&house, "1").len(), of_issue(&house, "2").len()), (0, 1));
 }
 
+/// What was known when an issue was picked is not what counts when its agent is started.
+#[test]
+fn an_issue_that_is_gone_or_excluded_by_now_gets_no_agent() {
+    let house = House::bare();
+    crate::fleet::make_repository(&house.repository());
+    let cap = |max: u32| {
+        house.configure_project(
+            "    tracker: { plugin: local, keep: files }\n    autoAssign: { excludeLabels: [later] }",
+            &format!("lifecycle: {{ maxParallelAgents: {max} }}\n"),
+        );
+    };
+    cap(1);
+    house.start();
+    for title in ["One", "Two", "Three", "Four"] {
+        house.ao(&["issue", "add", title]).succeeds();
+    }
+    until("one to run and the others to wait", || {
+        of_issue(&house, "1").len() == 1 && planned(&house, "next").len() == 3
+    });
+    house.ao(&["stop"]).succeeds();
+    for file in std::fs::read_dir(house.repository().join(".ao/issues")).unwrap() {
+        let path = file.unwrap().path();
+        match path.file_name().unwrap().to_str().unwrap().split('-').next() {
+            Some("2") => std::fs::remove_file(path).unwrap(),
+            Some("3") => {
+                std::fs::write(path, "---\ntitle: Three\nlabels: [later]\nstate: open\n---\n").unwrap();
+            }
+            _ => {}
+        }
+    }
+    cap(4);
+    house.start();
+    until("the fourth to begin and the others to be let go", || {
+        let waits = [planned(&house, "next"), planned(&house, "waiting")].concat();
+        of_issue(&house, "4").len() == 1 && waits.is_empty()
+    });
+    assert_eq!((of_issue(&house, "2"), of_issue(&house, "3")), (vec![], vec![]));
+}
+
+/// What a program wrote may be a stranger's words in its mouth.
+#[test]
+fn an_issue_that_a_bot_wrote_waits_for_a_person() {
+    let house = House::bare();
+    crate::fleet::make_repository(&house.repository());
+    house.configure_project("    autoAssign: true", "");
+    house.start();
+    let list = r#"[{"number": 9, "title": "More of it", "state": "open", "author": {"login": "app/x", "is_bot": true}}]"#;
+    std::fs::write(house.path("issues.json"), list).unwrap();
+    house.ao(&["issue", "import", &house.path("issues.json").display().to_string()]).succeeds();
+    until("the issue to be known", || !planned(&house, "waiting").is_empty());
+    assert_eq!(planned(&house, "waiting"), [("my-app#1".to_owned(), "untrusted".to_owned())]);
+    house.ao(&["advise"]).succeeds().says("ao spawn 1 --project my-app");
+    assert!(sessions(&house).is_empty(), "{:?}", sessions(&house));
+    house.ao(&["spawn", "1"]).succeeds();
+    until("it to begin", || of_issue(&house, "1").len() == 1);
+}
+
 /// acceptance: L6
 #[test]
 fn of_many_issues_only_so_many_run_and_the_rest_is_a_queue_that_survives_a_restart() {
