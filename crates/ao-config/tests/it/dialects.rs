@@ -91,7 +91,8 @@ fn specialists_get_the_issues_that_their_filters_mean() {
     let auto = auto.expect("the orchestrator says so for all");
     let chosen = |labels: &[&str]| {
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
-        let choice = ao_core::assign::choose(&auto, &specialists, &labels, |_| Some(1)).expect("somebody does it");
+        let choice =
+            ao_core::assign::choose(&auto, &specialists, &labels, |_| Some(1)).expect("somebody does it");
         choice.id().unwrap_or("own").to_owned()
     };
     assert_eq!(chosen(&["ui"]), "frontend-specialist");

@@ -15,7 +15,7 @@ use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::Git;
-use ao_ports::{Scm, TrackerError};
+use ao_ports::{Hint, Hints as _, Scm, TrackerError};
 use camino::Utf8Path;
 
 use super::Forges;
