@@ -77,6 +77,13 @@ fn event(record: &Value) -> Result<Stamped, String> {
 pub(super) fn play(theatre: Theatre, events: Vec<Stamped>) -> Result<Vec<Deed>, CommandError> {
     let mut play = Play { theatre, truth: State::default(), sessions: BTreeMap::new() };
     for stamped in events {
+        // What begins meanwhile is heard of when it does, not with the next fact.
+        while let Some(due) = play.theatre.state.next_due().filter(|due| *due < stamped.at)
+            && !play.theatre.is_endless()
+        {
+            play.theatre.until(due);
+            play.hear();
+        }
         play.theatre.until(stamped.at);
         play.truth.evolve(&stamped);
         play.fact(&stamped.event);
