@@ -115,7 +115,7 @@ fn numbers(told: &str) -> (ChangeSize, bool) {
         };
         match (added.parse::<u64>(), removed.parse::<u64>()) {
             (Ok(added), Ok(removed)) => {
-                (size.added, size.removed) = (size.added + added, size.removed + removed)
+                (size.added, size.removed) = (size.added + added, size.removed + removed);
             }
             _ => binary = true,
         }
