@@ -61,8 +61,8 @@ impl Trust {
     /// The same of a program that nobody knows. It may be any of those that are named, so that the strictest level counts.
     pub(super) fn judge_unknown(&self, size: &ChangeSize) -> RuleVerdict {
         let judged = |level: &str| self.judge_by("a program that is not known", level, size);
-        let named = self.agents.values().map(|level| judged(level));
-        named.into_iter().find(|verdict| !verdict.holds).unwrap_or_else(|| judged(&self.default))
+        let mut named = self.agents.values().map(|level| judged(level));
+        named.find(|verdict| !verdict.holds).unwrap_or_else(|| judged(&self.default))
     }
 
     fn judge_by(&self, who: &str, name: &str, size: &ChangeSize) -> RuleVerdict {
