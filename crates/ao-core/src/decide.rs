@@ -8,6 +8,7 @@ use crate::errand::{self, Behalf, Errand, ErrandEvent, Order};
 use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
+use crate::policy::POLICY_FILE;
 use crate::pull::PullInput;
 use crate::raise;
 use crate::refusal::Refusal;
@@ -100,12 +101,17 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 None => Some("it is over".to_owned()),
             };
             let clash = |a: &crate::PullId, b: &crate::PullId| state.may_clash(a, b);
+            let changes_policy = |pull: &crate::PullId| {
+                let known = state.pulls.get(pull);
+                known.is_some_and(|known| known.facts.size.files.iter().any(|file| file == POLICY_FILE))
+            };
             let around = queue::Around {
                 rules: project.merge_queue.clone().unwrap_or_default(),
                 asks: state.asks_before_merge(&id),
                 allowed: &allowed,
                 over: &over,
                 clash: &clash,
+                changes_policy: &changes_policy,
             };
             let events = queue::decide(&project.queue, moment, &input, &around)
                 .map_err(|refusal| Refusal::Invalid { what: refusal.to_string() })?;

@@ -334,12 +334,13 @@ pub(crate) fn decide(
             let policy = policy.unwrap_or_default();
             let same = known.policy == *policy
                 && known.policy_stand.written != unwritten
-                && known.policy_stand.broken.is_none();
+                && known.policy_stand.broken.is_none()
+                && !known.queue.policy_due;
             Ok(if same { vec![] } else { vec![ProjectEvent::PolicyChanged { policy, unwritten }] })
         }
         (Some(known), ProjectInput::PolicyBroken { why }) => {
             let why = bounded(Kind::Log, &why, TEXT_LIMIT);
-            let same = known.policy_stand.broken.as_ref() == Some(&why);
+            let same = known.policy_stand.broken.as_ref() == Some(&why) && !known.queue.policy_due;
             Ok(if same { vec![] } else { vec![ProjectEvent::PolicyBroken { why }] })
         }
         (Some(known), ProjectInput::PolicyDue) => Ok(match known.policy_stand.edge {

@@ -83,6 +83,8 @@ pub(super) struct Bench {
     pub(super) against: Vec<u64>,
     /// Those that were merged or closed by another hand.
     pub(super) over: Vec<u64>,
+    /// Those that change the policy.
+    pub(super) of_policy: Vec<u64>,
     /// Whether hooks are asked before anything lands.
     pub(super) asks: bool,
     pub(super) rules: QueueRules,
@@ -92,7 +94,8 @@ pub(super) struct Bench {
 impl Default for Bench {
     fn default() -> Bench {
         let rules = QueueRules { parallel: 1, batch: 1, ..QueueRules::default() };
-        Bench { queue: MergeQueue::default(), now: 0, against: vec![], over: vec![], asks: false, rules }
+        let (queue, against, over, of_policy) = (MergeQueue::default(), vec![], vec![], vec![]);
+        Bench { queue, now: 0, against, over, of_policy, asks: false, rules }
     }
 }
 
@@ -129,7 +132,15 @@ impl Bench {
         };
         let over = |pull: &PullId| self.over.contains(&pull.number).then(|| "it was merged".to_owned());
         let (rules, asks) = (self.rules.clone(), self.asks);
-        let around = Around { rules, asks, allowed: &allowed, over: &over, clash: &|_, _| false };
+        let changes_policy = |pull: &PullId| self.of_policy.contains(&pull.number);
+        let around = Around {
+            rules,
+            asks,
+            allowed: &allowed,
+            over: &over,
+            clash: &|_, _| false,
+            changes_policy: &changes_policy,
+        };
         let events = decide(&self.queue, &moment, input, &around)?;
         for event in &events {
             evolve(&mut self.queue, event, moment.at);

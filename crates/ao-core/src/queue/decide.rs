@@ -17,6 +17,8 @@ pub(crate) struct Around<'a> {
     pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
     /// Whether two of them conflict with each other, as far as anybody knows.
     pub(crate) clash: &'a dyn Fn(&PullId, &PullId) -> bool,
+    /// Whether one changes the policy by which all of them are judged.
+    pub(crate) changes_policy: &'a dyn Fn(&PullId) -> bool,
 }
 
 /// Decides what an input means.

@@ -33,13 +33,13 @@ pub(crate) fn evolve(queue: &mut MergeQueue, event: &QueueEvent, at: Timestamp) 
         QueueEvent::Paused { why } => queue.paused = Some(why.clone()),
         QueueEvent::Resumed {} => queue.paused = None,
         QueueEvent::BaseMoved { base } => base_moved(queue, base),
-        QueueEvent::TestStarted { pull, head, base, ahead, with } => {
+        QueueEvent::TestStarted { pull, head, base, ahead, with, policy } => {
             let last = Part { pull: pull.clone(), head: head.clone() };
             let parts: Vec<Part> = with.iter().cloned().chain([last]).collect();
             for part in &parts {
                 change(queue, &part.pull, |entry| (entry.held, entry.in_the_way) = (None, None));
             }
-            queue.lanes.push(Lane::new(base.clone(), ahead.clone(), parts));
+            queue.lanes.push(Lane::new(base.clone(), ahead.clone(), parts, *policy));
         }
         QueueEvent::TestPassed { pull, tree, .. } => {
             change_lane(queue, pull, LaneState::Tested { tree: tree.clone() });
@@ -96,6 +96,7 @@ fn leave(queue: &mut MergeQueue, pull: &PullId) {
 /// It is on the base now. Those that were tested on top of it stand on that, and their results with them.
 fn landed(queue: &mut MergeQueue, part: &Part, commit: &Commit) {
     queue.entries.retain(|entry| entry.pull != part.pull);
+    queue.policy_due |= queue.lane_of(&part.pull).is_some_and(|lane| lane.policy);
     let as_ordered = queue.lanes.first().filter(|lane| lane.is_landing() && lane.parts.first() == Some(part));
     let Some(on) = as_ordered.map(|lane| lane.on.clone()) else {
         queue.lanes.retain(|lane| !lane.has(&part.pull));

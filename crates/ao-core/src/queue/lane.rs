@@ -24,6 +24,9 @@ pub struct Lane {
     pub on: Commit,
     pub left: Vec<Part>,
     pub state: LaneState,
+    /// Whether it changes the policy. Such a lane has one part, and none behind it.
+    #[serde(default, skip_serializing_if = "super::is_false")]
+    pub policy: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,9 +47,9 @@ pub enum LaneState {
 }
 
 impl Lane {
-    pub(super) fn new(base: Commit, ahead: Vec<Part>, parts: Vec<Part>) -> Lane {
+    pub(super) fn new(base: Commit, ahead: Vec<Part>, parts: Vec<Part>, policy: bool) -> Lane {
         let (on, left) = (base.clone(), ahead.clone());
-        Lane { base, ahead, parts, on, left, state: LaneState::Testing {} }
+        Lane { base, ahead, parts, on, left, state: LaneState::Testing {}, policy }
     }
 
     pub fn has(&self, pull: &PullId) -> bool {

@@ -62,6 +62,9 @@ pub struct MergeQueue {
     /// Where the base was before, the latest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past: Vec<Commit>,
+    /// Whether a change of the policy has landed that nobody has read yet. Nothing is begun or landed before that.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub policy_due: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -249,6 +252,9 @@ pub enum QueueEvent {
         /// Those of the same batch, before it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         with: Vec<Part>,
+        /// Whether it changes the policy that those behind it are judged by.
+        #[serde(default, skip_serializing_if = "is_false")]
+        policy: bool,
     },
     TestPassed {
         pull: PullId,

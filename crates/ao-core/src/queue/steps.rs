@@ -122,7 +122,7 @@ impl Steps {
         self.let_go(around);
         // Each round takes a lane away, so this comes to an end.
         while self.take_back(around) {}
-        if self.queue.paused.is_none() {
+        if self.queue.paused.is_none() && !self.queue.policy_due {
             self.land(around);
             while self.begin(around) {}
         }
@@ -196,12 +196,15 @@ impl Steps {
         }
     }
 
-    /// Begins the next lane, if there is room for one and somebody waits.
+    /// Begins the next lane, if there is room for one and somebody waits. What changes the policy is alone in its lane and
+    /// the last one: those behind it are judged by what it says.
     fn begin(&mut self, around: &Around<'_>) -> bool {
         let Some(base) = self.queue.anchor().cloned() else { return false };
-        if self.queue.lanes.len() >= around.rules.parallel.max(1) as usize {
+        let full = self.queue.lanes.len() >= around.rules.parallel.max(1) as usize;
+        if full || self.queue.policy_due || self.queue.lanes.iter().any(|lane| lane.policy) {
             return false;
         }
+        let mut policy = false;
         let (mut parts, mut room) = (vec![], around.rules.batch.max(1));
         let waiting: Vec<_> = self.queue.waiting(self.at, around.clash).into_iter().cloned().collect();
         for entry in waiting {
@@ -210,6 +213,13 @@ impl Steps {
                 break;
             }
             match (around.allowed)(&entry.pull, &entry.head) {
+                Ok(()) if (around.changes_policy)(&entry.pull) => {
+                    if parts.is_empty() {
+                        policy = true;
+                        parts.push(Part { pull: entry.pull, head: entry.head });
+                    }
+                    break;
+                }
                 Ok(()) => {
                     room = most;
                     parts.push(Part { pull: entry.pull, head: entry.head });
@@ -221,7 +231,7 @@ impl Steps {
         let Some(Part { pull, head }) = parts.pop() else { return false };
         let sound = self.queue.lanes.iter().filter(|lane| !lane.has_failed());
         let ahead = sound.flat_map(|lane| lane.parts.clone()).collect();
-        self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts });
+        self.tell(QueueEvent::TestStarted { pull, head, base, ahead, with: parts, policy });
         true
     }
 }
@@ -309,6 +319,26 @@ mod tests {
         bench.step(&refused(1, "h1", "b1", None));
         bench.step(&tested(1, "h1", "b1", green("t1")));
         assert_eq!(bench.queue.entry(&pull(1)).unwrap().tries, 1);
+    }
+
+    #[test]
+    fn what_changes_the_policy_is_alone_and_nothing_lands_before_it_was_read() {
+        let mut bench = Bench { of_policy: vec![2], ..Bench::wide(3, 3) };
+        bench.queue.paused = Some("to fill it".into());
+        for number in 1..=3 {
+            bench.step(&enqueue(number, "h", 0));
+        }
+        bench.step(&base("b1"));
+        bench.step(&QueueInput::Resume {});
+        assert_eq!(bench.work(), "test 1 h on b1, test 2 h on b1 after 1", "3 waits for the new policy");
+        bench.step(&tested(1, "h", "b1", green("t1")));
+        bench.step(&tested_after(2, "h", "b1", &[(1, "h")], green("t12")));
+        bench.step(&landed(1, "h", "b2"));
+        assert_eq!(bench.work(), "land 2 h on b2 as t12");
+        assert_eq!(bench.step(&landed(2, "h", "b3")), "landed base_moved => nothing");
+        assert_eq!(bench.step(&QueueInput::Look {}), " => nothing", "nobody has read it yet");
+        bench.queue.policy_due = false;
+        assert_eq!(bench.step(&QueueInput::Look {}), "test_started => test 3 h on b3");
     }
 
     #[test]

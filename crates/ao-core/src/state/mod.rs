@@ -400,6 +400,7 @@ impl State {
             ProjectEvent::PolicyChanged { policy, unwritten } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy = (**policy).clone();
+                    project.queue.policy_due = false;
                     let edge = policy.next_edge(at);
                     project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
                     self.index.set_timer(Timer::Policy(id.clone()), edge);
@@ -408,6 +409,7 @@ impl State {
             ProjectEvent::PolicyBroken { why } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.policy_stand.broken = Some(why.clone());
+                    project.queue.policy_due = false;
                 }
             }
             ProjectEvent::FreezeTurned { .. } => {

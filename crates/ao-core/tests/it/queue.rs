@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use ao_core::errand::Order;
-use ao_core::pull::{Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing};
+use ao_core::pull::{
+    Author, CheckState, Mergeable, PullInput, PullState, ReviewFacts, ReviewVerdict, Standing,
+};
 use ao_core::queue::{QueueInput, QueueRules, TestResult, Update};
 use ao_core::{Commit, Effect, Input, Scope, SessionId, wants};
 
@@ -210,6 +212,35 @@ fn keep_up(desk: &mut Desk, update: Update) {
     config.merge_queue = Some(QueueRules { update, ..QueueRules::default() });
     let input = ao_core::project::ProjectInput::Configure(Box::new(config));
     desk.take(Input::Project { project: app(), input });
+}
+
+#[test]
+fn after_a_change_of_the_policy_the_queue_goes_on_once_that_was_read() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    desk.now = desk.now + Duration::from_secs(1);
+    let mut ready = facts(&desk, "c1", CheckState::Passed);
+    ready.size.files = vec![".ao/policy.yaml".into()];
+    let owner = Author { login: "ann".into(), standing: Standing::Owner };
+    ready.reviews.push(ReviewFacts {
+        id: "r1".into(),
+        author: owner,
+        verdict: ReviewVerdict::Approved,
+        commit: Commit::new("c1"),
+        body: String::new(),
+        revision: "1".into(),
+    });
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(ready)) });
+    let head = Commit::new("c1");
+    say(&mut desk, QueueInput::Enqueue { pull: pull(), head: head.clone(), priority: 0 });
+    tested(&mut desk, TestResult::Green { tree: "t1".into() });
+    say(&mut desk, QueueInput::Landed { pull: pull(), head, commit: Commit::new("m1"), with: vec![] });
+    let due = |desk: &Desk| desk.state.projects[&app()].queue.policy_due;
+    assert!(due(&desk));
+    // The same as before, because the change was of a comment: that it was read counts.
+    let seen = ao_core::project::ProjectInput::PolicySeen(None);
+    desk.take(Input::Project { project: app(), input: seen });
+    assert!(!due(&desk));
 }
 
 #[test]

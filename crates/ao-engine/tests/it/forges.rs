@@ -28,8 +28,10 @@ async fn what_waits_to_land_waits_for_its_forge_and_uses_up_no_tries() {
     let enqueue = QueueInput::Enqueue { pull: pull.clone(), head: Commit::new("h1"), priority: 0 };
     house.handle.ask(Input::Queue { project: app(), input: enqueue }).await.unwrap();
     house.until_event(|event| codec::encode(event).kind == "queue.test_started").await;
-    let slots =
-        Slots { scms: BTreeMap::from([(app(), Arc::new(Green::default()) as Arc<dyn Scm>)]), ..Slots::default() };
+    let slots = Slots {
+        scms: BTreeMap::from([(app(), Arc::new(Green::default()) as Arc<dyn Scm>)]),
+        ..Slots::default()
+    };
     house.handle.plug(slots).await.unwrap();
     house
         .until_event(|event| {

@@ -34,6 +34,7 @@ fn told(state: &State, project: &ProjectId, entry: &Entry) -> QueuedPull {
         (Some(lane), ..) => of_lane(lane, queue.paused.as_deref(), state, &entry.pull),
         (None, Some(why), _) => why.clone(),
         (None, None, Some(why)) => format!("the queue is paused: {why}"),
+        (None, None, None) if queue.policy_due => "the new policy to be read".to_owned(),
         (None, None, None) if queue.base.is_none() => "where the base is has not been seen yet".to_owned(),
         (None, None, None) => "its turn".to_owned(),
     };

@@ -30,6 +30,14 @@ pub(crate) enum LookError {
 impl Forges {
     /// Looks whenever there is a hint, until it is dropped.
     pub(crate) async fn run(self: Arc<Forges>) {
+        tokio::join!(self.look(), async {
+            if let Err(err) = self.after_landings().await {
+                tracing::warn!(%err, "a policy that lands is read with the next look only");
+            }
+        });
+    }
+
+    async fn look(&self) {
         loop {
             let hints = self.asked.take().await;
             let mut pulls: BTreeMap<ProjectId, BTreeSet<PullId>> = BTreeMap::new();

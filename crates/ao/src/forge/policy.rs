@@ -9,7 +9,8 @@ use ao_config::shape::PolicyConfig;
 use ao_core::policy::{POLICY_FILE, Policy, Scan};
 use ao_core::project::ProjectInput;
 use ao_core::pull::{PullFacts, PullInput, PullState};
-use ao_core::{Input, ProjectId, PullId, Timestamp};
+use ao_core::queue::QueueEvent;
+use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::Git;
 use ao_ports::{Hint, Scm, TrackerError};
 use camino::Utf8Path;
@@ -60,7 +61,8 @@ impl Forges {
         let known = self.policies().get(project).cloned();
         let same =
             |known: &ReadPolicy| tip.as_ref() == Ok(&known.tip) && known.own == own && known.year == year;
-        if known.as_ref().is_some_and(same) {
+        // What was read before the engine knew that it had landed is told again.
+        if known.as_ref().is_some_and(same) && !self.awaits_policy(project).await? {
             return Ok(false);
         }
         let on_base = match tip {
@@ -73,6 +75,25 @@ impl Forges {
         let read = ReadPolicy { tip: on_base.tip, own, year, fields };
         self.policies().insert(project.clone(), read);
         Ok(!receipt.events.is_empty())
+    }
+
+    /// Has the policy read whenever the merge queue waits for that. Ends with the engine.
+    pub(super) async fn after_landings(&self) -> Result<(), LookError> {
+        let mut news = self.handle.subscribe(self.handle.view_at(|_, seq| seq).await?);
+        while let Ok(Some(published)) = news.next().await {
+            if let Event::Queue(project, QueueEvent::Landed { .. }) = &published.event
+                && self.awaits_policy(project).await?
+            {
+                self.look_at(project);
+            }
+        }
+        Ok(())
+    }
+
+    async fn awaits_policy(&self, project: &ProjectId) -> Result<bool, LookError> {
+        let id = project.clone();
+        let due = move |state: &State| state.projects.get(&id).is_some_and(|known| known.queue.policy_due);
+        Ok(self.handle.view(due).await?)
     }
 
     /// The policy of a project, read anew if its base has moved.
