@@ -134,7 +134,7 @@ impl Fleet {
 
 /// The ids of the sessions by their names.
 async fn ids(client: &Client) -> BTreeMap<String, String> {
-    let listed: Value = client.get("/api/sessions?limit=1000").await.unwrap();
+    let listed: Value = client.get("/api/sessions").await.unwrap();
     let sessions = listed["sessions"].as_array().unwrap();
     let word = |session: &Value, key: &str| session[key].as_str().unwrap().to_owned();
     sessions.iter().map(|session| (word(session, "name"), word(session, "id"))).collect()

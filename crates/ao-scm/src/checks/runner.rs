@@ -163,13 +163,6 @@ impl Runner {
         }
     }
 
-    /// Ends these runs. What others wait for goes on.
-    pub async fn give_up(&self, runs: &[String]) {
-        let mut live = self.desk.live.lock().await;
-        let which = |run: &CheckRun| runs.contains(&run.id);
-        self.desk.cancel(&mut live, which, "what it was to be tested for no longer counts").await;
-    }
-
     /// One run, if it is known.
     pub async fn get(&self, id: &str) -> Option<CheckRun> {
         if let Some(entry) = self.desk.live.lock().await.runs.get(id) {

@@ -5,8 +5,6 @@
 //!                                                       └──── after a crash: landed? finish, else nothing has happened
 //! ```
 
-use std::sync::Arc;
-
 use ao_core::Commit;
 use ao_core::pull::PullState;
 use ao_core::queue::Part;
@@ -15,7 +13,6 @@ use tracing::info;
 
 use super::base::Tip;
 use super::book::{Entry, Writing};
-use super::checks::Checks;
 use super::land::NotLanded;
 use super::record::{Landing, PullRecord};
 use super::train::Grown;
@@ -52,11 +49,7 @@ impl LocalScm {
         job.changed = self.changed_with(job.changed, &order.ahead).await?;
         let runs = self.checks.run(job).await?;
         let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
-        // Without others ahead they are the checks of the pull request itself, which go on whoever has asked.
-        let speculative = if order.ahead.is_empty() { vec![] } else { ids.clone() };
-        let mut waiting = Waiting { checks: self.checks.clone(), runs: speculative };
         let runs = self.checks.finished(&ids).await?;
-        waiting.runs.clear();
         match outcome(tree, &runs, &order.required)? {
             TestOutcome::Red { output, .. } => {
                 let between = self.repository.between(&order.head, &base).await;
@@ -280,22 +273,6 @@ impl LocalScm {
                 (other.base_branch == pull.head_branch).then(|| format!("`{id}` is to be merged into it"))
             },
         )
-    }
-}
-
-/// Somebody who waits for runs. If he goes away before they are over, they are given up.
-struct Waiting {
-    checks: Arc<dyn Checks>,
-    runs: Vec<String>,
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        let runs = std::mem::take(&mut self.runs);
-        if let (false, Ok(runtime)) = (runs.is_empty(), tokio::runtime::Handle::try_current()) {
-            let checks = self.checks.clone();
-            runtime.spawn(async move { checks.give_up(&runs).await });
-        }
     }
 }
 

@@ -486,15 +486,6 @@ impl Checks for FakeChecks {
         self.changed.notify_waiters();
     }
 
-    async fn give_up(&self, ids: &[String]) {
-        for run in self.runs.lock().unwrap().iter_mut() {
-            if ids.contains(&run.id) && !run.state.is_over() {
-                run.state = RunState::Cancelled;
-            }
-        }
-        self.changed.notify_waiters();
-    }
-
     async fn get(&self, id: &str) -> Result<Option<CheckRun>, TrackerError> {
         Ok(self.runs.lock().unwrap().iter().find(|run| run.id == id).cloned())
     }

@@ -96,36 +96,6 @@ async fn checks_that_policy_requires_are_run_on_what_lands_and_never_skipped() {
 }
 
 #[tokio::test]
-async fn the_checks_of_a_test_that_nobody_waits_for_any_more_are_ended() {
-    let desk = Desk::new().with_checks(&[("test", true)]);
-    desk.checks.let_be("test", RunState::Running);
-    let scm = desk.open().await;
-    let parts = proposed(&desk, &scm, &["a", "b"]).await;
-    let base = desk.tip("main");
-    let (alone, both) = (test(&parts[..1], &base), test(&parts, &base));
-    for (order, ends) in [(&alone, false), (&both, true)] {
-        let before = desk.checks.runs.lock().unwrap().len();
-        let begun = async {
-            while desk.checks.runs.lock().unwrap().len() == before {
-                tokio::task::yield_now().await;
-            }
-            // The test has to come to its waiting, too.
-            tokio::task::yield_now().await;
-        };
-        tokio::select! {
-            biased;
-            _ = scm.test(order) => panic!("it is not over"),
-            () = begun => {}
-        }
-        let state = || desk.checks.runs.lock().unwrap().last().unwrap().state;
-        for _ in 0..100 {
-            tokio::task::yield_now().await;
-        }
-        assert_eq!(state() == RunState::Cancelled, ends, "{:?}", state());
-    }
-}
-
-#[tokio::test]
 async fn a_conflict_ahead_names_whose_it_is() {
     let desk = Desk::new();
     let scm = desk.open().await;
