@@ -66,7 +66,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("PATCH", "/api/pulls/{id}", Right::Forge),
     ("GET", "/api/pulls/{id}/diff", Right::Forge),
     ("GET", "/api/pulls/{id}/policy", Right::Forge),
-    ("GET", "/api/policy", Right::Forge),
+    ("GET", "/api/policy", Right::Owner),
     ("POST", "/api/pulls/{id}/comments", Right::Forge),
     ("PATCH", "/api/pulls/{id}/comments/{comment}", Right::Forge),
     ("POST", "/api/pulls/{id}/reviews", Right::Forge),
