@@ -4,8 +4,9 @@
 //! cursors, what is saved, the region, tab stops, character sets, modes and colours. It does not use the full reset, because
 //! that would take a person's scrollback away.
 //!
-//! What it cannot say: titles that were pushed away, the character that a repeat would repeat, and halves of wide
-//! characters whose other half was cut off. The next repaint of the program mends those.
+//! What it cannot say: titles that were pushed away, the character that a repeat would repeat, halves of wide characters
+//! whose other half was cut off, and that a line goes on below while the cursor waits at its end, which takes a line that was
+//! moved under it. The next repaint of the program mends those.
 
 use std::fmt::Write;
 
@@ -53,12 +54,12 @@ pub(super) fn of<T: EventListener>(screen: &Watched<T>) -> Vec<u8> {
             frame.say("\x1b[?1049h");
             frame.ascii();
         }
-        None if screen.alternate_saved != Cursor::default() => {
+        // Even if nothing was saved there: the newcomer's terminal may have saved something.
+        None => {
             frame.say("\x1b[?1049h");
             frame.save(grid, &screen.alternate_saved);
             frame.say("\x1b[?1049l");
         }
-        None => {}
     }
     frame.save(grid, &grid.saved_cursor);
     frame.paint(grid);
