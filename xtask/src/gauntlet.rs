@@ -1,5 +1,6 @@
 //! `cargo xtask gauntlet`: many scripted issues through the real program, with everything going wrong that does go wrong.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 
@@ -10,22 +11,11 @@ use crate::tools;
 
 /// Send many issues through the program while everything goes wrong that does go wrong.
 #[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
 pub(crate) struct Args {
-    /// How many issues.
-    #[arg(long, default_value_t = 40)]
-    issues: usize,
-    /// The seed that deals the troubles.
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// How many seeds to try, from that one on.
-    #[arg(long, default_value_t = 1)]
-    seeds: u64,
-    /// How often the daemon is killed [default: once for every four issues].
-    #[arg(long)]
-    kills: Option<usize>,
-    /// Leave the place as it is when something did not hold, and say where.
-    #[arg(long)]
-    keep: bool,
+    /// What the gauntlet itself takes: `--issues`, `--seed` and more, which its `--help` lists.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
 }
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
@@ -35,14 +25,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     ensure!(built.status.success(), "it does not build");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
     let mut command = Command::new(target.join("debug/examples/gauntlet"));
-    for (flag, value) in [("--issues", args.issues as u64), ("--seed", args.seed), ("--seeds", args.seeds)] {
-        command.arg(flag).arg(value.to_string());
-    }
-    if let Some(kills) = args.kills {
-        command.arg("--kills").arg(kills.to_string());
-    }
-    if args.keep {
-        command.arg("--keep");
-    }
+    command.args(&args.args);
     forward(command)
 }

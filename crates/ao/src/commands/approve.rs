@@ -1,7 +1,10 @@
 //! `ao approve`: a person's word, and with it the merge. Short for `ao pr approve` and `ao pr merge`, of one and the same head.
 
+use std::time::Duration;
+
 use ao_api::client::{Client, ClientError};
 use ao_api::{MergeWish, NewReview, Pull};
+use tokio::time::sleep;
 
 use super::pr::{Which, pinned, refused};
 use crate::calls::forge::{self, Named};
@@ -10,10 +13,13 @@ use crate::error::CommandError;
 use crate::repeat::{self, Tries};
 use crate::{show, ui};
 
+/// Between two looks at whether its checks are over.
+const LOOK: Duration = Duration::from_millis(500);
+
 /// Approve a pull request and let it land
 ///
-/// Your approval is of the head that is named, or of the one that it has now, and only that is merged. What would land is
-/// tested first. Exits with 20 if something else still stands in the way; the approval holds then all the same.
+/// Your approval is of the head that is named, or of the one that it has now, and only that is merged. Checks that run are
+/// waited for, and what would land is tested first. Exits with 20 if something else still stands in the way; the approval holds then all the same.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao approve 7
@@ -49,16 +55,31 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     })
 }
 
-/// Merges it. Where approved changes are merged unasked, the approval may have done so before we come to it.
+/// Merges it, once its checks are over if they run: a base that has just moved is no reason to type it again. Where approved
+/// changes are merged unasked, the approval may have done so before we come to it.
 async fn landed(client: &Client, pull: &Pull, head: String) -> Result<Pull, CommandError> {
     let named = Named::whole(&pull.id);
     let wish = MergeWish { head: Some(head), ..MergeWish::default() };
-    match forge::merge(client, named, &wish).await {
-        Ok(done) => Ok(done.value.pull.pull),
-        Err(err @ ClientError::Refused(_)) => {
-            let now = forge::pull(client, named).await?.value.pull;
-            if now.state == "merged" { Ok(now) } else { Err(refused(err, &pull.id)) }
+    let mut told = false;
+    loop {
+        let err = match forge::merge(client, named, &wish).await {
+            Ok(done) => return Ok(done.value.pull.pull),
+            Err(err @ ClientError::Refused(_)) => err,
+            Err(err) => return Err(err.into()),
+        };
+        let now = forge::pull(client, named).await?.value.pull;
+        match (now.state.as_str(), now.checks.as_str()) {
+            ("merged", _) => return Ok(now),
+            ("open", "pending") => {}
+            _ => return Err(refused(err, &pull.id)),
         }
-        Err(err) => Err(err.into()),
+        if !told {
+            told = true;
+            let id = show::plain(&pull.id);
+            ui::note(format_args!(
+                "{id} is approved, and its checks run; Ctrl-C leaves, and the approval holds"
+            ));
+        }
+        sleep(LOOK).await;
     }
 }
