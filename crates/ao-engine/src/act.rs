@@ -249,11 +249,13 @@ async fn perform(
             Ok(vec![Input::Errand { errand: id, input }])
         }
         Effect::TestMerge { project, pull, head, base, ahead, required, .. } => {
+            let (strategy, _) = slots.landings.get(&project).copied().unwrap_or_default();
             let order = TestOrder {
                 pull: pull.clone(),
                 head: head.clone(),
                 base: base.clone(),
                 ahead: ahead.clone(),
+                strategy,
                 required,
                 checks: true,
             };

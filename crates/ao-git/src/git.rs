@@ -10,6 +10,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use crate::process::{Call, Fault};
+use crate::refs;
 
 /// What would point git at another repository than the folder it is called in, or change what it finds there, if we were
 /// started by a hook. What `git rev-parse --local-env-vars` names, of old versions too, and the namespace.
@@ -201,6 +202,14 @@ impl Git {
 
     /// The commit behind a name, if there is one.
     pub async fn commit(&self, name: &str) -> Result<Option<String>, GitError> {
+        // Branches are read from their files, and are always commits.
+        if (name.starts_with("refs/heads/") || name.starts_with("refs/remotes/"))
+            && !self.variables.iter().any(|(variable, _)| *variable == "GIT_DIR")
+            && let Some(common_dir) = refs::common_dir(&self.dir)
+            && let Some(found) = refs::find(&common_dir, name)
+        {
+            return Ok(found);
+        }
         let commit = format!("{name}^{{commit}}");
         self.answer(&["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).await
     }

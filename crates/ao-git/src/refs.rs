@@ -5,7 +5,22 @@
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+/// Where the refs of the repository are whose top, or whose git directory, a folder is. `None` if the files do not tell.
+pub fn common_dir(dir: &Path) -> Option<PathBuf> {
+    let is_repository = |dir: &Path| dir.join("HEAD").exists() && dir.join("refs").is_dir();
+    let git = dir.join(".git");
+    match fs::read_to_string(&git) {
+        // A worktree: its git directory tells where that of the repository is.
+        Ok(text) => {
+            let git_dir = dir.join(text.strip_prefix("gitdir: ")?.trim_end());
+            let common = fs::read_to_string(git_dir.join("commondir")).ok()?;
+            Some(git_dir.join(common.trim_end())).filter(|dir| is_repository(dir))
+        }
+        Err(_) => [git.as_path(), dir].into_iter().find(|dir| is_repository(dir)).map(Path::to_owned),
+    }
+}
 
 /// The commit that a ref names, if there is such a ref. `None` if the files do not tell, and git has to.
 pub fn find(common_dir: &Path, name: &str) -> Option<Option<String>> {
@@ -113,6 +128,29 @@ mod tests {
         fs::create_dir(dir.path().join("reftable")).unwrap();
         assert_eq!(find(dir.path(), "refs/heads/main"), None);
         assert_eq!(head(dir.path(), dir.path()), None);
+    }
+
+    #[test]
+    fn a_repository_is_found_from_its_top_its_git_directory_and_its_worktrees() {
+        let dir = tempfile::tempdir().unwrap();
+        let (top, tree) = (dir.path().join("top"), dir.path().join("tree"));
+        let git = top.join(".git");
+        fs::create_dir_all(git.join("refs")).unwrap();
+        assert_eq!(common_dir(&top), None, "it has no head");
+        fs::write(git.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+        assert_eq!(common_dir(&top), Some(git.clone()));
+        assert_eq!(common_dir(&git), Some(git.clone()));
+        let own = git.join("worktrees/tree");
+        fs::create_dir_all(&own).unwrap();
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join(".git"), format!("gitdir: {}\n", own.display())).unwrap();
+        assert_eq!(common_dir(&tree), None, "what it belongs to is not told");
+        fs::write(own.join("commondir"), "../..\n").unwrap();
+        assert_eq!(
+            common_dir(&tree).map(|found| found.canonicalize().unwrap()),
+            Some(git.canonicalize().unwrap())
+        );
+        assert_eq!(common_dir(dir.path()), None);
     }
 
     #[test]

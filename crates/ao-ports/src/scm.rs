@@ -199,7 +199,7 @@ pub struct ReviewComment {
 }
 
 /// How a change lands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     #[default]
@@ -217,6 +217,9 @@ pub struct TestOrder {
     /// What is merged into the base before it, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ahead: Vec<Part>,
+    /// How all of them would land.
+    #[serde(default)]
+    pub strategy: Strategy,
     /// The checks that policy requires, beside those that the forge requires by itself. None of them may be skipped.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub required: Vec<String>,

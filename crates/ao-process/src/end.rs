@@ -104,7 +104,11 @@ mod system {
     }
 
     pub(super) fn end(mark: &Mark) -> io::Result<()> {
-        wait(signal(&find(mark)?, Signal::TERM), mark.grace)?;
+        let found = find(mark)?;
+        if found.is_empty() {
+            return Ok(());
+        }
+        wait(signal(&found, Signal::TERM), mark.grace)?;
         for _ in 0..ROUNDS {
             let left = find(mark)?;
             if left.is_empty() {

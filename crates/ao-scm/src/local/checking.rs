@@ -118,7 +118,7 @@ impl LocalScm {
         Ok(self.job_on(pull, head, base, Fresh { tree, commit }, checks, again))
     }
 
-    fn job_on(
+    pub(super) fn job_on(
         &self,
         pull: &PullRecord,
         head: &Commit,

@@ -1,6 +1,5 @@
 //! The commit that lands: a squash, a merge, or the same commits on top of the base. All of it without a checkout.
 
-use ao_core::pull::PullState;
 use ao_core::{Commit, PullId};
 use ao_git::{Git, GitError};
 use ao_ports::Strategy;
@@ -24,6 +23,20 @@ struct Own {
     message: String,
 }
 
+/// Who has written something, and when if that is to be told.
+#[derive(Debug, Clone, Copy)]
+struct Author<'a> {
+    name: &'a str,
+    address: &'a str,
+    date: Option<&'a str>,
+}
+
+impl Own {
+    fn author(&self) -> Author<'_> {
+        Author { name: &self.name, address: &self.address, date: Some(&self.date) }
+    }
+}
+
 impl Repository {
     /// Makes what is to land, with exactly this tree. Says why, if that cannot be.
     pub(super) async fn make(
@@ -33,7 +46,6 @@ impl Repository {
         tree: &str,
         strategy: Strategy,
     ) -> Result<Result<Commit, String>, GitError> {
-        debug_assert_eq!(pull.state, PullState::Open);
         let own = self.own_commits(pull).await?;
         let Some(first) = own.first() else {
             return Ok(Err(format!(
@@ -41,24 +53,22 @@ impl Repository {
                 pull.head_branch, pull.base_branch
             )));
         };
-        let git = self.committing().await;
         match strategy {
             Strategy::Squash => {
                 let message = squashed(id, pull, &own);
-                let git = authored(&git, &first.name, &first.address, None);
-                commit_tree(&git, tree, &[&pull.base], &message).await.map(Ok)
+                let author = Author { date: None, ..first.author() };
+                self.commit_tree(tree, &[&pull.base], &message, Some(author)).await.map(Ok)
             }
             Strategy::Merge => {
                 let message = format!("Merge {id}: {}\n\n{}", pull.title, pull.body);
-                commit_tree(&git, tree, &[&pull.base, &pull.head], message.trim_end()).await.map(Ok)
+                self.commit_tree(tree, &[&pull.base, &pull.head], message.trim_end(), None).await.map(Ok)
             }
-            Strategy::Rebase => self.rebased(&git, pull, &own, tree).await,
+            Strategy::Rebase => self.rebased(pull, &own, tree).await,
         }
     }
 
     async fn rebased(
         &self,
-        git: &Git,
         pull: &PullRecord,
         own: &[Own],
         tree: &str,
@@ -87,8 +97,7 @@ impl Repository {
             if next == tip_tree {
                 continue;
             }
-            let git = authored(git, &own.name, &own.address, Some(&format!("@{}", own.date)));
-            tip = commit_tree(&git, &next, &[&tip], &own.message).await?;
+            tip = self.commit_tree(&next, &[&tip], &own.message, Some(own.author())).await?;
             tip_tree = next;
         }
         Ok(match tip_tree == tree {
@@ -122,17 +131,31 @@ impl Repository {
         Ok(told.split('\0').collect::<Vec<_>>().chunks(6).filter_map(own).collect())
     }
 
-    /// Git as it commits: in the name of whoever owns the repository, or in ours if git knows nobody.
-    async fn committing(&self) -> Git {
-        let known = self.git.read(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]).await;
-        match known {
-            Ok(_) => self.git.clone(),
-            Err(_) => ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]
-                .into_iter()
-                .fold(self.git.clone(), |git, name| git.with(name, NAME))
-                .with("GIT_AUTHOR_EMAIL", ADDRESS)
-                .with("GIT_COMMITTER_EMAIL", ADDRESS),
+    /// Commits in the name of whoever owns the repository, or in ours if git knows nobody.
+    async fn commit_tree(
+        &self,
+        tree: &str,
+        parents: &[&Commit],
+        message: &str,
+        author: Option<Author<'_>>,
+    ) -> Result<Commit, GitError> {
+        let mut args = vec!["-c", "user.useConfigOnly=true", "commit-tree", "--no-gpg-sign"];
+        for parent in parents {
+            args.extend(["-p", parent.as_str()]);
         }
+        args.extend(["-F", "-", tree]);
+        let known = authored(&self.git, author);
+        let made = match known.write_with(&args, Some(message)).await {
+            Err(_) if !self.knows_who_commits().await => {
+                authored(&ours(&self.git), author).write_with(&args, Some(message)).await
+            }
+            made => made,
+        };
+        Ok(Commit::new(&made?))
+    }
+
+    async fn knows_who_commits(&self) -> bool {
+        self.git.read(&["-c", "user.useConfigOnly=true", "var", "GIT_COMMITTER_IDENT"]).await.is_ok()
     }
 }
 
@@ -170,11 +193,21 @@ fn squashed(id: &PullId, pull: &PullRecord, own: &[Own]) -> String {
     message
 }
 
-fn authored(git: &Git, name: &str, address: &str, date: Option<&str>) -> Git {
+/// Git as we commit ourselves.
+fn ours(git: &Git) -> Git {
+    ["GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"]
+        .into_iter()
+        .fold(git.clone(), |git, name| git.with(name, NAME))
+        .with("GIT_AUTHOR_EMAIL", ADDRESS)
+        .with("GIT_COMMITTER_EMAIL", ADDRESS)
+}
+
+fn authored(git: &Git, author: Option<Author<'_>>) -> Git {
+    let Some(Author { name, address, date }) = author else { return git.clone() };
     let git =
         git.with("GIT_AUTHOR_NAME", plain(name, NAME)).with("GIT_AUTHOR_EMAIL", plain(address, ADDRESS));
     match date {
-        Some(date) => git.with("GIT_AUTHOR_DATE", date),
+        Some(date) => git.with("GIT_AUTHOR_DATE", format!("@{date}")),
         None => git,
     }
 }
@@ -186,13 +219,4 @@ fn plain(name: &str, otherwise: &str) -> String {
         true => kept,
         false => otherwise.to_owned(),
     }
-}
-
-async fn commit_tree(git: &Git, tree: &str, parents: &[&Commit], message: &str) -> Result<Commit, GitError> {
-    let mut args = vec!["commit-tree", "--no-gpg-sign"];
-    for parent in parents {
-        args.extend(["-p", parent.as_str()]);
-    }
-    args.extend(["-F", "-", tree]);
-    Ok(Commit::new(&git.write_with(&args, Some(message)).await?))
 }

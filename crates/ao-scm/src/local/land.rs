@@ -38,7 +38,7 @@ impl Repository {
             if here == commit {
                 return Ok(Ok(()));
             }
-            if !self.is_ancestor(here, commit).await? {
+            if *here != tip.commit && !self.is_ancestor(here, commit).await? {
                 return not_landed(
                     None,
                     format!(
@@ -90,7 +90,11 @@ impl Repository {
     /// Fast-forwards a checkout. Git refuses by itself if that would overwrite something, and leaves all as it was.
     async fn forward(&self, checkout: &Checkout, commit: &Commit) -> Result<Result<(), NotLanded>, GitError> {
         // The files are the user's, so they get those that are kept elsewhere too.
-        let options = (format!("branch.{}.mergeOptions", checkout.branch), String::new());
+        let options = [
+            (format!("branch.{}.mergeOptions", checkout.branch), String::new()),
+            // Each commit of an agent's sees to that already.
+            ("maintenance.auto".to_owned(), "false".to_owned()),
+        ];
         let git = self.git_in(checkout, options).with("GIT_LFS_SKIP_SMUDGE", "0");
         let args = [
             "merge",

@@ -15,8 +15,7 @@ use super::base::Tip;
 use super::book::{Entry, Writing};
 use super::land::NotLanded;
 use super::record::{Landing, PullRecord};
-use super::train::Grown;
-use super::tree::{Merged, Pair};
+use super::train::{Grown, Onto};
 use super::{LocalError, LocalScm};
 
 /// One of those that land together: which, what is kept of it, and its commit.
@@ -29,14 +28,13 @@ impl LocalScm {
     pub(super) async fn test_merge(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
         self.up_to_date().await?;
         let entry = self.entry(&order.pull).await?;
-        let base = match self.grown(&order.base, &order.ahead).await? {
+        let base = match self.grown(&order.base, &order.ahead, order.strategy).await? {
             Grown::To(base) => base,
             Grown::Stuck { pull, files } => return Ok(TestOutcome::Conflict { files, pull: Some(pull) }),
         };
-        let pair = Pair::at(&entry.pull, &order.head, &base);
-        let tree = match self.repository.merge(&pair).await.map_err(LocalError::from)? {
-            Merged::Tree(tree) => tree,
-            Merged::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
+        let (tree, commit) = match self.onto(&entry.pull, &order.head, &base, order.strategy).await? {
+            Onto::Made { tree, commit } => (tree, commit),
+            Onto::Conflict(files) => return Ok(TestOutcome::Conflict { files, pull: None }),
         };
         if !order.checks {
             return Ok(TestOutcome::Green { tree });
@@ -45,7 +43,8 @@ impl LocalScm {
         if checks.is_empty() {
             return Ok(TestOutcome::Green { tree });
         }
-        let mut job = self.job(&entry.pull, &order.head, &base, tree.clone(), checks, false).await?;
+        let fresh = self.to_check(&entry.pull, &order.head, &base, tree.clone(), commit).await?;
+        let mut job = self.job_on(&entry.pull, &order.head, &base, fresh, checks, false);
         job.changed = self.changed_with(job.changed, &order.ahead).await?;
         let runs = self.checks.run(job).await?;
         let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
@@ -100,7 +99,7 @@ impl LocalScm {
     pub(super) async fn merge_pull(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
         let mut writing = self.book.writing().await;
         // Finishes the merge of an earlier call, if that has landed.
-        self.look(&mut writing).await?;
+        self.catch_up_if_behind(&mut writing).await?;
         let entry = self.entry(&order.pull).await?;
         if let Some(outcome) = ended(&entry.pull, order) {
             let MergeOutcome::Merged { commit, .. } = outcome else { return Ok(outcome) };
@@ -145,7 +144,7 @@ impl LocalScm {
         writing: &mut Writing,
         order: &MergeOrder,
     ) -> Result<Result<Vec<(Part, Commit)>, NotLanded>, LocalError> {
-        let refs = writing.refs.clone().unwrap_or_default();
+        let mut refs = writing.refs.clone().unwrap_or_default();
         let branch = self.entry(&order.pull).await?.pull.base_branch.clone();
         let tip = self.tip_of(&refs, &branch).await?;
         let mut made = match self.made(order, &tip, &branch).await? {
@@ -172,7 +171,7 @@ impl LocalScm {
             }
             return Ok(Err(not));
         }
-        let refs = self.repository.refs().await?;
+        refs.heads.insert(branch, last);
         let mut landed = vec![];
         for (part, entry, commit) in made {
             // One that landed before it may have changed it.
@@ -203,35 +202,31 @@ impl LocalScm {
                 return refused(why);
             }
             let at = made.last().map_or(&order.base, |(_, _, commit)| commit).clone();
-            let on = PullRecord { base: at, ..entry.pull.clone() };
-            let tree = match self.repository.merge(&Pair::of(&on)).await? {
-                Merged::Conflict(files) => {
+            let (tree, commit) = match self.onto(&entry.pull, &part.head, &at, order.strategy).await? {
+                Onto::Conflict(files) => {
                     return refused(format!("it conflicts with `{branch}` in {}", files.join(", ")));
                 }
-                Merged::Tree(tree) => tree,
+                Onto::Made { tree, commit } => (tree, commit),
             };
             if part.pull == order.pull && tree != order.tree {
                 return refused("merging gives other files than were tested; test it again".to_owned());
             }
             let same = |landing: &&Landing| {
                 (&landing.head, &landing.base, &landing.tree, landing.strategy)
-                    == (&part.head, &on.base, &tree, order.strategy)
+                    == (&part.head, &at, &tree, order.strategy)
             };
             // The commit of an earlier call is used again, so that whatever of it is still under way does the same.
-            let earlier = match on.landing.as_ref().filter(same) {
+            let earlier = match entry.pull.landing.as_ref().filter(same) {
                 Some(landing) if self.repository.has(&landing.commit).await? => Some(landing.commit.clone()),
                 _ => None,
             };
-            let commit = match earlier {
-                Some(commit) => commit,
-                None => match self.repository.make(&part.pull, &on, &tree, order.strategy).await? {
-                    Ok(commit) => commit,
-                    Err(why) => return refused(why),
-                },
+            let commit = match (earlier, commit) {
+                (Some(commit), _) | (None, Ok(commit)) => commit,
+                (None, Err(why)) => return refused(why),
             };
             entry.pull.landing = Some(Landing {
                 head: part.head.clone(),
-                base: on.base,
+                base: at,
                 tree,
                 strategy: order.strategy,
                 commit: commit.clone(),

@@ -59,6 +59,7 @@ use tokio::sync::Notify;
 use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
 use repository::Repository;
+use train::Makings;
 
 use crate::told::told;
 
@@ -82,6 +83,7 @@ pub struct LocalScm {
     options: Options,
     repository: Repository,
     book: Book,
+    makings: Makings,
     checks: Arc<dyn Checks>,
     clock: Arc<dyn Clock>,
     /// Whom news are told, once somebody watches. Held only to take a copy.
@@ -153,6 +155,7 @@ impl LocalScm {
             options,
             repository,
             book,
+            makings: Makings::default(),
             checks,
             clock,
             hints: RwLock::default(),
@@ -181,11 +184,21 @@ impl LocalScm {
 
     /// Sees to it that what is known of the refs is so. Costs nothing while they are watched and nothing moves.
     async fn up_to_date(&self) -> Result<(), LocalError> {
-        let is_behind = self.dirty.load(Ordering::SeqCst) || self.owes.load(Ordering::SeqCst);
-        if self.watched.load(Ordering::SeqCst) && !is_behind {
+        if !self.is_behind() {
             return Ok(());
         }
         self.look(&mut *self.book.writing().await).await
+    }
+
+    /// The same for whoever is at writing.
+    async fn catch_up_if_behind(&self, writing: &mut Writing) -> Result<(), LocalError> {
+        if self.is_behind() { self.look(writing).await } else { Ok(()) }
+    }
+
+    fn is_behind(&self) -> bool {
+        let [watched, dirty, owes] =
+            [&self.watched, &*self.dirty, &self.owes].map(|known| known.load(Ordering::SeqCst));
+        !watched || dirty || owes
     }
 
     /// Keeps what is new about some pull requests, and tells that there is news.

@@ -12,6 +12,7 @@ use super::LocalScm;
 use super::book::Entry;
 use super::record::{Fresh, PullRecord};
 use super::repository::Repository;
+use super::train::Makings;
 use super::tree::{Merged, Pair};
 
 /// A pull request whose record has its new head and base already.
@@ -81,7 +82,7 @@ impl LocalScm {
     /// Finds where changes begin and what they touch, and brings threads to where their lines are.
     async fn measure(&self, moved: &[Moved]) -> Vec<Entry> {
         let repository = &self.repository;
-        let joined = repository.joined(moved).await;
+        let joined = repository.joined(moved, &self.makings).await;
         let mut entries = Vec::with_capacity(moved.len());
         for Moved { entry, what } in moved {
             let mut entry = entry.clone();
@@ -201,12 +202,17 @@ impl Repository {
 
     /// For each move of a base from one commit to another, the pull requests whose heads have something that the base has
     /// got by it. Only those can begin somewhere else now. A move that is missing tells nothing.
-    async fn joined(&self, all: &[Moved]) -> HashMap<(Commit, Commit), BTreeSet<u64>> {
+    async fn joined(&self, all: &[Moved], makings: &Makings) -> HashMap<(Commit, Commit), BTreeSet<u64>> {
         let mut joined = HashMap::new();
         for moved in all {
             let What::Base { before } = &moved.what else { continue };
             let step = (before.clone(), moved.entry.pull.base.clone());
             if joined.contains_key(&step) {
+                continue;
+            }
+            // A commit that we have just made is in nobody's head.
+            if makings.leads(&step.0, &step.1) {
+                joined.insert(step, BTreeSet::new());
                 continue;
             }
             let numbers: Vec<u64> = all.iter().map(|moved| moved.entry.pull.number).collect();
@@ -227,13 +233,14 @@ impl Repository {
         numbers: &[u64],
     ) -> Result<Option<BTreeSet<u64>>, GitError> {
         const MOST: usize = 1000;
-        if !self.is_ancestor(before, now).await? {
-            return Ok(None);
-        }
         let range = format!("{before}..{now}");
         let count = format!("--max-count={MOST}");
         let told = self.git.read(&["rev-list", "--parents", &count, &range, "--"]).await?;
         let commits: Vec<Vec<&str>> = told.lines().map(|line| line.split(' ').collect()).collect();
+        // A base that was set back, or put elsewhere, has not come from there.
+        if !commits.iter().flat_map(|commit| commit.iter().skip(1)).any(|parent| *parent == before.as_str()) {
+            return Ok(None);
+        }
         let new: BTreeSet<&str> = commits.iter().filter_map(|commit| commit.first().copied()).collect();
         // Whoever has one of the new commits has one of the first of them.
         let firsts: Vec<&str> = commits

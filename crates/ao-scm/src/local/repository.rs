@@ -222,9 +222,13 @@ impl Repository {
     }
 
     /// Git in a checkout, whatever the checkout's own `.git` says, with one more setting.
-    pub(super) fn git_in(&self, checkout: &Checkout, setting: (String, String)) -> Git {
+    pub(super) fn git_in(
+        &self,
+        checkout: &Checkout,
+        more: impl IntoIterator<Item = (String, String)>,
+    ) -> Git {
         let mut settings = self.settings.as_ref().clone();
-        settings.push(setting);
+        settings.extend(more);
         Git::at(&checkout.path, &Arc::new(settings))
             .with("GIT_DIR", checkout.git_dir.as_os_str())
             .with("GIT_WORK_TREE", checkout.path.as_os_str())

@@ -56,11 +56,11 @@ impl Scm for LocalScm {
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        self.test_merge(order).await
+        self.test_merge(order).await.inspect_err(|_| self.makings.forget())
     }
 
     async fn merge(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
-        self.merge_pull(order).await
+        self.merge_pull(order).await.inspect_err(|_| self.makings.forget())
     }
 
     async fn rerun(&self, pull: &PullId, head: &Commit, check: &str) -> Result<(), TrackerError> {

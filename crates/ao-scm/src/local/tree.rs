@@ -12,7 +12,7 @@ use super::repository::Repository;
 const BATCH: usize = 300;
 
 /// Two commits to be merged.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Pair {
     pub(super) base: Commit,
     pub(super) head: Commit,

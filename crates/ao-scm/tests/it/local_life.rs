@@ -191,6 +191,7 @@ async fn a_conflict_appears_with_its_files_and_goes_again() {
         head: seen.head,
         base: seen.base,
         ahead: vec![],
+        strategy: Strategy::default(),
         required: vec![],
         checks: true,
     };
@@ -236,6 +237,7 @@ async fn a_merge_is_tested_by_the_required_checks_on_what_would_land() {
         head: seen.head.clone(),
         base: seen.base.clone(),
         ahead: vec![],
+        strategy: Strategy::default(),
         required: vec![],
         checks: true,
     };

@@ -228,6 +228,7 @@ pub(crate) async fn order(scm: &LocalScm, pull: &PullId, strategy: Strategy) -> 
         head: now.head.clone(),
         base: now.base.clone(),
         ahead: vec![],
+        strategy,
         required: vec![],
         checks: true,
     };

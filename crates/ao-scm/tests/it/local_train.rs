@@ -21,7 +21,15 @@ async fn proposed(desk: &Desk, scm: &LocalScm, names: &[&str]) -> Vec<Part> {
 fn test(parts: &[Part], base: &Commit) -> TestOrder {
     let (last, ahead) = parts.split_last().unwrap();
     let Part { pull, head } = last.clone();
-    TestOrder { pull, head, base: base.clone(), ahead: ahead.to_vec(), required: vec![], checks: true }
+    TestOrder {
+        pull,
+        head,
+        base: base.clone(),
+        ahead: ahead.to_vec(),
+        strategy: Strategy::default(),
+        required: vec![],
+        checks: true,
+    }
 }
 
 async fn tested(scm: &LocalScm, parts: &[Part], base: &Commit) -> String {
@@ -122,7 +130,7 @@ async fn what_fails_is_told_with_what_has_landed_since_it_began() {
     let TestOutcome::Red { between, .. } = scm.test(&test(&parts, &desk.tip("main"))).await.unwrap() else {
         panic!("not red")
     };
-    for part in ["main: m", "a: a", "+landed before"] {
+    for part in ["main: m", "Change a (my-app!1)", "+landed before"] {
         assert!(between.contains(part), "{part}: {between}");
     }
     assert!(!between.contains("b: b"), "its own commits are no news: {between}");
@@ -227,4 +235,38 @@ async fn what_was_tested_on_those_ahead_lands_after_them_without_another_test() 
         assert!(matches!(outcome, MergeOutcome::Merged { .. }), "{strategy:?}: {outcome:?}");
         assert_eq!(desk.git(&["rev-parse", "main^{tree}"]), both);
     }
+}
+
+#[tokio::test]
+async fn what_lands_is_what_was_tested_and_what_stands_behind_it_is_not_made_again() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    let base = desk.tip("main");
+    let job = || desk.checks.jobs.lock().unwrap().last().unwrap().clone();
+    let first = tested(&scm, &parts[..1], &base).await;
+    let one = job().commit;
+    tested(&scm, &parts, &base).await;
+    let two = job().commit;
+    scm.merge(&merge(&parts[..1], &base, &first, Strategy::Squash)).await.unwrap();
+    assert_eq!(desk.tip("main"), one);
+    let second = tested(&scm, &parts[1..], &one).await;
+    assert_eq!(job().commit, two);
+    scm.merge(&merge(&parts[1..], &one, &second, Strategy::Squash)).await.unwrap();
+    assert_eq!(desk.tip("main"), two);
+}
+
+#[tokio::test]
+async fn what_git_has_taken_away_since_the_test_is_made_anew() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a"]).await;
+    let base = desk.tip("main");
+    let tree = tested(&scm, &parts, &base).await;
+    desk.git(&["prune", "--expire=now"]);
+    let order = merge(&parts, &base, &tree, Strategy::Squash);
+    scm.merge(&order).await.unwrap_err();
+    assert_eq!(desk.tip("main"), base, "nothing has happened");
+    scm.merge(&order).await.unwrap();
+    assert_eq!(files(&desk, "main"), ["README.md", "a"]);
 }

@@ -216,6 +216,7 @@ async fn land(
             head: head.clone(),
             base: base.clone(),
             ahead: vec![],
+            strategy,
             required: required_checks(app, id).await?,
             checks: !wish.anyway,
         };
