@@ -85,4 +85,7 @@ pub struct Incident {
     pub acted: u32,
     /// Who has been asked to help: `agent`, `orchestrator`, `person` or `nobody`.
     pub asked: String,
+    /// Why nobody is told of it yet, if it may be chance or not the change's own fault.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<String>,
 }

@@ -103,7 +103,11 @@ fn propose(yard: &Yard) {
         if pulls.len() == PULLS && pulls.iter().all(|pull| pull["checks"] == "passed") {
             return;
         }
-        assert!(Instant::now() < end, "not all were proposed and checked in five minutes");
+        assert!(
+            Instant::now() < end,
+            "not all were proposed and checked in five minutes: {}",
+            yard.complaints()
+        );
         std::thread::sleep(Duration::from_millis(200));
     }
 }

@@ -208,6 +208,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
                     Rung::Nobody => "nobody",
                 }
                 .into(),
+                held: incident.doubt.as_ref().map(|doubt| super::reaction::doubted(doubt).to_owned()),
             });
             open.collect::<Vec<_>>()
         })

@@ -95,6 +95,16 @@ pub(crate) fn subject(state: &State, subject: &Subject) -> String {
     }
 }
 
+/// Why nobody is told of a failure yet.
+pub(super) fn doubted(doubt: &Doubt) -> &'static str {
+    match doubt {
+        Doubt::Chance { .. } => "it may be chance or the base; that is found out before anybody is told",
+        Doubt::Base {} => "it may be the base; that is found out before anybody is told",
+        Doubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
+        Doubt::BaseMended { .. } => "the base passes again; the check is run anew",
+    }
+}
+
 /// What was done, or would be, in order.
 pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
     let step = |step: &str, to: Option<String>, text: String, at: Option<ao_core::Timestamp>| ReactionStep {
@@ -115,15 +125,7 @@ pub(crate) fn steps(state: &State, events: &[Stamped]) -> Vec<ReactionStep> {
             Some(step("record", None, "it is only written down".into(), None))
         }
         Event::Incident(_, IncidentEvent::Doubted { doubt, due }) => {
-            let text = match doubt {
-                Doubt::Chance { .. } => {
-                    "it may be chance or the base; that is found out before anybody is told"
-                }
-                Doubt::Base {} => "it may be the base; that is found out before anybody is told",
-                Doubt::BaseRed {} => "the base itself fails; nobody is told until it passes",
-                Doubt::BaseMended { .. } => "the base passes again; the check is run anew",
-            };
-            Some(step("doubt", None, text.to_owned(), *due))
+            Some(step("doubt", None, doubted(doubt).to_owned(), *due))
         }
         Event::Incident(key, IncidentEvent::Waiting { due }) => {
             let text = "the agent cannot be told now; it is waited for until then".to_owned();

@@ -3,12 +3,14 @@
 //! ```text
 //!  HOME/<conversation>.jsonl   one entry a line: user, assistant, tool, choice, enter, interrupted
 //!  HOME/<conversation>.draft   what stands in the input box now
+//!  HOME/complaints             what the tools of all of them have said on their standard error
 //!  HOME/starts                 how often it was started
 //! ```
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use serde_json::Value;
 
@@ -29,6 +31,17 @@ impl Home {
 
     pub fn transcript(&self, conversation: &str) -> PathBuf {
         self.folder.join(format!("{conversation}.jsonl"))
+    }
+
+    /// What the tools of all agents have complained of.
+    pub fn complaints(&self) -> String {
+        fs::read_to_string(self.folder.join("complaints")).unwrap_or_default()
+    }
+
+    /// Where a tool's standard error goes: to the end of the others'.
+    pub(super) fn complaint_book(&self) -> Stdio {
+        let book = OpenOptions::new().create(true).append(true).open(self.folder.join("complaints"));
+        book.map_or_else(|_| Stdio::null(), Stdio::from)
     }
 
     /// The entries of a conversation; none if there is no such conversation.

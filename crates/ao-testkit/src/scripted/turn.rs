@@ -133,7 +133,7 @@ impl App {
             .args(["-c", &command])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(Stdio::null())
+            .stderr(self.home.complaint_book())
             .spawn();
         let (happened, turn) = (self.happened.clone(), self.turns);
         let pid = child.as_ref().ok().and_then(|child| Pid::from_raw(child.id() as i32));

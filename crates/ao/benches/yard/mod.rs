@@ -106,6 +106,11 @@ impl Yard {
         }
     }
 
+    /// What the agents' tools have complained of.
+    pub(crate) fn complaints(&self) -> String {
+        scripted::Home::new(self.path("agents")).complaints()
+    }
+
     pub(crate) fn resident_kb(&self) -> u64 {
         let daemon: Value = serde_json::from_str(&self.ao(&["api", "GET", "/daemon"])).unwrap();
         let status = fs::read_to_string(format!("/proc/{}/status", daemon["pid"])).unwrap();

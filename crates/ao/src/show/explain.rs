@@ -133,6 +133,10 @@ fn incidents(explanation: &Explanation, canvas: Canvas) -> Table {
     ]);
     for incident in &explanation.incidents {
         let detail = if incident.detail.is_empty() { &incident.problem } else { &incident.detail };
+        let detail = match &incident.held {
+            Some(why) => format!("{why}: {detail}"),
+            None => detail.clone(),
+        };
         table.row([
             Cell::new(&incident.kind),
             Cell::new(words::age(incident.opened_at, canvas.now)),

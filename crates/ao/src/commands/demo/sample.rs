@@ -107,6 +107,8 @@ pub(super) fn config(agent: &str, tool: Option<Value>, luck: &Utf8Path) -> Value
         "projects": { PROJECT: {
             "path": ".",
             "sessionPrefix": PROJECT,
+            // The stories are about conflicts that have come about, not about those that may.
+            "conflictForecast": { "tell": false, "hold": false },
             "checks": [{ "name": "tests", "command": "sh check.sh", "env": { "set": { "HELLO_LUCK": luck } } }],
         } },
         "orchestrator": { "enabled": false },

@@ -210,6 +210,7 @@ fn explanation() -> Explanation {
             opened_at: ago(180),
             acted: 1,
             asked: "person".into(),
+            held: None,
         }],
         messages: vec![],
         astray: None,

@@ -84,3 +84,38 @@ fn a_command_is_run_with_the_problem_on_its_input_and_what_it_says_goes_up_if_it
     house.ao(&["hooks", "logs"]).succeeds().says("run");
     assert_eq!(house.turns(&session).len(), 1, "the agent is left alone");
 }
+
+#[test]
+fn the_agent_of_a_branch_is_brought_back_and_told_what_is_wanted_once() {
+    let house = House::reacting("action: spawn-agent, message: 'See to it: {{ detail }}'");
+    let (session, number) = house.worker("Work", "a.txt", "ours\\n");
+    house.wait_for(&session, "idle");
+    house.ao(&["stop", &session]).succeeds();
+    house.wait_for(&session, "stopped");
+    house.ao(&["emit", "wanted", "--pr", &number, "--detail", "the hinges squeak"]).succeeds();
+    until("it was brought back and told", || times(&house.turns(&session), "the hinges squeak") == 1);
+    assert_eq!(house.pull(&number)["session"], session.as_str());
+    let sessions = house.ao(&["status", "--json"]).succeeds().json();
+    assert_eq!(sessions["sessions"].as_array().unwrap().len(), 1, "{sessions}");
+    assert_eq!(times(&house.turns_until_now(&session), "the hinges squeak"), 1);
+}
+
+#[test]
+fn an_agent_is_started_for_what_is_no_agents_yet_and_only_one() {
+    let house = House::reacting("action: spawn-agent, message: 'See to it: {{ detail }}'");
+    let emit =
+        || house.ao(&["emit", "wanted", "--project", "my-app", "--detail", "the roof leaks"]).succeeds();
+    emit();
+    let mut session = String::new();
+    until("somebody is at it", || {
+        let listed = house.ao(&["status", "--json"]).succeeds().json();
+        session = listed["sessions"][0]["name"].as_str().unwrap_or_default().to_owned();
+        !session.is_empty()
+    });
+    until("it knows what is wanted", || times(&house.turns(&session), "the roof leaks") == 1);
+    // The same again is no news.
+    emit();
+    until("the errand is over", || house.logged("errand.done").len() == 1);
+    let listed = house.ao(&["status", "--json"]).succeeds().json();
+    assert_eq!(listed["sessions"].as_array().unwrap().len(), 1, "{listed}");
+}

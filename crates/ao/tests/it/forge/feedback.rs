@@ -99,6 +99,8 @@ fn a_red_base_wakes_nobody_and_is_said_once() {
         let turns = house.turns_until_now(session);
         assert_eq!(turns.len(), 2, "the task and the marker: {turns:#?}");
     }
+    let held = house.ao(&["explain", &one, "--json"]).succeeds().json()["incidents"][0]["held"].clone();
+    assert_eq!(held, "the base itself fails; nobody is told until it passes");
     let notices = house.notices();
     assert_eq!(notices.len(), 1, "{notices:#?}");
     assert!(notices[0].contains("`unit`") && notices[0].contains("main"), "{notices:?}");
@@ -139,6 +141,27 @@ fn a_failure_that_flickers_has_one_budget() {
     house.verdict("error: the same every time\n");
     house.rerun(&number);
     until("the agent to be told anew", || told(&house) > 2);
+}
+
+/// A reaction without words of its own says what its event means; if the agent cannot be told, a person is. acceptance: F4
+#[test]
+fn a_failure_is_told_in_default_words_and_to_a_person_if_the_agent_does_not_take_them() {
+    const WORDS: &str = "A check failed on your pull request. Fix the cause and push.";
+    let house = House::new();
+    checked_by(&house, "rerun: 0", "lifecycle: { proofWait: 1s }\n");
+    house.start();
+    house.verdict("error: it is red\n");
+    let (listens, _) = house.worker("Listen", "a.txt", "a\n");
+    until("the agent to be told", || times(&house.turns(&listens), WORDS) == 1);
+    assert!(house.notices().is_empty(), "{:#?}", house.notices());
+
+    let prompt = "[[tool echo b > a.txt && git add . && git commit -qm Deaf && ao pr create --title Deaf]]\n\
+                  [[set never-submit]]";
+    let deaf = house.session("Deaf", prompt);
+    until("a person to be told", || !house.notices().is_empty());
+    let notices = house.notices();
+    assert!(notices[0].contains(&deaf) && notices[0].contains("not accepted"), "{notices:#?}");
+    assert_eq!(times(&house.turns(&deaf), WORDS), 0);
 }
 
 /// After the fix the thread is answered with the commit, and resolved because it was configured so. acceptance: F6
