@@ -9,7 +9,7 @@ use crate::event::{AccountEvent, Event, HostEvent};
 use crate::incident::{self, IncidentInput, IncidentKey, IncidentKind, Problem, Scene, Subject};
 use crate::input::{Census, Input, Life, SpawnRequest};
 use crate::policy::POLICY_FILE;
-use crate::pull::PullInput;
+use crate::pull::{Green, PullInput};
 use crate::raise;
 use crate::refusal::Refusal;
 use crate::schedule;
@@ -80,7 +80,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             let Some(project) = state.projects.get(&id) else {
                 return Err(Refusal::UnknownProject(id));
             };
-            let allowed = |pull: &crate::PullId, head: &crate::Commit| match state.pulls.get(pull) {
+            let judged = |pull: &crate::PullId, head: &crate::Commit| match state.pulls.get(pull) {
                 Some(known) if known.facts.head != *head => {
                     Err(format!("its head is {}, not {head}", known.facts.head))
                 }
@@ -91,8 +91,16 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                         project.default_branch
                     ))
                 }
-                Some(known) => state.verdict(known, now).require(),
+                Some(known) => Ok((known, state.verdict(known, now))),
                 None => Err("it is not known".into()),
+            };
+            let allowed = |pull: &crate::PullId, head: &crate::Commit| judged(pull, head)?.1.require();
+            // What lands ahead of it moves its base, and its checks begin anew: what they test was tested already.
+            let still_allowed = |pull: &crate::PullId, head: &crate::Commit| match judged(pull, head)? {
+                (known, verdict) if matches!(known.green(), Green::Waiting { .. }) => {
+                    verdict.require_but_checks()
+                }
+                (_, verdict) => verdict.require(),
             };
             let over = |pull: &crate::PullId| match state.pulls.get(pull) {
                 Some(known) if known.is_open() => None,
@@ -109,6 +117,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 rules: project.merge_queue.clone().unwrap_or_default(),
                 asks: state.asks_before_merge(&id),
                 allowed: &allowed,
+                still_allowed: &still_allowed,
                 over: &over,
                 clash: &clash,
                 changes_policy: &changes_policy,

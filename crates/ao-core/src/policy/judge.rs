@@ -50,15 +50,23 @@ impl Verdict {
 
     /// Returns an error that names everything in the way, where [`Verdict::allows`] would only say no.
     pub fn require(&self) -> Result<(), String> {
-        let against: Vec<String> =
-            self.against().map(|rule| format!("{} ({})", rule.rule, rule.evidence)).collect();
-        if against.is_empty() { Ok(()) } else { Err(against.join("; ")) }
+        named(self.against())
+    }
+
+    /// The same of all but the checks, for who knows better how those went.
+    pub(crate) fn require_but_checks(&self) -> Result<(), String> {
+        named(self.against().filter(|rule| !matches!(rule.rule, "checks" | "required_checks")))
     }
 
     /// Returns what stands in the way.
     pub fn against(&self) -> impl Iterator<Item = &RuleVerdict> {
         self.rules.iter().filter(|rule| !rule.holds)
     }
+}
+
+fn named<'a>(against: impl Iterator<Item = &'a RuleVerdict>) -> Result<(), String> {
+    let against: Vec<String> = against.map(|rule| format!("{} ({})", rule.rule, rule.evidence)).collect();
+    if against.is_empty() { Ok(()) } else { Err(against.join("; ")) }
 }
 
 impl RuleVerdict {

@@ -137,6 +137,7 @@ impl Bench {
             rules,
             asks,
             allowed: &allowed,
+            still_allowed: &allowed,
             over: &over,
             clash: &|_, _| false,
             changes_policy: &changes_policy,

@@ -13,6 +13,8 @@ pub(crate) struct Around<'a> {
     pub(crate) asks: bool,
     /// Whether policy holds right now for a pull request at a head.
     pub(crate) allowed: &'a dyn Fn(&PullId, &Commit) -> Result<(), String>,
+    /// Whether it still does, once what would land was tested.
+    pub(crate) still_allowed: &'a dyn Fn(&PullId, &Commit) -> Result<(), String>,
     /// Why a pull request is no longer open, if so.
     pub(crate) over: &'a dyn Fn(&PullId) -> Option<String>,
     /// Whether two of them conflict with each other, as far as anybody knows.

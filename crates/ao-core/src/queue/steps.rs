@@ -158,7 +158,7 @@ impl Steps {
                 }
                 LaneState::Tested { .. } | LaneState::Landing { .. } => {
                     let against = |part: &Part| {
-                        let why = (around.allowed)(&part.pull, &part.head).err()?;
+                        let why = (around.still_allowed)(&part.pull, &part.head).err()?;
                         Some((part.pull.clone(), why))
                     };
                     if let Some((pull, why)) = lane.parts.iter().find_map(against) {

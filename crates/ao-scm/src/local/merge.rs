@@ -5,6 +5,8 @@
 //!                                                       └──── after a crash: landed? finish, else nothing has happened
 //! ```
 
+use std::sync::atomic::Ordering;
+
 use ao_core::Commit;
 use ao_core::pull::PullState;
 use ao_core::queue::Part;
@@ -171,6 +173,8 @@ impl LocalScm {
             }
             return Ok(Err(not));
         }
+        // Whoever comes next is not to wait until the watch has heard of it.
+        self.dirty.store(true, Ordering::SeqCst);
         refs.heads.insert(branch, last);
         let mut landed = vec![];
         for (part, entry, commit) in made {

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use crate::place::Place;
 use crate::run::{Issue, Ping, text};
+use crate::trouble::Trouble;
 
 #[derive(Debug)]
 pub(crate) struct Report {
@@ -77,6 +78,11 @@ impl Report {
                 }
                 _ => {}
             }
+        }
+        let conflicts = self.acts.get("merge-conflicts").map_or(0, |(times, _)| *times);
+        let dealt = issues.iter().filter(|issue| issue.trouble == Trouble::Conflict).count();
+        if conflicts < dealt {
+            self.fault(format!("{dealt} conflicts were dealt, and {conflicts} came about"));
         }
         self.main_is_green(place);
     }

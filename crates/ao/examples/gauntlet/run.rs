@@ -166,6 +166,11 @@ impl Run<'_> {
                 issue.done_once = asked(self.place, &issue.key, &number);
                 continue;
             }
+            // Somebody changes the same place on main by hand.
+            if issue.trouble == Trouble::Conflict && !issue.done_once {
+                issue.done_once = self.place.helps("by-hand.sh", &issue.key);
+                continue;
+            }
             let polite = issue.trouble != Trouble::Comment || is_polite(self.place, &issue.key, pull);
             if polite
                 && pull["checks"] == "passed"

@@ -55,13 +55,6 @@ impl Trouble {
             dealt.extend(deck);
         }
         dealt.truncate(issues);
-        // A conflict needs two.
-        if let Some(at) = dealt.iter().position(|it| *it == Trouble::Conflict)
-            && dealt.iter().filter(|it| **it == Trouble::Conflict).count() == 1
-        {
-            let other = (at + 1) % issues.max(1);
-            dealt[other] = Trouble::Conflict;
-        }
         dealt
     }
 
