@@ -23,7 +23,9 @@ fn state(terminal: &Terminal) -> impl PartialEq + Debug + use<> {
         let cells: Vec<_> = cells.collect();
         (cells, grid.cursor.clone(), grid.saved_cursor.clone())
     };
-    let rest = (screen.region.clone(), screen.tabs.clone(), screen.charset, screen.alternate_saved.clone());
+    // While the alternate screen is shown, what is saved there is with its grid.
+    let alternate_saved = screen.main.is_none().then(|| screen.alternate_saved.clone());
+    let rest = (screen.region.clone(), screen.tabs.clone(), screen.charset, alternate_saved);
     let term = &screen.term;
     let colors: Vec<_> = (0..=258).map(|index| term.colors()[index]).collect();
     (text(term.grid()), screen.main.as_ref().map(text), *term.mode(), term.cursor_style(), colors, rest)
