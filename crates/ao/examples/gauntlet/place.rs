@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
 
 use ao_testkit::scripted;
 use rustix::process::{Pid, Signal, kill_process};
@@ -139,7 +140,17 @@ impl Place {
     pub(crate) fn kill_daemon(&self) -> bool {
         let pid = self.json(&["api", "GET", "/daemon"]).and_then(|daemon| daemon["pid"].as_i64());
         let pid = pid.and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
-        pid.is_some_and(|pid| kill_process(pid, Signal::KILL).is_ok())
+        let killed = pid.filter(|pid| kill_process(*pid, Signal::KILL).is_ok());
+        // Before it is really gone it may still answer whoever wants to start another one.
+        let is_there = |pid: Pid| {
+            let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+        };
+        let until = Instant::now() + Duration::from_secs(10);
+        while killed.is_some_and(is_there) && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        killed.is_some()
     }
 
     /// Every process that was started here and still runs.

@@ -59,7 +59,11 @@ pub(crate) fn run(issues: usize, seed: u64, kills: usize) -> (Place, Report) {
         }
         if report.killed < kills && Instant::now() > next_kill {
             report.killed += usize::from(place.kill_daemon());
-            place.ao(&["start", "--port", "0", "--no-open"]);
+            let started = place.ao(&["start", "--port", "0", "--no-open"]);
+            if !started.ok {
+                report.fault(format!("the daemon does not start again: {}", started.err));
+                break;
+            }
             next_kill = Instant::now() + Duration::from_millis(random.u64(2_000..9_000));
         }
         run.look();
