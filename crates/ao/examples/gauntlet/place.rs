@@ -143,8 +143,11 @@ impl Place {
         let killed = pid.filter(|pid| kill_process(*pid, Signal::KILL).is_ok());
         // Before it is really gone it may still answer whoever wants to start another one.
         let is_there = |pid: Pid| {
-            let stat = fs::read_to_string(format!("/proc/{}/stat", pid.as_raw_nonzero())).unwrap_or_default();
-            stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'))
+            let of = format!("/proc/{}", pid.as_raw_nonzero());
+            let stat = fs::read_to_string(format!("{of}/stat")).unwrap_or_default();
+            let lives = stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with('Z'));
+            // Its first thread may have ended before the others.
+            lives || fs::read_dir(format!("{of}/task")).is_ok_and(|threads| threads.count() > 1)
         };
         let until = Instant::now() + Duration::from_secs(10);
         while killed.is_some_and(is_there) && Instant::now() < until {

@@ -1,5 +1,6 @@
 //! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
+use ao_api::client::ClientError;
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
@@ -88,11 +89,18 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         }
         None => configs::load(None).map(|loaded| (false, loaded.config.dashboard.open))?,
     };
-    let joined = background::ensure(cx, args.port, config.clone()).await?;
+    let mut joined = background::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
-        let added: Projects =
-            joined.client.post("/api/projects", &NewProject { config: file.to_string() }).await?;
+        let project = NewProject { config: file.to_string() };
+        let added: Projects = match joined.client.post("/api/projects", &project).await {
+            // It was about to end when it answered.
+            Err(ClientError::Unreachable { .. }) if joined.how == How::Ran => {
+                joined = background::ensure(cx, args.port, config.clone()).await?;
+                joined.client.post("/api/projects", &project).await?
+            }
+            added => added?,
+        };
         projects = added.projects.into_iter().map(|project| project.id).collect();
     }
     if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
