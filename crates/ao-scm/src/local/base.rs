@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use ao_core::Commit;
 use ao_git::{GitError, Whose};
 
+use super::record::PullRecord;
 use super::repository::{Refs, Repository};
 
 /// The tip of a base branch.
@@ -40,6 +41,22 @@ impl Tips {
         };
         self.0.insert(branch.to_owned(), tip.clone());
         Ok(tip)
+    }
+}
+
+impl Repository {
+    /// Whether a branch of a pull request is elsewhere than it was last seen, as far as git's files tell.
+    pub(super) fn has_moved(&self, pull: &PullRecord) -> bool {
+        let is_elsewhere = |name: String, known: &Commit| {
+            let found = ao_git::refs::find(self.common_dir.as_std_path(), &name).flatten();
+            found.is_some_and(|found| found != known.as_str())
+        };
+        let name = |remote: Option<&str>, branch: &str| match remote {
+            Some(remote) => format!("refs/remotes/{remote}/{branch}"),
+            None => format!("refs/heads/{branch}"),
+        };
+        is_elsewhere(name(pull.head_repo.as_deref(), &pull.head_branch), &pull.head)
+            || is_elsewhere(name(pull.base_remote.as_deref(), &pull.base_branch), &pull.base)
     }
 }
 

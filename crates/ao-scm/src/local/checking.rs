@@ -165,7 +165,7 @@ impl LocalScm {
         let checks = self.named(&order.checks)?;
         let revision = match &order.what {
             CheckWhat::Pull(pull) => {
-                self.up_to_date().await?;
+                self.up_to_date_about(pull).await?;
                 let entry = self.entry(pull).await?;
                 return self.check_pull(&entry.pull, checks, order.again).await;
             }

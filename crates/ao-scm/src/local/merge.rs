@@ -28,7 +28,7 @@ const EXCERPT: usize = 4 * 1024;
 
 impl LocalScm {
     pub(super) async fn test_merge(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
-        self.up_to_date().await?;
+        self.up_to_date_about(&order.pull).await?;
         let entry = self.entry(&order.pull).await?;
         let base = match self.grown(&order.base, &order.ahead, order.strategy).await? {
             Grown::To(base) => base,
@@ -101,7 +101,10 @@ impl LocalScm {
     pub(super) async fn merge_pull(&self, order: &MergeOrder) -> Result<MergeOutcome, ScmError> {
         let mut writing = self.book.writing().await;
         // Finishes the merge of an earlier call, if that has landed.
-        self.catch_up_if_behind(&mut writing).await?;
+        let mut pulls = order.with.iter().map(|part| &part.pull).chain([&order.pull]);
+        if pulls.any(|pull| self.is_behind_about(pull)) {
+            self.look(&mut writing).await?;
+        }
         let entry = self.entry(&order.pull).await?;
         if let Some(outcome) = ended(&entry.pull, order) {
             let MergeOutcome::Merged { commit, .. } = outcome else { return Ok(outcome) };

@@ -190,9 +190,19 @@ impl LocalScm {
         self.look(&mut *self.book.writing().await).await
     }
 
-    /// The same for whoever is at writing.
-    async fn catch_up_if_behind(&self, writing: &mut Writing) -> Result<(), LocalError> {
-        if self.is_behind() { self.look(writing).await } else { Ok(()) }
+    /// The same for what is about one pull request. Whoever has just pushed may ask before the watch has heard of it, so
+    /// its branches are looked at themselves: two files, and no process.
+    async fn up_to_date_about(&self, pull: &PullId) -> Result<(), LocalError> {
+        if !self.is_behind_about(pull) {
+            return Ok(());
+        }
+        self.look(&mut *self.book.writing().await).await
+    }
+
+    fn is_behind_about(&self, pull: &PullId) -> bool {
+        let moved =
+            || self.book.open_one(pull.number).is_some_and(|entry| self.repository.has_moved(&entry.pull));
+        self.is_behind() || moved()
     }
 
     fn is_behind(&self) -> bool {

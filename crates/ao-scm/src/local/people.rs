@@ -50,7 +50,7 @@ impl LocalScm {
     }
 
     pub(super) async fn detail(&self, pull: &PullId) -> Result<PullDetail, LocalError> {
-        self.up_to_date().await?;
+        self.up_to_date_about(pull).await?;
         let entry = self.entry(pull).await?;
         let runs = self.runs_of(&entry.pull).await?;
         let record = &entry.pull;
@@ -80,7 +80,7 @@ impl LocalScm {
     }
 
     pub(super) async fn diff_of(&self, pull: &PullId, limit: usize) -> Result<String, LocalError> {
-        self.up_to_date().await?;
+        self.up_to_date_about(pull).await?;
         let entry = self.entry(pull).await?;
         Ok(self.repository.diff(fork(&entry)?, &entry.pull.head, limit).await?)
     }
