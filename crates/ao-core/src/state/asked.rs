@@ -1,0 +1,180 @@
+//! What can be asked of the state, each question answered by an index.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use super::index::{Place, Timer};
+use super::{State, counts_time, idle_after};
+use crate::budget::{Budget, Limits};
+use crate::incident::{self, Incident, IncidentKey, Subject};
+use crate::reaction::Judge;
+use crate::session::Session;
+use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
+
+/// A limit that comes so soon after the last one is the next of a row.
+const IN_A_ROW: Duration = Duration::from_secs(3600);
+
+impl State {
+    pub fn session_named(&self, name: &str) -> Option<&Session> {
+        self.index.names.get(name).and_then(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    /// The session that works on a task, if one does.
+    pub fn live_session_of(&self, task: &TaskId) -> Option<SessionId> {
+        self.index.tasks.get(task).copied()
+    }
+
+    pub fn owner_of_path(&self, path: &str) -> Option<SessionId> {
+        self.index.paths.get(path).copied()
+    }
+
+    pub fn owner_of_branch(&self, project: &ProjectId, branch: &str) -> Option<SessionId> {
+        self.index.branches.get(&(project.clone(), branch.to_owned())).copied()
+    }
+
+    pub fn owner_of_conversation(&self, conversation: &ConversationId) -> Option<SessionId> {
+        self.index.conversations.get(conversation).copied()
+    }
+
+    /// The budgets that a session shares with others.
+    pub fn budgets_of(&self, session: &Session) -> Vec<Budget> {
+        let project = &session.spec.project;
+        let of_task = session.spec.task.clone().map(Budget::Task);
+        let wider = [Budget::Project(project.clone()), Budget::ProjectDay(project.clone()), Budget::Day];
+        of_task.into_iter().chain(wider).collect()
+    }
+
+    /// The limits that the configuration sets for a budget.
+    pub fn limits_of(&self, budget: &Budget) -> Limits {
+        let project = |id: &ProjectId| self.projects.get(id);
+        match budget {
+            Budget::Task(task) => project(&task.project).map(|project| project.per_task),
+            Budget::Project(id) => project(id).map(|project| project.total),
+            Budget::ProjectDay(id) => project(id).map(|project| project.daily),
+            Budget::Day => Some(self.settings.daily),
+        }
+        .unwrap_or_default()
+    }
+
+    /// The live sessions that share a budget.
+    pub(crate) fn live_under<'a>(&'a self, budget: &Budget) -> Vec<&'a Session> {
+        match budget {
+            Budget::Task(task) => {
+                let worker = self.live_session_of(task).and_then(|id| self.sessions.get(&id));
+                worker.map(|session| &**session).into_iter().collect()
+            }
+            Budget::Project(project) | Budget::ProjectDay(project) => self.live_in(project).collect(),
+            Budget::Day => self.live().collect(),
+        }
+    }
+
+    /// How often in a row an account has been limited, as of `now`.
+    pub(crate) fn limits_in_row(&self, account: &str, now: Timestamp) -> u32 {
+        let seen = self.limits_seen.get(account).filter(|seen| now.since(seen.until) < IN_A_ROW);
+        seen.map_or(0, |seen| seen.times)
+    }
+
+    /// How long an idle agent is left alone.
+    pub(crate) fn idle_after(&self, session: &Session) -> Duration {
+        idle_after(&self.settings, &self.projects, session)
+    }
+
+    /// Whether a session goes on by itself after a provider's limit.
+    pub(crate) fn resumes_by_itself(&self, session: &Session) -> bool {
+        let project = self.projects.get(&session.spec.project).and_then(|project| project.auto_resume);
+        project.unwrap_or(self.settings.auto_resume)
+    }
+
+    /// The live sessions of a project.
+    pub fn live_in(&self, project: &ProjectId) -> impl Iterator<Item = &Session> {
+        self.index
+            .live
+            .get(project)
+            .into_iter()
+            .flatten()
+            .filter_map(|id| self.sessions.get(id))
+            .map(|s| &**s)
+    }
+
+    pub fn live(&self) -> impl Iterator<Item = &Session> {
+        self.index.live.values().flatten().filter_map(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    pub fn slots_taken(&self) -> u32 {
+        self.index.slots_taken
+    }
+
+    pub fn slots_taken_in(&self, project: &ProjectId) -> u32 {
+        self.index.slots.get(project).copied().unwrap_or(0)
+    }
+
+    /// The lines of those that wait, a project each, in the order in which they get a slot.
+    pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
+        self.index.waiting.iter()
+    }
+
+    /// The open incidents of one subject.
+    pub fn incidents_of<'a>(&'a self, subject: &'a Subject) -> impl Iterator<Item = &'a Incident> {
+        let first = IncidentKey {
+            subject: subject.clone(),
+            kind: incident::IncidentKind::CiFailed,
+            problem: String::new(),
+        };
+        self.incidents
+            .range(first..)
+            .take_while(move |(key, _)| key.subject == *subject)
+            .map(|(_, incident)| incident)
+    }
+
+    /// When time alone will change something.
+    pub fn next_due(&self) -> Option<Timestamp> {
+        self.index.timers.first().map(|(at, _)| *at)
+    }
+
+    /// Those whose time has come, at most `limit` of them.
+    pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
+        self.index
+            .timers
+            .iter()
+            .take_while(|(at, _)| *at <= now)
+            .take(limit)
+            .map(|(_, timer)| timer.clone())
+            .collect()
+    }
+
+    pub(crate) fn next_notice(&self) -> NoticeId {
+        NoticeId(self.next_notice.saturating_add(1))
+    }
+
+    pub(crate) fn next_errand(&self) -> ErrandId {
+        ErrandId(self.next_errand.saturating_add(1))
+    }
+
+    /// Whether a budget that the session shares with others is one of time.
+    pub(crate) fn counts_time(&self, session: &Session) -> bool {
+        counts_time(&self.settings, &self.projects, session)
+    }
+
+    /// The notices that are on their way about an incident.
+    pub(crate) fn notices_about(&self, key: &IncidentKey) -> impl Iterator<Item = NoticeId> {
+        self.index.notices.get(key).into_iter().flatten().copied()
+    }
+
+    /// Whether an errand with this key is open.
+    pub(crate) fn is_ordered(&self, key: &str) -> bool {
+        self.index.errands.contains_key(key)
+    }
+
+    pub(crate) fn judge(&self) -> Judge {
+        self.judge
+    }
+
+    /// The live session that steers a project, if there is one.
+    pub(crate) fn orchestrator_in(&self, project: &ProjectId) -> Option<&Session> {
+        self.index.orchestrators.get(project).and_then(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    pub(crate) fn was_told(&self, key: &str) -> bool {
+        self.index.told.contains(key)
+    }
+}

@@ -1,0 +1,440 @@
+//! What each event makes of the state.
+
+use std::collections::BTreeSet;
+
+use super::index::{Footprint, Timer, release};
+use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
+use crate::budget::{self, Budget, BudgetEvent, Spend};
+use crate::digest;
+use crate::errand::{self, Behalf, ErrandEvent, ErrandOutcome};
+use crate::event::{AccountEvent, Event, HostEvent, Stamped};
+use crate::forecast;
+use crate::health::count_flake;
+use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
+use crate::notice::{self, NoticeEvent};
+use crate::project::{PolicyStand, Project, ProjectEvent};
+use crate::pull::{self, PullEvent};
+use crate::queue;
+use crate::session::{self, Session, SessionEvent};
+use crate::task::TaskEvent;
+use crate::{ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
+
+/// How many keys of past notices are remembered, to tell people everything once.
+const NOTICE_KEYS: usize = 1024;
+
+/// How many tasks that had a session are remembered, beside those that are open.
+const WORKED: usize = 16 * 1024;
+
+impl State {
+    /// Folds one event into the state. Cannot fail, and acts on nothing.
+    pub fn evolve(&mut self, stamped: &Stamped) {
+        let at = stamped.at;
+        self.at = self.at.max(at);
+        match &stamped.event {
+            Event::Host(event) => self.evolve_host(event),
+            Event::Account(account, AccountEvent::Limited { until }) => {
+                let in_force = self.accounts.insert(account.clone(), *until).is_some();
+                let times = self.limits_in_row(account, at) + u32::from(!in_force);
+                self.limits_seen.insert(account.clone(), LimitsSeen { times, until: *until });
+                self.index.set_timer(Timer::Account(account.clone()), Some(*until));
+            }
+            Event::Account(account, AccountEvent::Reset {}) => {
+                self.accounts.remove(account);
+                self.index.set_timer(Timer::Account(account.clone()), None);
+            }
+            Event::Project(id, event) => self.evolve_project(id, event, at),
+            Event::Task(id, TaskEvent::Seen { facts }) => {
+                self.tasks.insert(id.clone(), facts.clone());
+                self.unassigned.remove(id);
+            }
+            // It is asked for no more, nor is what was spent on it, unless a session of it is still here to be looked at.
+            Event::Task(id, TaskEvent::Closed {}) => {
+                if !self.sessions.values().any(|session| session.spec.task.as_ref() == Some(id)) {
+                    self.forget_task(id);
+                }
+            }
+            Event::Session(id, event) => self.evolve_session(*id, event, at),
+            Event::Pull(id, event) => {
+                let mut pull = self.pulls.remove(id).map(|pull| *pull);
+                pull::evolve(&mut pull, id, event, at);
+                if let (Some(pull), PullEvent::Claimed { session }) = (&mut pull, event)
+                    && let Some(session) = self.sessions.get(session)
+                {
+                    pull.claimed_by(session);
+                }
+                // What is over and nobody's is history, and history is on disk.
+                if let Some(pull) = pull.filter(|pull| pull.is_open() || pull.owner.is_some()) {
+                    self.pulls.insert(id.clone(), Box::new(pull));
+                }
+            }
+            Event::Queue(id, event) => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    queue::evolve(&mut project.queue, event, at);
+                    self.index.set_timer(Timer::Queue(id.clone()), project.queue.again_at());
+                }
+            }
+            Event::Incident(key, event) => self.evolve_incident(key, event, at),
+            Event::Notice(id, event) => self.evolve_notice(*id, event, at),
+            Event::Errand(id, event) => self.evolve_errand(*id, event, at),
+            Event::Budget(budget, event) => self.evolve_budget(budget, event, at),
+        }
+    }
+
+    fn evolve_host(&mut self, event: &HostEvent) {
+        match event {
+            HostEvent::Configured { settings } => {
+                self.settings = (**settings).clone();
+                // The settings say when things are due.
+                self.reindex();
+            }
+            HostEvent::MemoryScarce { free_mb } => self.scarce_mb = Some(*free_mb),
+            HostEvent::MemoryEnough { .. } => self.scarce_mb = None,
+            HostEvent::StrayFound { session, attempt, runtime } => {
+                self.strays.insert((*session, *attempt, runtime.clone()));
+            }
+            HostEvent::StrayEnded { session, attempt } => {
+                self.strays.retain(|(of, at, _)| (of, at) != (session, attempt));
+            }
+            HostEvent::CensusDoubted { .. } => {}
+        }
+    }
+
+    fn evolve_project(&mut self, id: &ProjectId, event: &ProjectEvent, at: Timestamp) {
+        match event {
+            ProjectEvent::Configured { config } => match self.projects.get_mut(id) {
+                Some(project) => {
+                    let patience = project.reactions != config.reactions
+                        || project.agent_reactions != config.agent_reactions;
+                    project.configure(config);
+                    // What could not be then may be possible now.
+                    self.unassigned.retain(|task, _| task.project != *id);
+                    // Its reactions say when its sessions are due.
+                    if patience {
+                        self.reindex();
+                    }
+                }
+                None => {
+                    self.projects.insert(id.clone(), Project::new(config));
+                }
+            },
+            ProjectEvent::Removed {} => {
+                self.projects.remove(id);
+                self.index.set_timer(Timer::Policy(id.clone()), None);
+                self.index.set_timer(Timer::Queue(id.clone()), None);
+                self.tasks.retain(|task, _| task.project != *id);
+                self.tally.remove(id);
+                self.unassigned.retain(|task, _| task.project != *id);
+                let gone = self.purses.keys().filter(|budget| budget.project() == Some(id));
+                for budget in gone.cloned().collect::<Vec<_>>() {
+                    self.forget_purse(&budget);
+                }
+            }
+            ProjectEvent::PolicyChanged { policy, unwritten } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.policy = (**policy).clone();
+                    project.queue.policy_due = false;
+                    let edge = policy.next_edge(at);
+                    project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
+                    self.index.set_timer(Timer::Policy(id.clone()), edge);
+                }
+            }
+            ProjectEvent::PolicyBroken { why } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.policy_stand.broken = Some(why.clone());
+                    project.queue.policy_due = false;
+                }
+            }
+            ProjectEvent::FreezeTurned { .. } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    let edge = project.policy.next_edge(at);
+                    project.policy_stand.edge = edge;
+                    self.index.set_timer(Timer::Policy(id.clone()), edge);
+                }
+            }
+            ProjectEvent::Flaked { check, signature, excerpt } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    count_flake(&mut project.flakes, check, signature, excerpt, at);
+                }
+            }
+            ProjectEvent::BaseAsked { branch, check, commit } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.base.asked(branch, check, commit, at);
+                }
+            }
+            ProjectEvent::BaseFound { branch, check, commit, verdict } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.base.found(branch, check, commit, verdict, at);
+                }
+            }
+            ProjectEvent::Foreseen { found, changed, over, touched } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    let fresh = [found.as_slice(), changed].concat();
+                    forecast::evolve(&mut project.forecast, &fresh, over, touched, at);
+                }
+            }
+            ProjectEvent::Completed { .. } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.complete = Some(at);
+                }
+            }
+            ProjectEvent::Capped { until, why } => {
+                let capped = BudgetEvent::Capped { why: why.clone(), until: Some(*until), judge_at: None };
+                self.evolve_budget(&Budget::ProjectDay(id.clone()), &capped, at);
+            }
+            ProjectEvent::Uncapped {} => {
+                self.evolve_budget(&Budget::ProjectDay(id.clone()), &BudgetEvent::Uncapped {}, at);
+            }
+        }
+    }
+
+    fn evolve_budget(&mut self, budget: &Budget, event: &BudgetEvent, at: Timestamp) {
+        // A budget that nobody has spent anything of can be raised, and then it is remembered.
+        let purse = self.purses.entry(budget.clone()).or_default();
+        budget::evolve(budget, purse, event, at);
+        let due = purse.due();
+        self.index.set_timer(Timer::Budget(budget.clone()), due);
+    }
+
+    fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
+        if let SessionEvent::Queued { spec } = event {
+            if let Some(before) = self.sessions.get(&id) {
+                self.index.leave(before, Footprint::of(before));
+            }
+            let session = Session::queued(id, (**spec).clone(), at);
+            self.index.names.insert(session.spec.name.clone(), id);
+            self.index.enter(&session, Footprint::of(&session));
+            if let Some(project) = self.projects.get_mut(&session.spec.project) {
+                project.begin();
+            }
+            if let (Some(task), session::Role::Worker) = (&spec.task, spec.role) {
+                self.remember_worked(task);
+            }
+            self.sessions.insert(id, Box::new(session));
+            return;
+        }
+        if let SessionEvent::Spent { spend } = event {
+            self.count_spend(id, *spend, at);
+        }
+        let State { sessions, projects, settings, index, tally, .. } = self;
+        let Some(session) = sessions.get_mut(&id) else {
+            return;
+        };
+        let project = projects.get_mut(&session.spec.project);
+        match event {
+            SessionEvent::Requeued { .. } => {
+                if let Some(project) = project {
+                    // Brought back, it comes to its end a second time, and that one counts.
+                    if let session::Phase::Ended { outcome, .. } = &session.phase
+                        && session.spec.role == session::Role::Worker
+                    {
+                        project.resume(matches!(outcome, session::Outcome::Merged { .. }));
+                    }
+                    project.begin();
+                }
+            }
+            SessionEvent::Ended { outcome } if session.spec.role == session::Role::Worker => {
+                if let Some(project) = project {
+                    let merged = matches!(outcome, session::Outcome::Merged { .. });
+                    project.finish(merged, session.summed, session.spend);
+                    tally.entry(session.spec.project.clone()).or_default().ended(merged);
+                }
+                session.summed = session.spend;
+            }
+            _ => {}
+        }
+        // Most events are signals, which leave no footprint; comparing costs more than folding them.
+        let before = event.leaves_footprint().then(|| Footprint::of(session));
+        session::evolve(session, event, at);
+        if let Some(before) = before {
+            let after = Footprint::of(session);
+            if before != after {
+                index.leave(session, before);
+                index.enter(session, after);
+            }
+        }
+        if let SessionEvent::Archived { pulls } = event {
+            index.leave(session, Footprint::of(session));
+            release(&mut index.names, &session.spec.name, id);
+            index.set_timer(Timer::Session(id), None);
+            let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
+            self.forget(pulls, task.as_ref());
+        } else {
+            let (idle_after, counts) =
+                (idle_after(settings, projects, session), counts_time(settings, projects, session));
+            index.set_timer(Timer::Session(id), session.due(settings, idle_after, counts));
+        }
+    }
+
+    /// Counts what a session used up on top for all the budgets that it shares.
+    fn count_spend(&mut self, id: SessionId, spend: Spend, at: Timestamp) {
+        let Some(session) = self.sessions.get(&id) else { return };
+        // A project that is gone takes its budgets along.
+        let known = self.projects.contains_key(&session.spec.project);
+        let (budgets, before) = (self.budgets_of(session), session.spend);
+        if known {
+            self.tally.entry(session.spec.project.clone()).or_default().spend(before, spend);
+        }
+        for budget in budgets.into_iter().filter(|budget| known || budget.project().is_none()) {
+            self.purses.entry(budget.clone()).or_default().spend(&budget, at, before, spend);
+        }
+    }
+
+    fn forget_purse(&mut self, budget: &Budget) {
+        self.purses.remove(budget);
+        self.index.set_timer(Timer::Budget(budget.clone()), None);
+    }
+
+    /// Forgets what only an archived session knew of.
+    fn forget(&mut self, pulls: &BTreeSet<PullId>, task: Option<&TaskId>) {
+        for id in pulls {
+            if self.pulls.get(id).is_some_and(|pull| !pull.is_open()) {
+                self.pulls.remove(id);
+            }
+        }
+        if let Some(task) = task.filter(|task| self.tasks.get(*task).is_some_and(|known| known.closed)) {
+            self.forget_task(task);
+        }
+    }
+
+    /// Forgets a task that is closed and that nobody here works on.
+    fn forget_task(&mut self, task: &TaskId) {
+        self.tasks.remove(task);
+        self.unassigned.remove(task);
+        self.forget_purse(&Budget::Task(task.clone()));
+        for other in self.tasks.values_mut() {
+            other.blocked_by.remove(task);
+        }
+    }
+
+    /// Remembers that a task has had its session. Of very many, those are forgotten that are closed.
+    fn remember_worked(&mut self, task: &TaskId) {
+        self.unassigned.remove(task);
+        self.worked.insert(task.clone());
+        if self.worked.len() > WORKED {
+            let State { worked, tasks, .. } = self;
+            worked.retain(|known| known == task || tasks.contains_key(known));
+        }
+    }
+
+    fn evolve_incident(&mut self, key: &IncidentKey, event: &IncidentEvent, at: Timestamp) {
+        if let IncidentEvent::Escalated { to: incident::Rung::Person, .. } = event
+            && digest::needs_person(&key.kind)
+            && let Some(project) = self.project_of(&key.subject)
+        {
+            let tally = self.tally.entry(project).or_default();
+            tally.escalated = tally.escalated.saturating_add(1);
+        }
+        match event {
+            IncidentEvent::Opened { revision, detail } => {
+                self.incidents.insert(key.clone(), Incident::opened(key, revision, detail, at));
+            }
+            IncidentEvent::Closed {} => {
+                self.incidents.remove(key);
+                self.index.set_timer(Timer::Incident(key.clone()), None);
+            }
+            _ => {
+                if let Some(incident) = self.incidents.get_mut(key) {
+                    incident::evolve(incident, event, at);
+                    let due = incident.due;
+                    self.index.set_timer(Timer::Incident(key.clone()), due);
+                }
+            }
+        }
+    }
+
+    /// The project that a subject is of.
+    fn project_of(&self, subject: &Subject) -> Option<ProjectId> {
+        let project = match subject {
+            Subject::Host => return None,
+            Subject::Project(project) => project,
+            Subject::Session(id) => &self.sessions.get(id)?.spec.project,
+            Subject::Pull(pull) => &pull.project,
+        };
+        self.projects.contains_key(project).then(|| project.clone())
+    }
+
+    fn evolve_notice(&mut self, id: NoticeId, event: &NoticeEvent, at: Timestamp) {
+        self.record_channel(event, at);
+        match event {
+            NoticeEvent::Raised { notice } => {
+                self.next_notice = self.next_notice.max(id.0);
+                if self.index.told.insert(notice.key.clone()) {
+                    self.notice_keys.push_back(notice.key.clone());
+                }
+                if self.notice_keys.len() > NOTICE_KEYS
+                    && let Some(oldest) = self.notice_keys.pop_front()
+                {
+                    self.index.told.remove(&oldest);
+                }
+                if let Some(key) = &notice.incident {
+                    self.index.notices.entry(key.clone()).or_default().insert(id);
+                }
+                if digest::is_digest(&notice.key) {
+                    self.tally.clear();
+                }
+                self.notices.insert(id, notice.clone());
+            }
+            _ => {
+                let Some(notice) = self.notices.get_mut(&id) else { return };
+                let over = notice::evolve(notice, event);
+                let due = notice.due().filter(|_| !over);
+                if over
+                    && let Some(key) = self.notices.remove(&id).and_then(|notice| notice.incident)
+                    && let Some(told) = self.index.notices.get_mut(&key)
+                {
+                    told.remove(&id);
+                    if told.is_empty() {
+                        self.index.notices.remove(&key);
+                    }
+                }
+                self.index.set_timer(Timer::Notice(id), due);
+            }
+        }
+    }
+
+    fn record_channel(&mut self, event: &NoticeEvent, at: Timestamp) {
+        match event {
+            NoticeEvent::Told { channel } => {
+                self.channels.entry(channel.clone()).or_default().told_at = Some(at);
+            }
+            NoticeEvent::Delayed { channel: Some(channel), why, .. }
+            | NoticeEvent::Missed { channel, why } => {
+                let record = self.channels.entry(channel.clone()).or_default();
+                record.failed_at = Some(at);
+                record.why.clone_from(why);
+            }
+            _ => {}
+        }
+    }
+
+    fn evolve_errand(&mut self, id: ErrandId, event: &ErrandEvent, at: Timestamp) {
+        if let ErrandEvent::Failed { behalf: Behalf::Task(task), why }
+        | ErrandEvent::Done { behalf: Behalf::Task(task), outcome: ErrandOutcome::Refused { why } } = event
+            && self.tasks.contains_key(task)
+        {
+            self.unassigned.insert(task.clone(), Unassigned { why: why.clone(), at });
+        }
+        match event {
+            ErrandEvent::Wanted { errand } => {
+                self.next_errand = self.next_errand.max(id.0);
+                self.index.errands.insert(errand.key.clone(), id);
+                self.errands.insert(id, (**errand).clone());
+            }
+            ErrandEvent::Done { .. } | ErrandEvent::Failed { .. } => {
+                if let Some(errand) = self.errands.remove(&id)
+                    && self.index.errands.get(&errand.key) == Some(&id)
+                {
+                    self.index.errands.remove(&errand.key);
+                }
+                self.index.set_timer(Timer::Errand(id), None);
+            }
+            ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
+                if let Some(errand) = self.errands.get_mut(&id) {
+                    errand::evolve(errand, event);
+                    let due = errand.again_at;
+                    self.index.set_timer(Timer::Errand(id), due);
+                }
+            }
+        }
+    }
+}
