@@ -227,6 +227,10 @@ impl Agent for CommandAgent {
 
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
         let (session, attempt) = (order.session, order.attempt);
+        if self.runs_as_its_turn(session, attempt) {
+            let signal = its_turn(attempt, self.clock.now());
+            reporter.report(Report::Signal { session, signal }).await;
+        }
         // A program has what it was started with: that it runs is the proof. One with hooks says so itself.
         if self.options.prompt_at_launch()
             && !self.options.hooks
@@ -234,10 +238,6 @@ impl Agent for CommandAgent {
         {
             let turn = format!("launch {attempt}");
             reporter.report(Report::Taken { session, attempt, turn, text }).await;
-        }
-        if self.runs_as_its_turn(session, attempt) {
-            let signal = its_turn(attempt, self.clock.now());
-            reporter.report(Report::Signal { session, signal }).await;
         }
         if self.options.io() == Io::Terminal && !self.patterns.are_none() {
             self.watch_screen(order, &*reporter).await;

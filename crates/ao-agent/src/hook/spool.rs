@@ -181,11 +181,6 @@ impl Spool {
         // A clock that was set back must not make the past out of what comes now, nor the future.
         let at = Timestamp(left.at).min(self.clock.now());
         let told = understand(left.event.as_deref(), &left.payload);
-        if let Some(text) = told.taken {
-            let turn = format!("hook {name}");
-            self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
-            reporter.report(Report::Taken { session, attempt, turn, text }).await;
-        }
         if let Some(denial) = told.denied {
             let (call, tool) = (denial.call.unwrap_or_else(|| format!("hook {name}")), denial.tool);
             reporter.report(Report::Denied { session, attempt, call, tool }).await;
@@ -200,6 +195,12 @@ impl Spool {
             let confidence = Confidence::High;
             let signal = Signal { attempt, source: Source::Hook, at, confidence, reading };
             reporter.report(Report::Signal { session, signal }).await;
+        }
+        // Last: between a message that was taken and the work on it nobody may look idle.
+        if let Some(text) = told.taken {
+            let turn = format!("hook {name}");
+            self.history.turn(session, attempt, Turn { at, name: turn.clone(), text: text.clone() });
+            reporter.report(Report::Taken { session, attempt, turn, text }).await;
         }
     }
 

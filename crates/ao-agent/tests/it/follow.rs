@@ -90,8 +90,8 @@ async fn a_program_that_was_started_with_a_task_has_it_and_works_for_as_long_as_
     let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
     following(agent, order, notebook);
     let told = notebook.until(2).await;
-    assert_eq!(told[0], "Taken \"go\"");
-    assert!(told[1].contains("Working"), "{told:?}");
+    assert!(told[0].contains("Working"), "{told:?}");
+    assert_eq!(told[1], "Taken \"go\"");
 }
 
 const HOUR: Duration = Duration::from_secs(3600);

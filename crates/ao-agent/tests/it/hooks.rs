@@ -59,7 +59,7 @@ async fn what_was_left_while_the_daemon_was_down_is_read_in_order() {
     let notebook = Arc::new(Notebook::default());
     // As after a restart: the key is read again, and the agent's token is still good.
     let running = run(&spool(&data), &notebook);
-    assert_eq!(notebook.until(3).await, ["Started", "Taken \"go\"", "Working { doing: \"\" }"]);
+    assert_eq!(notebook.until(3).await, ["Started", "Working { doing: \"\" }", "Taken \"go\""]);
     hook(&place, r#"{"hook_event_name":"Stop"}"#);
     assert_eq!(notebook.until(4).await[3], "Idle");
     all_read(data.path()).await;
@@ -220,9 +220,9 @@ async fn a_session_whose_hooks_run_wild_loses_its_oldest_states_and_no_proof() {
     let running = run(&spool, &notebook);
     all_read(data.path()).await;
     let told = notebook.reports();
-    assert_eq!(told[0], "Taken \"of the quiet one\"");
-    assert_eq!(told[2], "Taken \"of the wild one\"");
-    // Each proof tells also that the agent works.
+    // Each proof tells also that the agent works, and that first, so that nobody looks idle who has taken a message.
+    assert_eq!(told[1], "Taken \"of the quiet one\"");
+    assert_eq!(told[3], "Taken \"of the wild one\"");
     assert_eq!(told.len(), 2 + 2 + 1999);
     running.abort();
 }

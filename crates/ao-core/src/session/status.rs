@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{AfterStop, HoldKind, Outcome, Phase, Role, Session};
+use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
 use crate::Timestamp;
 use crate::evidence::{Activity, judge};
 use crate::incident::{IncidentKind, Problem};
@@ -101,6 +101,11 @@ impl Session {
             Phase::Exited { at, why, .. } => say(StatusWord::Exited, why.clone(), *at),
             Phase::Running { .. } => {
                 let judgement = judge(&self.evidence, now);
+                if judgement.activity == Activity::Idle
+                    && let Some(status) = self.being_told()
+                {
+                    return status;
+                }
                 let word = match judgement.activity {
                     Activity::Starting => StatusWord::Starting,
                     Activity::Working => StatusWord::Working,
@@ -122,6 +127,21 @@ impl Session {
                 say(word, reason, self.activity_since)
             }
         }
+    }
+
+    /// At its prompt, and about to read a message. Who waits for it to have nothing to do waits on, and who has sent the
+    /// message does not hear that nothing happens.
+    fn being_told(&self) -> Option<Status> {
+        let on_its_way =
+            |delivery: &&Delivery| !matches!(delivery.stage, Stage::Paused { counts: false, .. });
+        let delivery = self.outbox.current.as_ref().filter(on_its_way)?;
+        let since = delivery.messages.iter().map(|message| message.queued).max();
+        let since = since.map_or(self.activity_since, |queued| queued.max(self.activity_since));
+        let (word, reason) = match self.outbox.carries_task(delivery.no) {
+            true => (StatusWord::Starting, "its task is being given to it"),
+            false => (StatusWord::Working, "a message is being given to it"),
+        };
+        Some(Status { word, reason: reason.into(), since })
     }
 
     /// The problems that this session has now.

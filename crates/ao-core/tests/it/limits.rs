@@ -309,6 +309,7 @@ fn a_stop_in_the_time_of_a_limit_wins() {
 #[test]
 fn a_projects_daily_budget_holds_all_its_sessions_until_midnight() {
     let mut desk = Desk::with(Settings::default());
+    desk.take(crate::budgets::no_word_about_idleness());
     let config = ao_core::project::ProjectConfig {
         path: "~/app".into(),
         default_branch: "main".into(),

@@ -40,6 +40,38 @@ fn a_message_waits_for_the_end_of_the_turn_and_keeps_its_place() {
     assert_eq!(texts(&desk), "second");
 }
 
+/// Who waits until it has nothing to do must not be told so while a message is on its way to it.
+#[test]
+fn an_agent_that_is_being_told_something_is_not_idle() {
+    let mut desk = Desk::new();
+    let session = desk.spawn("1");
+    desk.make_ready(session);
+    desk.launch(session);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_eq!(desk.status(session), "starting: its task is being given to it");
+    desk.write(session);
+    assert_eq!(desk.status(session), "starting: its task is being given to it");
+    let task = desk.session(session).outbox.current.clone().unwrap().text;
+    desk.wait(1);
+    desk.sees(session, Source::Hook, working());
+    desk.prove(session, &task);
+    assert!(desk.status(session).starts_with("working: "), "{}", desk.status(session));
+    desk.wait(10);
+    desk.sees(session, Source::Hook, Reading::Idle);
+    assert_eq!(desk.status(session), "idle: the turn has ended; the agent is at its prompt");
+
+    desk.wait(10);
+    desk.send(session, "And another thing.");
+    assert_eq!(desk.status(session), "working: a message is being given to it");
+    let since = desk.session(session).status(desk.now).since;
+    assert_eq!(since, desk.now, "since the message came, not since it fell idle");
+    // It is put off for a person's draft: nothing is under way, and that is what is said.
+    let attempt = desk.session(session).attempt;
+    let why = "a draft stands in its input box".into();
+    desk.tell(session, SessionInput::NotWritten { attempt, delivery: 2, tries: 1, why });
+    assert_eq!(desk.status(session), "idle: the turn has ended; the agent is at its prompt");
+}
+
 /// acceptance: M5
 #[test]
 fn an_interrupt_goes_ahead_into_the_running_turn() {
