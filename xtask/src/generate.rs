@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode> {
 }
 
 fn made_by(maker: &str) -> Result<BTreeMap<String, String>> {
-    let mut command = cargo(&format!("run --quiet --package {maker} --example generate"));
+    let mut command = cargo(&format!("run --quiet --package {maker} --example generate-{maker}"));
     say::aside(format_args!("$ {}", shown(&command)));
     let output = command.stdin(Stdio::null()).stderr(Stdio::inherit()).output()?;
     ensure!(output.status.success(), "`{}` failed", shown(&command));

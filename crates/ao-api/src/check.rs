@@ -26,6 +26,9 @@ pub struct CheckRun {
     #[serde(default)]
     pub base: Option<String>,
     pub tree: String,
+    /// Others of the merge queue that were merged first: it says whether all of them go together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<String>,
     /// `queued running passed failed skipped cancelled broken`.
     pub state: String,
     #[serde(default)]

@@ -60,6 +60,10 @@ pub struct CheckRun {
     pub base: Option<Commit>,
     /// The tree that was really checked.
     pub tree: String,
+    /// Others of the merge queue that were merged first. Then it says whether all of them go together, and nothing about
+    /// the pull request alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ahead: Vec<PullId>,
     pub state: RunState,
     /// Why, if the state alone does not tell: a conflict, a time limit, an exit code.
     pub why: Option<String>,
@@ -139,6 +143,8 @@ pub struct RunFilter {
     pub pull: Option<PullId>,
     pub check: Option<String>,
     pub state: Option<RunState>,
+    /// Only those that speak of the pull request alone, without others ahead of it.
+    pub alone: bool,
     pub limit: usize,
 }
 

@@ -12,12 +12,11 @@ use ao_core::{Commit, Effect, Input, Scope, SessionId, wants};
 use crate::desk::{Desk, app};
 use crate::incidents::{facts, listen, pull, with_pull};
 
-/// An agent's pull request, approved, green and in the queue.
-fn queued(desk: &mut Desk) -> SessionId {
-    let session = with_pull(desk);
+/// Somebody looks at a pull request that is approved, a second later.
+fn approved(desk: &mut Desk, check: CheckState) {
     desk.now = desk.now + Duration::from_secs(1);
-    let mut ready = facts(desk, "c1", CheckState::Passed);
-    ready.reviews.push(ReviewFacts {
+    let mut seen = facts(desk, "c1", check);
+    seen.reviews.push(ReviewFacts {
         id: "r1".into(),
         author: Author { login: "ann".into(), standing: Standing::Owner },
         verdict: ReviewVerdict::Approved,
@@ -25,7 +24,13 @@ fn queued(desk: &mut Desk) -> SessionId {
         body: String::new(),
         revision: "1".into(),
     });
-    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(ready)) });
+    desk.take(Input::Pull { pull: pull(), input: PullInput::Seen(Box::new(seen)) });
+}
+
+/// An agent's pull request, approved, green and in the queue.
+fn queued(desk: &mut Desk) -> SessionId {
+    let session = with_pull(desk);
+    approved(desk, CheckState::Passed);
     say(desk, QueueInput::Enqueue { pull: pull(), head: Commit::new("c1"), priority: 0 });
     session
 }
@@ -72,6 +77,29 @@ fn the_checks_that_policy_requires_are_run_on_what_lands() {
         matches!(&wanted[..], [Effect::TestMerge { required, .. }] if required == &["test".to_owned()]),
         "{wanted:?}"
     );
+}
+
+/// What lands ahead moves its base, and its own checks begin anew on what was tested already.
+#[test]
+fn what_is_tested_lands_though_its_own_checks_run_again_and_not_if_they_fail() {
+    let failed = CheckState::Failed {
+        signature: "test_login".into(),
+        excerpt: "assertion failed".into(),
+        certain: true,
+        files: vec![],
+        url: String::new(),
+        log: None,
+    };
+    for (check, lands) in [(CheckState::Pending, true), (CheckState::Passed, true), (failed, false)] {
+        let mut desk = Desk::new();
+        queued(&mut desk);
+        tested(&mut desk, TestResult::Green { tree: "t1".into() });
+        approved(&mut desk, check.clone());
+        let wanted = wants(&desk.state, &Scope::Project(app()));
+        assert_eq!(matches!(&wanted[..], [Effect::Merge { .. }]), lands, "{check:?}: {wanted:?}");
+        let entry = desk.state.projects[&app()].queue.entry(&pull()).expect("it keeps its place");
+        assert_eq!(entry.held.is_none(), lands, "{check:?}: {:?}", entry.held);
+    }
 }
 
 #[test]

@@ -190,12 +190,22 @@ pub(super) fn key(job: &Job, spec: &CheckSpec) -> String {
 }
 
 /// What was asked for: a result, for a commit of a pull request, if it touches some paths. The paths say whether there is
-/// anything to run and nothing of the result, so they are no part of the key.
+/// anything to run and nothing of the result, so they are no part of the key. What is tried with others ahead is never the
+/// pull request's own run, also if it is the same tree on the same base: the one can be given up and the other not.
 pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
     let paths = serde_json::to_string(&spec.paths).expect("text only");
     let pull = job.pull.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = job.base.as_ref().map_or("", |base| base.as_str());
-    digest(&[key, &pull, job.head.as_str(), base, if spec.required { "required" } else { "" }, &paths])
+    let mut ahead = job.ahead.iter().map(ToString::to_string);
+    let required = if spec.required { "required" } else { "" };
+    let alone = [key, &pull, job.head.as_str(), base, required, &paths];
+    match ahead.next() {
+        None => digest(&alone),
+        Some(first) => {
+            let ahead = ahead.fold(first, |all, next| format!("{all} {next}"));
+            digest(&[&alone[..], &[&ahead]].concat())
+        }
+    }
 }
 
 fn digest(parts: &[&str]) -> String {

@@ -45,6 +45,8 @@ pub(super) struct Live {
 
 pub(super) struct Entry {
     pub(super) stored: Stored,
+    /// How often it was asked for, but for those who have given it up since.
+    pub(super) asks: u32,
     pub(super) told: watch::Sender<CheckRun>,
 }
 
@@ -59,7 +61,7 @@ pub(super) struct UnderWay {
 impl Live {
     pub(super) fn insert(&mut self, stored: Stored) {
         let told = watch::Sender::new(stored.run.clone());
-        self.runs.insert(stored.run.id.clone(), Entry { stored, told });
+        self.runs.insert(stored.run.id.clone(), Entry { stored, asks: 1, told });
     }
 
     /// A number that is larger than all before it.
@@ -192,6 +194,21 @@ impl Desk {
             execution.cancelled.cancel();
             execution.log.wake();
         }
+    }
+
+    /// Somebody who has asked for these runs does not want them any more. Those that nobody else has asked for are ended.
+    pub(super) async fn give_up(&self, ids: &[String]) {
+        let mut live = self.live.lock().await;
+        let mut unwanted: Vec<String> = vec![];
+        for id in ids {
+            let Some(entry) = live.runs.get_mut(id) else { continue };
+            entry.asks = entry.asks.saturating_sub(1);
+            if entry.asks == 0 {
+                unwanted.push(id.clone());
+            }
+        }
+        let which = |run: &CheckRun| unwanted.contains(&run.id);
+        self.cancel(&mut live, which, "nobody waits for it any more").await;
     }
 
     /// Tells of runs that are over, and lets go of them.

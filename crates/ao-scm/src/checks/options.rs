@@ -83,6 +83,8 @@ pub struct Job {
     pub tree: String,
     /// What is checked out.
     pub commit: Commit,
+    /// Others that are merged first, to try all of them together.
+    pub ahead: Vec<PullId>,
     /// The paths that the change touches; absent if nobody knows, and then no check is skipped.
     pub changed: Option<Vec<String>>,
     pub checks: Vec<CheckSpec>,

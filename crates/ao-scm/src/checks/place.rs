@@ -115,6 +115,7 @@ async fn new_run(
         head: job.head.clone(),
         base: job.base.clone(),
         tree: job.tree.clone(),
+        ahead: job.ahead.clone(),
         state: RunState::Queued,
         why: None,
         exit_code: None,

@@ -91,7 +91,12 @@ impl Runner {
         let (mut group, mut new) = (None, 0);
         let runs = placed.into_iter().map(|placed| {
             let stored = match placed {
-                Placed::Known(run) => return run,
+                Placed::Known(run) => {
+                    if let Some(entry) = live.runs.get_mut(&run.id) {
+                        entry.asks += 1;
+                    }
+                    return run;
+                }
                 Placed::Over(stored) => stored,
                 Placed::Joined(stored, execution) => {
                     let under_way =
@@ -163,6 +168,13 @@ impl Runner {
         }
     }
 
+    /// Takes back that somebody has asked for these runs. What others have asked for, or wait for, goes on.
+    pub async fn give_up(&self, ids: &[String]) {
+        let (desk, ids) = (self.desk.clone(), ids.to_vec());
+        let giving_up = tokio::spawn(async move { desk.give_up(&ids).await });
+        giving_up.await.expect("it does not panic");
+    }
+
     /// One run, if it is known.
     pub async fn get(&self, id: &str) -> Option<CheckRun> {
         if let Some(entry) = self.desk.live.lock().await.runs.get(id) {
@@ -180,6 +192,7 @@ impl Runner {
                 && filter.pull.as_ref().is_none_or(|pull| run.pull.as_ref() == Some(pull))
                 && filter.check.as_ref().is_none_or(|check| run.check == *check)
                 && filter.state.is_none_or(|state| run.state == state)
+                && (run.ahead.is_empty() || !filter.alone)
         };
         let (mut runs, mut after) = (Vec::new(), None);
         loop {

@@ -21,6 +21,9 @@ pub trait Checks: Send + Sync {
     /// Ends the runs of a pull request, but those of this head.
     async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>);
 
+    /// Takes back that somebody has asked for these runs: what nobody else has asked for is ended.
+    async fn give_up(&self, runs: &[String]);
+
     async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError>;
 
     /// Runs of a project, the newest first.
@@ -44,6 +47,10 @@ impl Checks for Runner {
 
     async fn cancel(&self, pull: &PullId, keep_head: Option<&Commit>) {
         Runner::cancel(self, pull, keep_head).await;
+    }
+
+    async fn give_up(&self, runs: &[String]) {
+        Runner::give_up(self, runs).await;
     }
 
     async fn get(&self, run: &str) -> Result<Option<CheckRun>, TrackerError> {

@@ -44,13 +44,15 @@ impl LocalScm {
         }
     }
 
-    /// The runs of its present head, the newest first.
+    /// The runs of its present head, the newest first. What was tried with others ahead says nothing about it alone: red may
+    /// be the fault of any of them, and what is given up would be missing for ever.
     pub(super) async fn runs_of(&self, pull: &PullRecord) -> Result<Vec<CheckRun>, LocalError> {
         if self.options.checks.is_empty() {
             return Ok(vec![]);
         }
         let limit = 32 + 4 * self.options.checks.len();
-        let filter = RunFilter { pull: Some(self.id(pull.number)), limit, ..RunFilter::default() };
+        let pull_id = Some(self.id(pull.number));
+        let filter = RunFilter { pull: pull_id, alone: true, limit, ..RunFilter::default() };
         let mut runs = self.checks.runs(&self.options.project, &filter).await?;
         runs.retain(|run| run.head == pull.head);
         Ok(runs)

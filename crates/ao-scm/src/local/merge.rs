@@ -5,6 +5,7 @@
 //!                                                       └──── after a crash: landed? finish, else nothing has happened
 //! ```
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use ao_core::Commit;
@@ -15,6 +16,7 @@ use tracing::info;
 
 use super::base::Tip;
 use super::book::{Entry, Writing};
+use super::checks::{Checks, Job};
 use super::land::NotLanded;
 use super::record::{Landing, PullRecord};
 use super::train::{Grown, Onto};
@@ -22,6 +24,22 @@ use super::{LocalError, LocalScm};
 
 /// One of those that land together: which, what is kept of it, and its commit.
 type Made = (Part, Entry, Commit);
+
+/// Somebody who waits for runs. If he goes away before they are over, he gives them up.
+struct Waiting {
+    checks: Arc<dyn Checks>,
+    runs: Vec<String>,
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let runs = std::mem::take(&mut self.runs);
+        if let (false, Ok(runtime)) = (runs.is_empty(), tokio::runtime::Handle::try_current()) {
+            let checks = self.checks.clone();
+            runtime.spawn(async move { checks.give_up(&runs).await });
+        }
+    }
+}
 
 /// How much of the output of failed checks is told, each.
 const EXCERPT: usize = 4 * 1024;
@@ -48,9 +66,8 @@ impl LocalScm {
         let fresh = self.to_check(&entry.pull, &order.head, &base, tree.clone(), commit).await?;
         let mut job = self.job_on(&entry.pull, &order.head, &base, fresh, checks, false);
         job.changed = self.changed_with(job.changed, &order.ahead).await?;
-        let runs = self.checks.run(job).await?;
-        let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
-        let runs = self.checks.finished(&ids).await?;
+        job.ahead = order.ahead.iter().map(|part| part.pull.clone()).collect();
+        let runs = self.finished(job).await?;
         match outcome(tree, &runs, &order.required)? {
             TestOutcome::Red { output, .. } => {
                 let between = self.repository.between(&order.head, &base).await;
@@ -58,6 +75,19 @@ impl LocalScm {
             }
             other => Ok(other),
         }
+    }
+
+    /// Has checks run and waits for them. With others ahead they are for this test alone: if whoever wants it goes away, they
+    /// are given up. Without, they are the pull request's own, and go on.
+    async fn finished(&self, job: Job) -> Result<Vec<CheckRun>, ScmError> {
+        let is_alone = job.ahead.is_empty();
+        let runs = self.checks.run(job).await?;
+        let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
+        let given_up = if is_alone { vec![] } else { ids.clone() };
+        let mut waiting = Waiting { checks: self.checks.clone(), runs: given_up };
+        let finished = self.checks.finished(&ids).await?;
+        waiting.runs.clear();
+        Ok(finished)
     }
 
     /// The checks that decide about a merge: those that are required here, or all if none is, and those that policy wants.

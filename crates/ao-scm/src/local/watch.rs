@@ -60,7 +60,8 @@ impl LocalScm {
                 }
                 run = runs.recv() => match run {
                     Ok(run) => {
-                        run.pull.into_iter().for_each(|pull| self.hint(Hint::Pull(pull)));
+                        let about = run.pull.filter(|_| run.ahead.is_empty());
+                        about.into_iter().for_each(|pull| self.hint(Hint::Pull(pull)));
                         false
                     }
                     Err(RecvError::Lagged(_)) => {

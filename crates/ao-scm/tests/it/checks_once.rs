@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use ao_core::Commit;
 use ao_ports::{CheckSpec, RunFilter, RunState};
-use ao_scm::checks::Options;
+use ao_scm::checks::{Job, Options};
 
 use crate::checks_support::{Bench, check, finished, lives, output, pull, until};
 
@@ -205,6 +205,42 @@ async fn what_another_pull_request_waits_for_goes_on() {
         assert_eq!((other.state, other.same_as.as_ref()), (RunState::Passed, Some(&second.id)));
     }
     assert_eq!(output(&runner, &second.id).await, "done\n");
+}
+
+/// Two tests of the same things in the merge queue, of which the first is void meanwhile.
+#[tokio::test]
+async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let pid = bench.path("pid");
+    let mut job = bench.job(vec![check(&format!("echo $$ > {pid}; sleep 600"))]);
+    job.ahead = vec![pull(5), pull(6)];
+    let first = runner.run(job.clone()).await.unwrap().remove(0);
+    let second = runner.run(job.clone()).await.unwrap().remove(0);
+    assert_eq!(first.id, second.id, "it is the same question");
+    until("it runs", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))).await;
+    runner.give_up(&[first.id.clone()]).await;
+    assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Running, "somebody else wants it");
+
+    // Alone it is another question, with the same answer as long as that comes.
+    let own = runner.run(Job { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
+    assert_eq!(own.same_as.as_ref(), Some(&first.id));
+    runner.give_up(&[second.id.clone()]).await;
+    assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Cancelled);
+    let own = runner.get(&own.id).await.unwrap();
+    assert_eq!((own.state, own.same_as), (RunState::Running, None), "it stands for itself now");
+    let pid = fs::read_to_string(&pid).unwrap();
+    assert!(lives(&pid), "and is not begun anew");
+
+    let filter = RunFilter { pull: Some(pull(7)), alone: true, ..RunFilter::default() };
+    let listed = runner.runs(&job.project, &filter).await.unwrap();
+    assert_eq!(listed.iter().map(|run| &run.id).collect::<Vec<_>>(), [&own.id]);
+    runner.cancel(&pull(7), None).await;
+    until("it is ended", || !lives(&pid)).await;
+    // Whoever asks after that begins it anew.
+    let again = runner.run(job).await.unwrap().remove(0);
+    assert!(again.id != first.id && again.same_as.is_none(), "{again:?}");
+    runner.stop().await;
 }
 
 #[tokio::test]

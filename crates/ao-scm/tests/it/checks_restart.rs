@@ -83,6 +83,7 @@ async fn daemon() {
         base: None,
         tree: tree.into(),
         commit: ao_core::Commit::new(head),
+        ahead: vec![],
         changed: None,
         checks: vec![named("running"), named("queued")],
         again: false,

@@ -96,6 +96,7 @@ impl Bench {
             base: None,
             tree: self.git(&["rev-parse", "HEAD^{tree}"]),
             commit: head,
+            ahead: vec![],
             changed: None,
             checks,
             again: false,

@@ -446,6 +446,7 @@ impl Checks for FakeChecks {
                 head: job.head.clone(),
                 base: job.base.clone(),
                 tree: job.tree.clone(),
+                ahead: job.ahead.clone(),
                 state: RunState::Queued,
                 why: None,
                 exit_code: None,
@@ -487,14 +488,25 @@ impl Checks for FakeChecks {
         self.changed.notify_waiters();
     }
 
+    async fn give_up(&self, ids: &[String]) {
+        for run in self.runs.lock().unwrap().iter_mut() {
+            if ids.contains(&run.id) && !run.state.is_over() {
+                run.state = RunState::Cancelled;
+            }
+        }
+        self.changed.notify_waiters();
+    }
+
     async fn get(&self, id: &str) -> Result<Option<CheckRun>, TrackerError> {
         Ok(self.runs.lock().unwrap().iter().find(|run| run.id == id).cloned())
     }
 
     async fn runs(&self, _: &ProjectId, filter: &RunFilter) -> Result<Vec<CheckRun>, TrackerError> {
         let runs = self.runs.lock().unwrap();
-        let of_pull = |run: &&CheckRun| filter.pull.is_none() || run.pull == filter.pull;
-        Ok(runs.iter().rev().filter(of_pull).take(filter.limit).cloned().collect())
+        let fits = |run: &&CheckRun| {
+            (filter.pull.is_none() || run.pull == filter.pull) && (run.ahead.is_empty() || !filter.alone)
+        };
+        Ok(runs.iter().rev().filter(fits).take(filter.limit).cloned().collect())
     }
 
     async fn log(&self, _: &str, _: u64, _: u32, _: bool) -> Result<LogPart, TrackerError> {

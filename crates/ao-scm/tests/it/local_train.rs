@@ -1,9 +1,9 @@
 //! Several at once: tested one on top of another, and landed together or not at all.
 
 use ao_core::Commit;
-use ao_core::pull::PullState;
+use ao_core::pull::{CheckState, PullState};
 use ao_core::queue::Part;
-use ao_ports::{MergeOrder, MergeOutcome, RunState, Scm, Strategy, TestOrder, TestOutcome};
+use ao_ports::{MergeOrder, MergeOutcome, RunFilter, RunState, Scm, Strategy, TestOrder, TestOutcome};
 use ao_scm::local::LocalScm;
 
 use crate::local_support::{Desk, facts, open, pull, refused};
@@ -269,4 +269,60 @@ async fn what_git_has_taken_away_since_the_test_is_made_anew() {
     assert_eq!(desk.tip("main"), base, "nothing has happened");
     scm.merge(&order).await.unwrap();
     assert_eq!(files(&desk, "main"), ["README.md", "a"]);
+}
+
+/// A test with others ahead that nobody waits for any more is ended with its checks. The pull request's own go on, whoever
+/// has asked for them.
+#[tokio::test]
+async fn the_checks_of_a_test_that_nobody_waits_for_any_more_are_ended() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    desk.checks.let_be("test", RunState::Running);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    let base = desk.tip("main");
+    let (alone, both) = (test(&parts[..1], &base), test(&parts, &base));
+    for (order, ends) in [(&alone, false), (&both, true)] {
+        let before = desk.checks.runs.lock().unwrap().len();
+        let begun = async {
+            while desk.checks.runs.lock().unwrap().len() == before {
+                tokio::task::yield_now().await;
+            }
+            // The test has to come to its waiting, too.
+            tokio::task::yield_now().await;
+        };
+        tokio::select! {
+            biased;
+            _ = scm.test(order) => panic!("it is not over"),
+            () = begun => {}
+        }
+        let state = || desk.checks.runs.lock().unwrap().last().unwrap().state;
+        for _ in 0..100 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(state() == RunState::Cancelled, ends, "{:?}", state());
+    }
+}
+
+/// Red together is not red alone, and what is still tested together holds nobody's own word back.
+#[tokio::test]
+async fn what_is_tried_with_others_ahead_says_nothing_about_the_pull_request_alone() {
+    let desk = Desk::new().with_checks(&[("test", true)]);
+    let scm = desk.open().await;
+    let parts = proposed(&desk, &scm, &["a", "b"]).await;
+    let base = desk.tip("main");
+    let own = facts(&scm, &parts[1].pull).await.checks;
+    assert_eq!(own[0].state, CheckState::Passed);
+    for fate in [RunState::Failed, RunState::Cancelled] {
+        desk.checks.let_be("test", fate);
+        // Cancelled is no outcome; somebody asks again.
+        let outcome = scm.test(&test(&parts, &base)).await;
+        assert_eq!(matches!(outcome, Ok(TestOutcome::Red { .. })), fate == RunState::Failed, "{outcome:?}");
+        assert_eq!(facts(&scm, &parts[1].pull).await.checks, own, "{fate:?}");
+    }
+    let all = scm
+        .runs(&RunFilter { pull: Some(parts[1].pull.clone()), limit: 10, ..RunFilter::default() })
+        .await
+        .unwrap();
+    let ahead: Vec<usize> = all.iter().map(|run| run.ahead.len()).collect();
+    assert_eq!(ahead, [1, 1, 0], "they are shown for what they are");
 }

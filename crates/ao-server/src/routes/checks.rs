@@ -77,7 +77,7 @@ pub(super) async fn list(
     let mut all = Vec::new();
     for project in &within {
         let (pull, check) = (pull.clone(), which.check.clone());
-        let filter = RunFilter { project: Some(project.clone()), pull, check, state, limit };
+        let filter = RunFilter { project: Some(project.clone()), pull, check, state, alone: false, limit };
         let runs = async { Ok(app.host.scm(project)?.runs(&filter).await?) };
         let runs = among(&within, runs.await)?.unwrap_or_default();
         // What a forge keeps of other projects is not this caller's to see.

@@ -15,6 +15,7 @@ pub(crate) fn check_run(run: &CheckRun) -> ao_api::CheckRun {
         head: run.head.to_string(),
         base: run.base.as_ref().map(ToString::to_string),
         tree: run.tree.clone(),
+        ahead: run.ahead.iter().map(ToString::to_string).collect(),
         state: word(&run.state),
         why: run.why.clone(),
         exit_code: run.exit_code,

@@ -376,6 +376,7 @@ impl Scm for Forge {
             head: Commit::new("h1"),
             base: None,
             tree: "t".into(),
+            ahead: vec![],
             state: RunState::Running,
             why: None,
             exit_code: None,

@@ -92,6 +92,9 @@ pub(super) fn why(run: &CheckRun) -> String {
         let code = run.exit_code.filter(|code| *code != 0);
         told.extend(code.map(|code| format!("exit code {code}")));
     }
+    if !run.ahead.is_empty() {
+        told.push(format!("in the merge queue, behind {}", run.ahead.join(", ")));
+    }
     told.extend(run.same_as.as_ref().map(|run| format!("as in {run}: the same tree and command")));
     if !run.required {
         told.push("not required".to_owned());

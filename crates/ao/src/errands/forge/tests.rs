@@ -41,6 +41,7 @@ impl Played {
             head: Commit::new("b1"),
             base: None,
             tree: "t1".into(),
+            ahead: vec![],
             state,
             why: Some("no disk".into()),
             exit_code: None,

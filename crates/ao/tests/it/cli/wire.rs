@@ -101,6 +101,7 @@ pub(crate) fn check_run(id: &str, check: &str, state: &str) -> CheckRun {
         head: "4f1c2d3e5a6b7c8d9e0f".into(),
         base: None,
         tree: "7e57".into(),
+        ahead: vec![],
         state: state.into(),
         why: None,
         exit_code: over.then(|| i32::from(state == "failed")),
