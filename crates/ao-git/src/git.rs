@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::process::Command;
 
 use crate::process::{Call, Fault};
-use crate::refs;
+use crate::{half_made, refs};
 
 /// What would point git at another repository than the folder it is called in, or change what it finds there, if we were
 /// started by a hook. What `git rev-parse --local-env-vars` names, of old versions too, and the namespace.
@@ -237,16 +237,26 @@ impl Git {
             (true, true) => READ_FILES,
             (false, _) => WRITE,
         };
-        let mut command = self.command(reads, args);
-        if reads && !of_files {
-            command.env("GIT_NO_LAZY_FETCH", "1");
-        }
         let limit = self.within.unwrap_or(usual);
-        let call = Call { command, input, most, limit, ends_when_dropped: reads || self.within.is_some() };
-        call.run().await.map_err(|fault| match fault {
-            Fault::NotRun(err) => self.not_run(args, err),
-            Fault::TooSlow => GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit },
-        })
+        let ends_when_dropped = reads || self.within.is_some();
+        let mut asked = 0;
+        loop {
+            let mut command = self.command(reads, args);
+            if reads && !of_files {
+                command.env("GIT_NO_LAZY_FETCH", "1");
+            }
+            let call = Call { command, input, most, limit, ends_when_dropped };
+            let output = call.run().await.map_err(|fault| match fault {
+                Fault::NotRun(err) => self.not_run(args, err),
+                Fault::TooSlow => {
+                    GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit }
+                }
+            })?;
+            // What changes something may have been half done.
+            if !reads || !half_made::asks_again(&output, &mut asked).await {
+                return Ok(output);
+            }
+        }
     }
 
     fn command<S: AsRef<OsStr>>(&self, reads: bool, args: &[S]) -> Command {

@@ -6,6 +6,7 @@
 mod base;
 pub mod forecast;
 mod git;
+pub mod half_made;
 mod process;
 mod queue;
 pub mod refs;

@@ -182,12 +182,18 @@ impl Answer {
 }
 
 async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
-    let mut command = program::git();
-    command.arg("--no-optional-locks").args(args).current_dir(folder);
-    let output = program::ask(command, LIMIT).await.map_err(|err| match err {
-        ProgramError::Missing(_) => RepositoryError::NoGit,
-        err => RepositoryError::NotAsked { folder: folder.to_owned(), err },
-    })?;
+    let mut asked = 0;
+    let output = loop {
+        let mut command = program::git();
+        command.arg("--no-optional-locks").args(args).current_dir(folder);
+        let output = program::ask(command, LIMIT).await.map_err(|err| match err {
+            ProgramError::Missing(_) => RepositoryError::NoGit,
+            err => RepositoryError::NotAsked { folder: folder.to_owned(), err },
+        })?;
+        if !ao_git::half_made::asks_again(&output, &mut asked).await {
+            break output;
+        }
+    };
     let complaint = program::text(&output.stderr);
     let complaint = match complaint.strip_prefix("fatal: ").unwrap_or(&complaint) {
         "" => output.status.to_string(),

@@ -55,6 +55,28 @@ async fn a_question_that_is_never_answered_ends_too() {
     assert!(matches!(asks.read_bytes(&slow, 10).await, Err(GitError::TooSlow { .. })));
 }
 
+/// As it is between two system calls of `git worktree add`.
+#[tokio::test]
+async fn a_worktree_that_is_just_being_made_is_waited_for_and_a_broken_one_is_told_of() {
+    let (dir, git) = committed().await;
+    let side = dir.path().join("side").display().to_string();
+    git.write(&["worktree", "add", "--quiet", "--detach", &side]).await.unwrap();
+    let commondir = dir.path().join(".git/worktrees/side/commondir");
+    let whole = fs::read(&commondir).unwrap();
+    fs::write(&commondir, "").unwrap();
+    let list = ["worktree", "list", "--porcelain"];
+    let err = git.read(&list).await.unwrap_err();
+    assert!(err.to_string().contains("commondir"), "{err}");
+
+    let asking = git.read(&list);
+    let making = async {
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        fs::write(&commondir, &whole).unwrap();
+    };
+    let (listed, ()) = tokio::join!(asking, making);
+    assert!(listed.unwrap().contains("side"));
+}
+
 #[tokio::test]
 async fn a_long_input_has_a_long_answer() {
     let (_dir, git) = committed().await;

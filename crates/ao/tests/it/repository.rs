@@ -35,6 +35,26 @@ async fn every_way_into_a_repository_leads_to_its_main_checkout() {
     }
 }
 
+/// Another agent's worktree, in the moment in which git makes it.
+#[tokio::test]
+async fn a_worktree_that_is_just_being_made_is_in_nobodys_way() {
+    let place = Place::new();
+    let app = place.repository("my-app");
+    for side in ["../side", "../other"] {
+        place.git(&app, &["worktree", "add", "--quiet", side]);
+    }
+    let commondir = app.join(".git/worktrees/other/commondir");
+    let whole = std::fs::read(&commondir).unwrap();
+    std::fs::write(&commondir, "").unwrap();
+    let side = place.home.path().join("side");
+    let making = async {
+        tokio::time::sleep(std::time::Duration::from_millis(60)).await;
+        std::fs::write(&commondir, &whole).unwrap();
+    };
+    let (found, ()) = tokio::join!(at(&side), making);
+    assert_eq!(real(found.unwrap().root.as_std_path()), real(&app));
+}
+
 #[tokio::test]
 async fn a_repository_may_keep_its_own_files_elsewhere() {
     let place = Place::new();

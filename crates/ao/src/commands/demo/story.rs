@@ -125,6 +125,9 @@ impl Story<'_> {
             if self.is_over() {
                 return Ok(());
             }
+            if let Some(what) = self.came_to_nothing() {
+                return Err(failed(what));
+            }
             // A person may take as long as they like.
             if matches!(self.person, Person::Thinks(_)) {
                 until = Instant::now() + patience;
@@ -194,6 +197,16 @@ impl Story<'_> {
     fn is_over(&self) -> bool {
         let away = matches!(self.person, Person::Away);
         Tale::ALL.into_iter().all(|tale| self.is_merged(tale) || (away && tale == Tale::Protected))
+    }
+
+    /// A tale of which nothing more comes: its agent has gone for good before it has proposed anything.
+    fn came_to_nothing(&self) -> Option<String> {
+        let gone = |part: &&Part| {
+            let state = part.session.as_ref().map_or("", |session| session.status.state.as_str());
+            part.pull.is_none() && matches!(state, "exited" | "setup_failed")
+        };
+        let session = self.parts.iter().find(gone)?.session.as_ref()?;
+        Some(format!("nothing came of `{}`: {}", session.title, session.status.reason))
     }
 
     /// How often something happened to a tale's pull request.

@@ -103,7 +103,10 @@ impl Script {
 
     fn commit(&self, title: &str) -> Result<(), CommandError> {
         self.run("git", &["add", "--all"])?;
-        self.run("git", &["commit", "--quiet", "-m", title])?;
+        // Started anew, it may have come so far before.
+        if git(&["diff", "--cached", "--quiet"]).is_err() {
+            self.run("git", &["commit", "--quiet", "-m", title])?;
+        }
         self.run("git", &["push", "--quiet"])
     }
 
@@ -147,6 +150,10 @@ fn usage(line: &str) -> Result<(), CommandError> {
 }
 
 fn append(file: &str, line: &str) -> Result<(), CommandError> {
+    let known = fs::read_to_string(file).map_err(about("read a file"))?;
+    if known.lines().any(|known| known == line) {
+        return Ok(());
+    }
     let mut file = fs::OpenOptions::new().append(true).open(file).map_err(about("open a file"))?;
     writeln!(file, "{line}").map_err(about("write a file"))
 }
