@@ -219,13 +219,13 @@ async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
     let second = runner.run(job.clone()).await.unwrap().remove(0);
     assert_eq!(first.id, second.id, "it is the same question");
     until("it runs", || fs::read_to_string(&pid).is_ok_and(|text| text.ends_with('\n'))).await;
-    runner.give_up(&[first.id.clone()]).await;
+    runner.give_up(std::slice::from_ref(&first.id)).await;
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Running, "somebody else wants it");
 
     // Alone it is another question, with the same answer as long as that comes.
     let own = runner.run(Job { ahead: vec![], ..job.clone() }).await.unwrap().remove(0);
     assert_eq!(own.same_as.as_ref(), Some(&first.id));
-    runner.give_up(&[second.id.clone()]).await;
+    runner.give_up(std::slice::from_ref(&second.id)).await;
     assert_eq!(runner.get(&first.id).await.unwrap().state, RunState::Cancelled);
     let own = runner.get(&own.id).await.unwrap();
     assert_eq!((own.state, own.same_as), (RunState::Running, None), "it stands for itself now");
