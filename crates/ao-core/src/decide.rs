@@ -40,8 +40,9 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Project(project.clone(), event)).collect())
         }
         Input::Budget { budget, input } => {
-            let purse = state.purses.get(&budget).cloned().unwrap_or_default();
-            let events = budget::decide(&budget, state.limits_of(&budget), &purse, now, input)?;
+            let nothing = budget::Purse::default();
+            let purse = state.purses.get(&budget).unwrap_or(&nothing);
+            let events = budget::decide(&budget, state.limits_of(&budget), purse, now, input)?;
             Ok(events.into_iter().map(|event| Event::Budget(budget.clone(), event)).collect())
         }
         // Closed before we heard of it, or closed and forgotten: nobody here works on it.

@@ -1,24 +1,17 @@
 //! The problems of a project or of the whole host: budgets that are spent, providers that refuse, nothing left to do.
 
-use crate::budget::{Budget, Purse, dollars};
+use crate::ProjectId;
+use crate::budget::{Budget, Cap, dollars};
 use crate::incident::{IncidentKind, Problem};
 use crate::project::Finished;
 use crate::session::{HoldKind, Session};
 use crate::state::State;
-use crate::{ProjectId, TaskId};
 
 /// What is wrong with a project as a whole, or worth to know of it.
 pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem> {
     let Some(project) = state.projects.get(id) else { return vec![] };
-    let first = Budget::Task(TaskId { project: id.clone(), key: String::new() });
-    let of_tasks = state
-        .purses
-        .range(first..)
-        .take_while(|(budget, _)| matches!(budget, Budget::Task(task) if task.project == *id));
-    let own = [Budget::Project(id.clone()), Budget::ProjectDay(id.clone())];
-    let own = own.iter().filter_map(|budget| state.purses.get_key_value(budget));
-    let mut problems: Vec<Problem> =
-        of_tasks.chain(own).filter_map(|(budget, purse)| spent(budget, purse)).collect();
+    let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
+    let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
     if let Some(since) = project.complete {
         problems.push(Problem {
             kind: IncidentKind::AllComplete,
@@ -38,19 +31,18 @@ pub(crate) fn problems_of_host(state: &State) -> Vec<Problem> {
         revision: until.to_string(),
         detail: format!("`{account}` until {}; {}", until.utc(), waiting(state, account)),
     });
-    let spent = state.purses.get_key_value(&Budget::Day).and_then(|(budget, purse)| spent(budget, purse));
-    limited.chain(spent).collect()
+    let of_all = state.capped().filter(|(budget, _)| budget.project().is_none());
+    limited.chain(of_all.map(|(budget, cap)| spent(budget, cap))).collect()
 }
 
 /// A budget that is spent is told once for each time that it is.
-fn spent(budget: &Budget, purse: &Purse) -> Option<Problem> {
-    let cap = purse.cap.as_ref()?;
-    Some(Problem {
+fn spent(budget: &Budget, cap: &Cap) -> Problem {
+    Problem {
         kind: IncidentKind::BudgetExceeded,
         problem: format!("{budget} since {}", cap.since),
         revision: cap.since.to_string(),
         detail: cap.why.clone(),
-    })
+    }
 }
 
 /// Who waits for an account.

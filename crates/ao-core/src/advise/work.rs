@@ -106,8 +106,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
 pub(super) fn spent(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let mut advice = Vec::new();
-    for (budget, purse) in &state.purses {
-        let Some(cap) = &purse.cap else { continue };
+    for (budget, cap) in state.capped() {
         let held: Vec<&Session> =
             state.live_under(budget).into_iter().filter(|session| !session.holds.is_empty()).collect();
         let Some(first) = held.first() else { continue };

@@ -145,8 +145,7 @@ impl<'a> Intake<'a> {
             _ => None,
         });
         let (mut spent, mut spent_tasks) = (None, BTreeMap::new());
-        for (budget, purse) in &state.purses {
-            let Some(cap) = &purse.cap else { continue };
+        for (budget, cap) in state.capped() {
             match budget {
                 Budget::Task(task) => {
                     spent_tasks.insert(task, cap.why.as_str());

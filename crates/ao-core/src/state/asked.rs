@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::index::{Place, Timer};
+use super::index::Place;
+use super::timers::Timer;
 use super::{State, counts_time, idle_after};
-use crate::budget::{Budget, Limits};
+use crate::budget::{Budget, Cap, Limits};
 use crate::incident::{self, Incident, IncidentKey, Subject};
 use crate::reaction::Judge;
 use crate::session::Session;
@@ -128,18 +129,18 @@ impl State {
 
     /// When time alone will change something.
     pub fn next_due(&self) -> Option<Timestamp> {
-        self.index.timers.first().map(|(at, _)| *at)
+        self.index.timers.next()
     }
 
     /// Those whose time has come, at most `limit` of them.
     pub(crate) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
-        self.index
-            .timers
-            .iter()
-            .take_while(|(at, _)| *at <= now)
-            .take(limit)
-            .map(|(_, timer)| timer.clone())
-            .collect()
+        self.index.timers.due(now, limit)
+    }
+
+    /// The budgets that are spent, with what is known of each.
+    pub(crate) fn capped(&self) -> impl Iterator<Item = (&Budget, &Cap)> {
+        let cap = |budget| self.purses.get(budget).and_then(|purse| purse.cap.as_ref());
+        self.index.capped.iter().filter_map(move |budget| Some((budget, cap(budget)?)))
     }
 
     pub(crate) fn next_notice(&self) -> NoticeId {

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::index::{Footprint, Timer, release};
+use super::index::{Footprint, release};
+use super::timers::Timer;
 use super::{LimitsSeen, State, Unassigned, counts_time, idle_after};
 use crate::budget::{self, Budget, BudgetEvent, Spend};
 use crate::digest;
@@ -36,11 +37,11 @@ impl State {
                 let in_force = self.accounts.insert(account.clone(), *until).is_some();
                 let times = self.limits_in_row(account, at) + u32::from(!in_force);
                 self.limits_seen.insert(account.clone(), LimitsSeen { times, until: *until });
-                self.index.set_timer(Timer::Account(account.clone()), Some(*until));
+                self.index.timers.set(Timer::Account(account.clone()), Some(*until));
             }
             Event::Account(account, AccountEvent::Reset {}) => {
                 self.accounts.remove(account);
-                self.index.set_timer(Timer::Account(account.clone()), None);
+                self.index.timers.set(Timer::Account(account.clone()), None);
             }
             Event::Project(id, event) => self.evolve_project(id, event, at),
             Event::Task(id, TaskEvent::Seen { facts }) => {
@@ -70,7 +71,7 @@ impl State {
             Event::Queue(id, event) => {
                 if let Some(project) = self.projects.get_mut(id) {
                     queue::evolve(&mut project.queue, event, at);
-                    self.index.set_timer(Timer::Queue(id.clone()), project.queue.again_at());
+                    self.index.timers.set(Timer::Queue(id.clone()), project.queue.again_at());
                 }
             }
             Event::Incident(key, event) => self.evolve_incident(key, event, at),
@@ -119,8 +120,8 @@ impl State {
             },
             ProjectEvent::Removed {} => {
                 self.projects.remove(id);
-                self.index.set_timer(Timer::Policy(id.clone()), None);
-                self.index.set_timer(Timer::Queue(id.clone()), None);
+                self.index.timers.set(Timer::Policy(id.clone()), None);
+                self.index.timers.set(Timer::Queue(id.clone()), None);
                 self.tasks.retain(|task, _| task.project != *id);
                 self.tally.remove(id);
                 self.unassigned.retain(|task, _| task.project != *id);
@@ -135,7 +136,7 @@ impl State {
                     project.queue.policy_due = false;
                     let edge = policy.next_edge(at);
                     project.policy_stand = PolicyStand { written: !unwritten, broken: None, edge };
-                    self.index.set_timer(Timer::Policy(id.clone()), edge);
+                    self.index.timers.set(Timer::Policy(id.clone()), edge);
                 }
             }
             ProjectEvent::PolicyBroken { why } => {
@@ -148,7 +149,7 @@ impl State {
                 if let Some(project) = self.projects.get_mut(id) {
                     let edge = project.policy.next_edge(at);
                     project.policy_stand.edge = edge;
-                    self.index.set_timer(Timer::Policy(id.clone()), edge);
+                    self.index.timers.set(Timer::Policy(id.clone()), edge);
                 }
             }
             ProjectEvent::Flaked { check, signature, excerpt } => {
@@ -192,7 +193,11 @@ impl State {
         let purse = self.purses.entry(budget.clone()).or_default();
         budget::evolve(budget, purse, event, at);
         let due = purse.due();
-        self.index.set_timer(Timer::Budget(budget.clone()), due);
+        match purse.cap.is_some() {
+            true => self.index.capped.insert(budget.clone()),
+            false => self.index.capped.remove(budget),
+        };
+        self.index.timers.set(Timer::Budget(budget.clone()), due);
     }
 
     fn evolve_session(&mut self, id: SessionId, event: &SessionEvent, at: Timestamp) {
@@ -255,13 +260,13 @@ impl State {
         if let SessionEvent::Archived { pulls } = event {
             index.leave(session, Footprint::of(session));
             release(&mut index.names, &session.spec.name, id);
-            index.set_timer(Timer::Session(id), None);
+            index.timers.set(Timer::Session(id), None);
             let task = sessions.swap_remove(&id).and_then(|session| session.spec.task);
             self.forget(pulls, task.as_ref());
         } else {
             let (idle_after, counts) =
                 (idle_after(settings, projects, session), counts_time(settings, projects, session));
-            index.set_timer(Timer::Session(id), session.due(settings, idle_after, counts));
+            index.timers.set(Timer::Session(id), session.due(settings, idle_after, counts));
         }
     }
 
@@ -280,8 +285,9 @@ impl State {
     }
 
     fn forget_purse(&mut self, budget: &Budget) {
-        self.purses.remove(budget);
-        self.index.set_timer(Timer::Budget(budget.clone()), None);
+        self.purses.swap_remove(budget);
+        self.index.capped.remove(budget);
+        self.index.timers.set(Timer::Budget(budget.clone()), None);
     }
 
     /// Forgets what only an archived session knew of.
@@ -330,13 +336,13 @@ impl State {
             }
             IncidentEvent::Closed {} => {
                 self.incidents.remove(key);
-                self.index.set_timer(Timer::Incident(key.clone()), None);
+                self.index.timers.set(Timer::Incident(key.clone()), None);
             }
             _ => {
                 if let Some(incident) = self.incidents.get_mut(key) {
                     incident::evolve(incident, event, at);
                     let due = incident.due;
-                    self.index.set_timer(Timer::Incident(key.clone()), due);
+                    self.index.timers.set(Timer::Incident(key.clone()), due);
                 }
             }
         }
@@ -387,7 +393,7 @@ impl State {
                         self.index.notices.remove(&key);
                     }
                 }
-                self.index.set_timer(Timer::Notice(id), due);
+                self.index.timers.set(Timer::Notice(id), due);
             }
         }
     }
@@ -426,13 +432,13 @@ impl State {
                 {
                     self.index.errands.remove(&errand.key);
                 }
-                self.index.set_timer(Timer::Errand(id), None);
+                self.index.timers.set(Timer::Errand(id), None);
             }
             ErrandEvent::Delayed { .. } | ErrandEvent::Retried {} => {
                 if let Some(errand) = self.errands.get_mut(&id) {
                     errand::evolve(errand, event);
                     let due = errand.again_at;
-                    self.index.set_timer(Timer::Errand(id), due);
+                    self.index.timers.set(Timer::Errand(id), due);
                 }
             }
         }

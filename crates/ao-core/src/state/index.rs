@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::timers::Timers;
 use crate::budget::Budget;
 use crate::incident::IncidentKey;
 use crate::session::{Phase, Role, Session, SessionEvent};
@@ -29,8 +30,9 @@ pub(super) struct Index {
     pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
     pub(super) slots: BTreeMap<ProjectId, u32>,
     pub(super) slots_taken: u32,
-    pub(super) due: BTreeMap<Timer, Timestamp>,
-    pub(super) timers: BTreeSet<(Timestamp, Timer)>,
+    pub(super) timers: Timers,
+    /// The budgets that are spent: few of all that are counted.
+    pub(super) capped: BTreeSet<Budget>,
 }
 
 /// A place in the line: higher priority first, then who came first.
@@ -39,21 +41,6 @@ pub(crate) struct Place {
     priority: Reverse<i32>,
     since: Timestamp,
     pub(crate) session: SessionId,
-}
-
-/// Whose time it is.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Timer {
-    Session(SessionId),
-    Incident(IncidentKey),
-    Notice(NoticeId),
-    Errand(ErrandId),
-    Budget(Budget),
-    Account(String),
-    /// A freeze of a project begins or ends.
-    Policy(ProjectId),
-    /// A landing that something was in the way of is tried again.
-    Queue(ProjectId),
 }
 
 /// What of a session the indexes know.
@@ -68,22 +55,6 @@ pub(super) struct Footprint {
 }
 
 impl Index {
-    pub(super) fn set_timer(&mut self, timer: Timer, due: Option<Timestamp>) {
-        let before = match due {
-            Some(at) => self.due.insert(timer.clone(), at),
-            None => self.due.remove(&timer),
-        };
-        if before == due {
-            return;
-        }
-        if let Some(before) = before {
-            self.timers.remove(&(before, timer.clone()));
-        }
-        if let Some(at) = due {
-            self.timers.insert((at, timer));
-        }
-    }
-
     pub(super) fn enter(&mut self, session: &Session, footprint: Footprint) {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {

@@ -4,6 +4,7 @@ mod asked;
 mod earlier;
 mod evolve;
 mod index;
+mod timers;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -25,8 +26,9 @@ use crate::settings::Settings;
 use crate::task::Task;
 use crate::{Attempt, ErrandId, NoticeId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
+pub(crate) use index::Place;
 use index::{Footprint, Index};
-pub(crate) use index::{Place, Timer};
+pub(crate) use timers::Timer;
 
 /// The shape of an encoded state. A snapshot of another shape is passed over for the log, which retention may have cut
 /// short; so a new field gets a default, and a new shape a step that reads the old one.
@@ -56,9 +58,9 @@ pub struct State {
     /// How often in a row accounts were limited, and until when the last time.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits_seen: BTreeMap<String, LimitsSeen>,
-    /// What has been spent of budgets that several sessions share.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub purses: BTreeMap<Budget, Purse>,
+    /// What has been spent of budgets that several sessions share. Hashed as sessions are: each turn is counted in four.
+    #[serde(default, skip_serializing_if = "IndexMap::is_empty")]
+    pub purses: IndexMap<Budget, Purse, FxBuildHasher>,
     /// The tasks that have had a session. They get no second one by themselves, also if they are opened again.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub worked: BTreeSet<TaskId>,
@@ -106,7 +108,7 @@ impl State {
     /// Goes on as if there had never been this incident. For finding out what would be; the log knows better.
     pub(crate) fn forget_incident(&mut self, key: &IncidentKey) {
         self.incidents.remove(key);
-        self.index.set_timer(Timer::Incident(key.clone()), None);
+        self.index.timers.set(Timer::Incident(key.clone()), None);
     }
 
     /// Reads a state from a snapshot and makes its indexes anew.
@@ -128,7 +130,7 @@ impl State {
             self.index.enter(session, Footprint::of(session));
             let idle_after = idle_after(&self.settings, &self.projects, session);
             let counts = counts_time(&self.settings, &self.projects, session);
-            self.index.set_timer(Timer::Session(*id), session.due(&self.settings, idle_after, counts));
+            self.index.timers.set(Timer::Session(*id), session.due(&self.settings, idle_after, counts));
         }
         self.index.errands = self.errands.iter().map(|(id, errand)| (errand.key.clone(), *id)).collect();
         self.index.told = self.notice_keys.iter().cloned().collect();
@@ -137,6 +139,8 @@ impl State {
                 self.index.notices.entry(key.clone()).or_default().insert(*id);
             }
         }
+        let capped = self.purses.iter().filter(|(_, purse)| purse.cap.is_some());
+        self.index.capped = capped.map(|(budget, _)| budget.clone()).collect();
         let timers = self
             .incidents
             .values()
@@ -153,7 +157,7 @@ impl State {
             .chain(self.projects.iter().map(|(id, known)| (Timer::Queue(id.clone()), known.queue.again_at())))
             .collect::<Vec<_>>();
         for (timer, due) in timers {
-            self.index.set_timer(timer, due);
+            self.index.timers.set(timer, due);
         }
     }
 }

@@ -13,10 +13,12 @@ pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
     let of_project = |id: &ao_core::ProjectId| [Budget::ProjectDay(id.clone()), Budget::Project(id.clone())];
     let wide = std::iter::once(Budget::Day).chain(state.projects.keys().flat_map(of_project));
     // Of the many tasks only those that have a limit.
-    let tasks = state
+    let mut tasks: Vec<&Budget> = state
         .purses
         .keys()
-        .filter(|budget| matches!(budget, Budget::Task(_)) && !state.limits_of(budget).is_empty());
+        .filter(|budget| matches!(budget, Budget::Task(_)) && !state.limits_of(budget).is_empty())
+        .collect();
+    tasks.sort();
     let accounts = state.accounts.iter().map(|(account, until)| {
         let held = state.live().filter(|session| session.account() == account);
         let mut sessions: Vec<String> = held.map(|session| session.spec.name.clone()).collect();
@@ -24,7 +26,7 @@ pub(crate) fn budgets(state: &State, now: Timestamp) -> Budgets {
         LimitedAccount { account: account.clone(), until: time(*until), sessions }
     });
     Budgets {
-        budgets: wide.chain(tasks.cloned()).map(|budget| shared(state, &budget, now)).collect(),
+        budgets: wide.chain(tasks.into_iter().cloned()).map(|budget| shared(state, &budget, now)).collect(),
         accounts: accounts.collect(),
     }
 }

@@ -1,0 +1,131 @@
+//! What is due when: the next of all at once, and each one's own without a search.
+
+use std::collections::{BTreeSet, HashMap};
+use std::hash::Hash;
+
+use rustc_hash::FxBuildHasher;
+
+use crate::budget::Budget;
+use crate::incident::IncidentKey;
+use crate::{ErrandId, NoticeId, ProjectId, SessionId, Timestamp};
+
+/// Whose time it is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Timer {
+    Session(SessionId),
+    Incident(IncidentKey),
+    Notice(NoticeId),
+    Errand(ErrandId),
+    Budget(Budget),
+    Account(String),
+    /// A freeze of a project begins or ends.
+    Policy(ProjectId),
+    /// A landing that something was in the way of is tried again.
+    Queue(ProjectId),
+}
+
+/// The timers. Those of sessions are apart: each sign of an agent moves one of them, and a number is soon found in a set of
+/// ten thousand.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Timers {
+    sessions: Line<SessionId>,
+    others: Line<Timer>,
+}
+
+impl Timers {
+    pub(super) fn set(&mut self, timer: Timer, due: Option<Timestamp>) {
+        match timer {
+            Timer::Session(session) => self.sessions.set(session, due),
+            other => self.others.set(other, due),
+        }
+    }
+
+    pub(super) fn next(&self) -> Option<Timestamp> {
+        let first = [self.sessions.first(), self.others.first()];
+        first.into_iter().flatten().min()
+    }
+
+    /// Those whose time has come, the longest overdue first, at most `limit` of them.
+    pub(super) fn due(&self, now: Timestamp, limit: usize) -> Vec<Timer> {
+        let sessions = self.sessions.due(now).map(|(at, id)| (*at, Timer::Session(*id)));
+        let others = self.others.due(now).map(|(at, timer)| (*at, timer.clone()));
+        let mut due: Vec<_> = sessions.take(limit).chain(others.take(limit)).collect();
+        due.sort();
+        due.truncate(limit);
+        due.into_iter().map(|(_, timer)| timer).collect()
+    }
+}
+
+/// Timers of one sort, each by its name and all in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Line<K: Eq + Hash> {
+    at: HashMap<K, Timestamp, FxBuildHasher>,
+    order: BTreeSet<(Timestamp, K)>,
+}
+
+impl<K: Eq + Hash> Default for Line<K> {
+    fn default() -> Line<K> {
+        Line { at: HashMap::default(), order: BTreeSet::new() }
+    }
+}
+
+impl<K: Clone + Ord + Hash> Line<K> {
+    fn set(&mut self, who: K, due: Option<Timestamp>) {
+        let before = match due {
+            Some(at) => self.at.insert(who.clone(), at),
+            None => self.at.remove(&who),
+        };
+        if before == due {
+            return;
+        }
+        if let Some(before) = before {
+            self.order.remove(&(before, who.clone()));
+        }
+        if let Some(at) = due {
+            self.order.insert((at, who));
+        }
+    }
+
+    fn first(&self) -> Option<Timestamp> {
+        self.order.first().map(|(at, _)| *at)
+    }
+
+    fn due(&self, now: Timestamp) -> impl Iterator<Item = &(Timestamp, K)> {
+        self.order.iter().take_while(move |(at, _)| *at <= now)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_sorts_are_due_in_one_order_and_no_more_than_are_wanted() {
+        let mut timers = Timers::default();
+        let account = |name: &str| Timer::Account(name.to_owned());
+        for (at, timer) in [
+            (30, Timer::Session(SessionId(1))),
+            (10, account("late")),
+            (20, Timer::Session(SessionId(2))),
+            (20, account("same time")),
+            (99, account("not yet")),
+        ] {
+            timers.set(timer, Some(Timestamp(at)));
+        }
+        assert_eq!(timers.next(), Some(Timestamp(10)));
+        let all = [
+            account("late"),
+            Timer::Session(SessionId(2)),
+            account("same time"),
+            Timer::Session(SessionId(1)),
+        ];
+        for limit in 0..6 {
+            assert_eq!(timers.due(Timestamp(30), limit), all[..limit.min(4)], "{limit}");
+        }
+        timers.set(account("late"), None);
+        timers.set(Timer::Session(SessionId(2)), Some(Timestamp(5)));
+        assert_eq!(timers.next(), Some(Timestamp(5)));
+        timers.set(Timer::Session(SessionId(2)), None);
+        assert_eq!(timers.due(Timestamp(30), 9), [account("same time"), Timer::Session(SessionId(1))]);
+    }
+}
