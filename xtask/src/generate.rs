@@ -1,6 +1,6 @@
 //! `cargo xtask generate`: files that are checked in and made from the code, such as the reference of the configuration.
 //!
-//! Each crate that makes some has an example called `generate`, which prints them as one JSON object of path and text.
+//! Each crate that makes some has an example called `generate-` and its own name, which prints them as one JSON object of path and text.
 //! A test of that crate compares them with what is checked in, so that `cargo xtask test` needs no step for it.
 
 use std::collections::BTreeMap;

@@ -39,9 +39,11 @@ pub struct Options {
     pub effect_timeout: Duration,
     /// The same for a look, a census and a notice: what is told after that is not worth waiting for.
     pub look_timeout: Duration,
-    /// The same for making, setting up and removing a workspace and for testing a merge, which run other people's
-    /// scripts.
+    /// The same for making, setting up and removing a workspace, which run other people's scripts.
     pub script_timeout: Duration,
+    /// The same for testing a merge. Each check has its own limit, and a long line may be before it; this is for a forge
+    /// that hangs.
+    pub test_timeout: Duration,
     /// How long to wait after the log could not be written.
     pub store_retry: Duration,
     /// Who judges the conditions of reactions.
@@ -58,6 +60,7 @@ impl Default for Options {
             effect_timeout: Duration::from_secs(120),
             look_timeout: Duration::from_secs(20),
             script_timeout: Duration::from_secs(3600),
+            test_timeout: Duration::from_secs(24 * 3600),
             store_retry: Duration::from_secs(1),
             judge: Judge::default(),
         }
@@ -67,7 +70,8 @@ impl Default for Options {
 impl Options {
     fn timeout(&self, effect: &Effect) -> Duration {
         match effect {
-            Effect::CreateWorkspace { .. } | Effect::TestMerge { .. } => self.script_timeout,
+            Effect::CreateWorkspace { .. } => self.script_timeout,
+            Effect::TestMerge { .. } => self.test_timeout,
             Effect::RunErrand { errand } => self.script_timeout + errand.order.own_time(),
             // The adapter keeps the project's own limit, and says what came of it; this is for an adapter that hangs.
             Effect::SetUp { plan, .. } => self.script_timeout + plan.setup.timeout,

@@ -47,6 +47,9 @@ const WRITE: Duration = Duration::from_secs(10 * 60);
 const OF_FILES: [&str; 8] =
     ["cat-file", "cherry", "diff", "diff-tree", "merge-tree", "show", "stash", "status"];
 
+/// The commands that list the worktrees before they change something.
+const LOOK_FIRST: [&str; 2] = ["worktree", "branch"];
+
 /// Git in one folder.
 #[derive(Debug, Clone)]
 pub struct Git {
@@ -239,7 +242,6 @@ impl Git {
         };
         let limit = self.within.unwrap_or(usual);
         let ends_when_dropped = reads || self.within.is_some();
-        let mut asked = 0;
         loop {
             let mut command = self.command(reads, args);
             if reads && !of_files {
@@ -252,8 +254,10 @@ impl Git {
                     GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit }
                 }
             })?;
-            // What changes something may have been half done.
-            if !reads || !half_made::asks_again(&output, &mut asked).await {
+            // These look at the worktrees before they change anything; others may have been half done.
+            let looks_first =
+                || args.first().is_some_and(|arg| LOOK_FIRST.iter().any(|&it| arg.as_ref() == it));
+            if !(reads || looks_first()) || !half_made::asks_again(&output, &self.dir).await {
                 return Ok(output);
             }
         }

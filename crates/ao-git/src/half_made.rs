@@ -1,28 +1,36 @@
 //! A worktree that another git is just making.
 //!
 //! Git makes the file `commondir` of a new worktree and fills it a moment later. Whoever lists the worktrees in between gives
-//! up, although nothing is wrong: "failed to read .../commondir: Success". Where agents come and go that does happen.
+//! up, although nothing is wrong: "failed to read .../commondir". Where agents come and go that does happen.
 
+use std::fs;
+use std::path::Path;
 use std::process::Output;
 use std::time::Duration;
 
-/// How often is asked again. One that stays half made is one that somebody has broken.
-const TRIES: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
+/// One that is half made for longer is one that somebody has broken.
+const MAKING: Duration = Duration::from_secs(2);
 
-/// Whether to ask git once more, after a pause, because it has met a worktree that is not whole yet. `asked` counts.
-pub async fn asks_again(output: &Output, asked: &mut u32) -> bool {
-    if output.status.success() || *asked >= TRIES || !met_one(&String::from_utf8_lossy(&output.stderr)) {
-        return false;
+/// Whether to ask git once more, after a pause, because it has met a worktree that is not whole yet. Git was called in `dir`,
+/// and may name the file as seen from there.
+pub async fn asks_again(output: &Output, dir: &Path) -> bool {
+    let asks = !output.status.success() && met_one(&String::from_utf8_lossy(&output.stderr), dir);
+    if asks {
+        tokio::time::sleep(PAUSE).await;
     }
-    *asked += 1;
-    tokio::time::sleep(PAUSE).await;
-    true
+    asks
 }
 
-/// Only an empty file has no error of its own.
-fn met_one(complaint: &str) -> bool {
-    complaint.lines().any(|line| line.contains("failed to read ") && line.ends_with("commondir: Success"))
+/// What stands behind the file's name is whatever error came last, and says nothing. Its age does.
+fn met_one(complaint: &str, dir: &Path) -> bool {
+    let named = complaint.lines().find_map(|line| {
+        let (_, rest) = line.split_once("failed to read ")?;
+        let end = rest.rfind("commondir:")? + "commondir".len();
+        rest.get(..end)
+    });
+    let age = |path: &str| fs::metadata(dir.join(path)).ok()?.modified().ok()?.elapsed().ok();
+    named.and_then(age).is_some_and(|age| age < MAKING)
 }
 
 #[cfg(test)]
@@ -30,14 +38,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_empty_file_is_one_that_is_being_made() {
-        assert!(met_one("fatal: failed to read /a b/.git/worktrees/app-6/commondir: Success"));
-        for other in [
-            "fatal: failed to read /a/.git/worktrees/app-6/commondir: Permission denied",
-            "fatal: not a git repository",
-            "",
-        ] {
-            assert!(!met_one(other), "{other}");
+    fn only_a_file_of_a_moment_ago_is_of_one_that_is_being_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("app 6");
+        fs::create_dir(&file).unwrap();
+        let file = file.join("commondir");
+        let dir = folder.path();
+        let complaint = |why: &str| format!("fatal: failed to read {}: {why}", file.display());
+        assert!(!met_one(&complaint("No such file or directory"), dir), "it is not there");
+        let made = fs::File::create(&file).unwrap();
+        for why in ["Success", "Undefined error: 0", "No such file or directory"] {
+            assert!(met_one(&complaint(why), dir), "{why}");
+        }
+        assert!(met_one("fatal: failed to read app 6/commondir: Success", dir), "seen from there");
+        made.set_modified(std::time::SystemTime::now() - Duration::from_secs(10)).unwrap();
+        assert!(!met_one(&complaint("Success"), dir), "it stays as it is");
+        for other in ["fatal: not a git repository", "fatal: failed to read commondir", ""] {
+            assert!(!met_one(other, dir), "{other}");
         }
     }
 }

@@ -49,6 +49,7 @@ impl Sim {
             effect_timeout: Duration::from_secs(20),
             look_timeout: Duration::from_secs(20),
             script_timeout: Duration::from_secs(20),
+            test_timeout: Duration::from_secs(20),
             store_retry: Duration::from_secs(1),
         };
         let (asks, began) = (JoinSet::new(), Instant::now());

@@ -182,7 +182,6 @@ impl Answer {
 }
 
 async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
-    let mut asked = 0;
     let output = loop {
         let mut command = program::git();
         command.arg("--no-optional-locks").args(args).current_dir(folder);
@@ -190,7 +189,7 @@ async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, Re
             ProgramError::Missing(_) => RepositoryError::NoGit,
             err => RepositoryError::NotAsked { folder: folder.to_owned(), err },
         })?;
-        if !ao_git::half_made::asks_again(&output, &mut asked).await {
+        if !ao_git::half_made::asks_again(&output, folder.as_std_path()).await {
             break output;
         }
     };

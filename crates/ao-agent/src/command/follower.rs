@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use ao_core::evidence::{Confidence, Signal, Source};
+use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::{Attempt, SessionId};
 use ao_ports::{Clock, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
 
@@ -76,6 +76,11 @@ impl Follower {
         loop {
             let news = self.read().news();
             for line in &news.lines {
+                // Between a message that was taken and the work on it nobody may look idle.
+                if let Line::Taken { .. } = line {
+                    let signal = self.signal(Reading::Working { doing: String::new() }, clock);
+                    reporter.report(signal).await;
+                }
                 if let Some(report) = self.report(line, clock) {
                     reporter.report(report).await;
                 }
@@ -154,14 +159,13 @@ impl Follower {
             let call = call.clone().unwrap_or_default();
             return Some(Report::Denied { session, attempt, call, tool: tool.clone() });
         }
-        let signal = Signal {
-            attempt,
-            source: Source::Protocol,
-            at: clock.now(),
-            confidence: Confidence::High,
-            reading: line.reading()?,
-        };
-        Some(Report::Signal { session, signal })
+        Some(self.signal(line.reading()?, clock))
+    }
+
+    fn signal(&self, reading: Reading, clock: &dyn Clock) -> Report {
+        let (attempt, source, at) = (self.attempt, Source::Protocol, clock.now());
+        let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
+        Report::Signal { session: self.session, signal }
     }
 }
 

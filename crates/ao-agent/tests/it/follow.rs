@@ -22,11 +22,12 @@ async fn lines_are_reported_in_order_and_other_output_is_not() {
     buffers.says(r#"{"ao":"working","doing":"tests"} "#);
     buffers.says(r#"{"level":"info","ao":"nothing"}"#);
     buffers.says(r#"{"ao":"spent","turns":2}"#);
-    let expected = ["Idle", "Taken \"go\"", "Working { doing: \"tests\" }", "Spent 2"];
-    assert_eq!(notebook.until(4).await, expected);
+    let expected =
+        ["Idle", "Working { doing: \"\" }", "Taken \"go\"", "Working { doing: \"tests\" }", "Spent 2"];
+    assert_eq!(notebook.until(5).await, expected);
     task.abort();
     buffers.says(r#"{"ao":"idle"}"#);
-    assert_eq!(notebook.until(5).await, expected, "it is not read any more");
+    assert_eq!(notebook.until(6).await, expected, "it is not read any more");
 }
 
 /// A text that was taken before is no proof of a later message with the same words.
@@ -123,7 +124,7 @@ async fn a_delivery_does_not_wait_for_output_and_keeps_none_of_it_back() {
     buffers.says(r#"{"ao":"taken","delivery":1,"text":"go"}"#);
     let taken = Delivered::Taken { turn: "attempt 1 delivery 1".into(), text: "go".into() };
     assert_eq!(agent.deliver(&order(1, 2, "go")).await, Ok(taken));
-    assert_eq!(notebook.until(1).await, ["Taken \"go\""]);
+    assert_eq!(notebook.until(2).await, ["Working { doing: \"\" }", "Taken \"go\""]);
     assert_eq!(before.elapsed(), Duration::ZERO);
 }
 

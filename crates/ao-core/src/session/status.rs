@@ -102,7 +102,7 @@ impl Session {
             Phase::Running { .. } => {
                 let judgement = judge(&self.evidence, now);
                 if judgement.activity == Activity::Idle
-                    && let Some(status) = self.being_told()
+                    && let Some(status) = self.being_told(now)
                 {
                     return status;
                 }
@@ -120,20 +120,20 @@ impl Session {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
                 };
-                let reason = match &self.astray {
-                    Some(what) => format!("{reason}; {what}"),
-                    None => reason,
-                };
-                say(word, reason, self.activity_since)
+                say(word, self.with_astray(reason), self.activity_since)
             }
         }
     }
 
     /// At its prompt, and about to read a message. Who waits for it to have nothing to do waits on, and who has sent the
-    /// message does not hear that nothing happens.
-    fn being_told(&self) -> Option<Status> {
-        let on_its_way =
-            |delivery: &&Delivery| !matches!(delivery.stage, Stage::Paused { counts: false, .. });
+    /// message does not hear that nothing happens. What is put off, because a person types or a dialog is in the way, is not
+    /// on its way.
+    fn being_told(&self, now: Timestamp) -> Option<Status> {
+        let on_its_way = |delivery: &&Delivery| match delivery.stage {
+            Stage::Writing => delivery.pauses == 0,
+            Stage::Written { proof_by: until } | Stage::Paused { until, counts: true } => now <= until,
+            Stage::Paused { counts: false, .. } => false,
+        };
         let delivery = self.outbox.current.as_ref().filter(on_its_way)?;
         let since = delivery.messages.iter().map(|message| message.queued).max();
         let since = since.map_or(self.activity_since, |queued| queued.max(self.activity_since));
@@ -141,7 +141,14 @@ impl Session {
             true => (StatusWord::Starting, "its task is being given to it"),
             false => (StatusWord::Working, "a message is being given to it"),
         };
-        Some(Status { word, reason: reason.into(), since })
+        Some(Status { word, reason: self.with_astray(reason.into()), since })
+    }
+
+    fn with_astray(&self, reason: String) -> String {
+        match &self.astray {
+            Some(what) => format!("{reason}; {what}"),
+            None => reason,
+        }
     }
 
     /// The problems that this session has now.

@@ -68,6 +68,7 @@ async fn a_worktree_that_is_just_being_made_is_waited_for_and_a_broken_one_is_to
     let err = git.read(&list).await.unwrap_err();
     assert!(err.to_string().contains("commondir"), "{err}");
 
+    fs::write(&commondir, "").unwrap();
     let asking = git.read(&list);
     let making = async {
         tokio::time::sleep(Duration::from_millis(60)).await;

@@ -5,7 +5,7 @@
 //!  live/<id>                it is not over; a new daemon looks here for what the last one left
 //!  project/<project>/<no>   the runs of a project, newest first
 //!  group/<group>/<no>       those of a pull request, or of a project's branches, newest first
-//!  ask/<digest>             the newest run for this check of this commit of this pull request
+//!  ask/<digest>             the newest run for this check of this commit of this pull request, with the same ahead
 //!  key/<digest>             the newest result for this tree, command and environment
 //!  log/<execution>/<id>     the runs that share a log
 //! ```
@@ -196,16 +196,11 @@ pub(super) fn ask(job: &Job, spec: &CheckSpec, key: &str) -> String {
     let paths = serde_json::to_string(&spec.paths).expect("text only");
     let pull = job.pull.as_ref().map(ToString::to_string).unwrap_or_default();
     let base = job.base.as_ref().map_or("", |base| base.as_str());
-    let mut ahead = job.ahead.iter().map(ToString::to_string);
     let required = if spec.required { "required" } else { "" };
-    let alone = [key, &pull, job.head.as_str(), base, required, &paths];
-    match ahead.next() {
-        None => digest(&alone),
-        Some(first) => {
-            let ahead = ahead.fold(first, |all, next| format!("{all} {next}"));
-            digest(&[&alone[..], &[&ahead]].concat())
-        }
-    }
+    let ahead: Vec<String> = job.ahead.iter().map(ToString::to_string).collect();
+    let mut parts = vec![key, &pull, job.head.as_str(), base, required, &paths];
+    parts.extend(ahead.iter().map(String::as_str));
+    digest(&parts)
 }
 
 fn digest(parts: &[&str]) -> String {

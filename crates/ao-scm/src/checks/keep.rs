@@ -43,7 +43,8 @@ async fn prune_group(desk: &Desk, group: &str, keep: usize) -> Result<(), Runner
     if ids.len() <= keep {
         return Ok(());
     }
-    // Of the commit that matters now, nothing is forgotten, however many checks there are.
+    // Of the commit that matters now, nothing is forgotten, however many checks there are; but what was tried with others
+    // ahead may have been tried any number of times.
     let newest = match ids.first() {
         Some(id) => desk.book.get(id).await?.map(|stored| stored.run.head),
         None => None,
@@ -59,7 +60,8 @@ async fn forget(desk: &Desk, id: &str, matters: Option<&Commit>) -> Result<(), R
     // Held, so that nobody takes a result over that is just being forgotten.
     let live = desk.live.lock().await;
     let Some(stored) = desk.book.get(id).await? else { return Ok(()) };
-    if live.runs.contains_key(id) || !stored.run.state.is_over() || Some(&stored.run.head) == matters {
+    let matters = Some(&stored.run.head) == matters && stored.run.ahead.is_empty();
+    if live.runs.contains_key(id) || !stored.run.state.is_over() || matters {
         return Ok(());
     }
     let changes = desk.book.forget(&stored).await?;

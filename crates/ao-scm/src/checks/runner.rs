@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{CheckRun, Clock, LogPart, Records, RunFilter};
-use tokio::sync::{Mutex, Semaphore, broadcast};
+use tokio::sync::{Mutex, Semaphore, broadcast, oneshot};
 use tokio::task::JoinSet;
 use tracing::warn;
 
@@ -60,12 +60,23 @@ impl Runner {
     /// Sees to it that checks are run, and returns at once: a run for each, in the order of the job.
     ///
     /// Nothing is run twice. Asked again for the same commit of the same pull request, it is the same run, unless that was
-    /// cancelled or is broken. The same tree and command elsewhere makes a new run that is `same_as` the one there is. With `again`,
-    /// results do not count; what is under way does.
+    /// cancelled or is broken; with others ahead it is another question. The same tree and command elsewhere makes a new run
+    /// that is `same_as` the one there is. With `again`, results do not count; what is under way does.
     pub async fn run(&self, job: Job) -> Result<Vec<CheckRun>, RunnerError> {
-        let runner = self.clone();
+        let (runner, is_alone) = (self.clone(), job.ahead.is_empty());
+        let (tell, told) = oneshot::channel();
         // In a task of its own: whoever asks may go away in the middle, and what is recorded has to be executed.
-        tokio::spawn(async move { runner.place_all(job).await }).await.expect("it does not panic")
+        tokio::spawn(async move {
+            let unheard = tell.send(runner.place_all(job).await);
+            // With others ahead it was for nobody else.
+            if let Err(Ok(runs)) = unheard
+                && !is_alone
+            {
+                let ids: Vec<String> = runs.into_iter().map(|run| run.id).collect();
+                runner.desk.give_up(&ids).await;
+            }
+        });
+        told.await.expect("it does not panic")
     }
 
     async fn place_all(&self, job: Job) -> Result<Vec<CheckRun>, RunnerError> {
@@ -168,7 +179,7 @@ impl Runner {
         }
     }
 
-    /// Takes back that somebody has asked for these runs. What others have asked for, or wait for, goes on.
+    /// Takes back that somebody has asked for these runs. What others have asked for goes on.
     pub async fn give_up(&self, ids: &[String]) {
         let (desk, ids) = (self.desk.clone(), ids.to_vec());
         let giving_up = tokio::spawn(async move { desk.give_up(&ids).await });
