@@ -1,8 +1,9 @@
 //! What is due when: the next of all at once, and each one's own without a search.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::hash::Hash;
 
+use indexmap::IndexMap;
 use rustc_hash::FxBuildHasher;
 
 use crate::budget::Budget;
@@ -59,13 +60,13 @@ impl Timers {
 /// Timers of one sort, each by its name and all in their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Line<K: Eq + Hash> {
-    at: HashMap<K, Timestamp, FxBuildHasher>,
+    at: IndexMap<K, Timestamp, FxBuildHasher>,
     order: BTreeSet<(Timestamp, K)>,
 }
 
 impl<K: Eq + Hash> Default for Line<K> {
     fn default() -> Line<K> {
-        Line { at: HashMap::default(), order: BTreeSet::new() }
+        Line { at: IndexMap::default(), order: BTreeSet::new() }
     }
 }
 
@@ -73,7 +74,7 @@ impl<K: Clone + Ord + Hash> Line<K> {
     fn set(&mut self, who: K, due: Option<Timestamp>) {
         let before = match due {
             Some(at) => self.at.insert(who.clone(), at),
-            None => self.at.remove(&who),
+            None => self.at.swap_remove(&who),
         };
         if before == due {
             return;
