@@ -180,6 +180,7 @@ impl Fleet {
             head_repo: None,
             head_author: None,
             head_title: None,
+            no_checks: false,
             // Not where its sessions land, so that only the problem moves.
             base_branch: "next".into(),
             base_remote: Some("origin".into()),

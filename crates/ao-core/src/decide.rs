@@ -203,7 +203,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
         }),
         Input::Review(subject) => Ok(review(state, now, &subject)),
         Input::Schedule => {
-            let turns = schedule::admit(state);
+            let turns = schedule::admit(state, now);
             let mut leases = session::Leases::new(state);
             let mut events: Vec<Event> = turns
                 .admitted
@@ -214,6 +214,14 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                     session_events(session.id, session::admit(session, moment, ports))
                 })
                 .collect();
+            for (session, next) in turns.yielding {
+                let why = format!(
+                    "it waits for others, and its slot was needed for `{}`; a message or `ao session restore {}` wakes it",
+                    next.spec.name, session.spec.name
+                );
+                let then = session::AfterStop::GiveWay { why };
+                events.push(Event::Session(session.id, SessionEvent::Stopping { then }));
+            }
             for input in turns.asked.into_iter().filter_map(|session| hook::may_start(state, session, now)) {
                 let Input::Order { key, order, behalf } = input else { continue };
                 events.extend(errand_wanted(state, &events, now, key, *order, behalf));
@@ -268,7 +276,7 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
     }
     if let Some(task) = &request.task {
         if let Some(session) = state.live_session_of(task) {
-            return Err(Refusal::TaskTaken { task: task.clone(), session });
+            return Err(Refusal::TaskTaken { task: task.clone(), session, name: state.name_of(session) });
         }
         if state.tasks.get(task).is_some_and(|task| task.closed) {
             return Err(Refusal::TaskClosed { task: task.clone() });
@@ -280,7 +288,11 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
     if request.role == session::Role::Orchestrator {
         let mut live = state.live_in(&request.project);
         if let Some(known) = live.find(|session| session.spec.role == session::Role::Orchestrator) {
-            return Err(Refusal::HasOrchestrator { project: request.project.clone(), session: known.id });
+            return Err(Refusal::HasOrchestrator {
+                project: request.project.clone(),
+                session: known.id,
+                name: known.spec.name.clone(),
+            });
         }
     }
     // It is the first message, so it is cleaned like one.
@@ -290,12 +302,17 @@ fn spawn(state: &State, moment: &Moment, request: SpawnRequest) -> Result<Vec<Ev
     }
     let id = SessionId(moment.seed);
     if state.sessions.contains_key(&id) {
-        return Err(Refusal::Invalid { what: format!("the id {id} is taken; try again") });
+        return Err(Refusal::Invalid {
+            what: "the id that was made for the session is taken; try again".into(),
+        });
     }
     let name = free_name(state, &request.project, &wished_name(&request));
     let branch = match &request.branch {
         Some(branch) => match state.owner_of_branch(&request.project, branch) {
-            Some(session) => return Err(Refusal::BranchTaken { branch: branch.clone(), session }),
+            Some(session) => {
+                let name = state.name_of(session);
+                return Err(Refusal::BranchTaken { branch: branch.clone(), session, name });
+            }
             None => branch.clone(),
         },
         None => tracked_branch(state, &request).unwrap_or_else(|| format!("agent/{name}")),
@@ -339,16 +356,8 @@ fn wished_name(request: &SpawnRequest) -> String {
         (None, Some(task)) => format!("{}-{}", request.project, task.key),
         (None, None) => format!("{}-{}", request.project, request.title),
     };
-    let slug: String = words
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' })
-        .collect::<String>()
-        .split('-')
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join("-");
     // Short enough for a folder, a branch and a terminal's title.
-    let short: String = slug.chars().take(48).collect();
+    let short: String = session::slug(&words).chars().take(48).collect();
     if short.is_empty() { "session".into() } else { short.trim_end_matches('-').to_owned() }
 }
 

@@ -105,6 +105,8 @@ pub enum Effect {
         teardown: Vec<String>,
         environment: Environment,
         timeout: Duration,
+        /// Work that is nowhere else is no reason to keep it.
+        discard: bool,
     },
     /// Tells a notice on one channel, or finds out which channels it is for.
     Notify {

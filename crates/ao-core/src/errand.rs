@@ -66,6 +66,9 @@ pub enum Order {
         /// Why it is that one.
         why: String,
     },
+    /// Closes what a merged pull request settles: these tasks, whose sessions made it, and those that it names. To close what
+    /// is closed changes nothing.
+    Settle { pull: PullId, tasks: Vec<TaskId> },
     /// Runs a check of a pull request again, on the same commit. `number` counts the re-runs of that commit.
     Rerun { pull: PullId, check: String, commit: Commit, number: u32 },
     /// Runs a check on the base branch itself; the result is kept by tree, so that a second time costs nothing.
@@ -109,6 +112,8 @@ pub enum Behalf {
     Point { project: ProjectId, point: HookPoint },
     /// A task that is to begin.
     Task(TaskId),
+    /// A pull request that was merged, and what it settles.
+    Landed(PullId),
     /// Nobody waits for it. Nothing is ordered so any more, but logs have it.
     Nobody,
 }

@@ -48,6 +48,7 @@ pub mod task;
 pub mod text;
 mod time;
 mod wants;
+pub mod work;
 pub mod workspace;
 
 pub use decide::decide;

@@ -70,7 +70,7 @@ pub fn plan(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Plan 
     let intakes: Vec<Intake<'_>> =
         state.projects.keys().filter_map(|id| Intake::of(state, id, now)).collect();
     if !intakes.is_empty() {
-        let slots = promised(state);
+        let slots = promised(state, now);
         let tasks = intakes.iter().flat_map(|intake| intake.wanted().map(move |task| (intake, task)));
         waiting.extend(tasks.filter_map(|(intake, (id, facts))| of_task(state, intake, id, facts, &slots)));
     }

@@ -65,6 +65,9 @@ pub struct ProjectConfig {
     /// How its merge queue goes about it, if that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
+    /// Whether a merge leaves the issues open that it settles.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leave_issues_open: bool,
 }
 
 /// A project as the log tells it.
@@ -106,6 +109,11 @@ pub struct Project {
     /// How its merge queue goes about it, if that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<QueueRules>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub leave_issues_open: bool,
+    /// Who has stopped all its work, so that no task is begun without anybody's word until somebody starts again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<StoppedWork>,
     /// What has become of its workers since it was last at an end.
     #[serde(default)]
     pub finished: Finished,
@@ -127,6 +135,13 @@ pub struct Project {
     /// Who will not merge with whom.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
+}
+
+/// That somebody has stopped all work of a project.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StoppedWork {
+    pub by: String,
+    pub at: Timestamp,
 }
 
 /// How it is with a project's policy.
@@ -174,6 +189,14 @@ pub enum ProjectInput {
     PolicyDue,
     /// The last of its workers has ended.
     Complete,
+    /// Somebody stops all its work: nothing is begun without anybody's word any more.
+    StopWork {
+        by: String,
+    },
+    /// Somebody starts again.
+    StartWork {
+        by: String,
+    },
     /// A check that failed has passed on the same commit.
     Flaked {
         check: String,
@@ -235,6 +258,14 @@ pub enum ProjectEvent {
         check: String,
         commit: Commit,
         verdict: BaseVerdict,
+    },
+    /// Somebody has stopped all its work, so that nothing is begun without anybody's word.
+    WorkStopped {
+        by: String,
+    },
+    /// Somebody has started again.
+    WorkStarted {
+        by: String,
     },
     /// Nobody has anything left to do in it.
     Completed {
@@ -328,6 +359,14 @@ pub(crate) fn decide(
             true => vec![ProjectEvent::Completed { finished: known.finished }],
             false => vec![],
         }),
+        (Some(known), ProjectInput::StopWork { by }) => Ok(match known.stopped {
+            None => vec![ProjectEvent::WorkStopped { by }],
+            Some(_) => vec![],
+        }),
+        (Some(known), ProjectInput::StartWork { by }) => Ok(match known.stopped {
+            Some(_) => vec![ProjectEvent::WorkStarted { by }],
+            None => vec![],
+        }),
         (Some(known), ProjectInput::PolicySeen(policy)) => {
             let unwritten = policy.is_none();
             let policy = policy.unwrap_or_default();
@@ -371,6 +410,8 @@ impl Project {
             auto_assign: config.auto_assign.clone(),
             specialists: config.specialists.clone(),
             merge_queue: config.merge_queue.clone(),
+            leave_issues_open: config.leave_issues_open,
+            stopped: None,
             finished: Finished::default(),
             complete: None,
             policy: Policy::default(),
@@ -400,6 +441,7 @@ impl Project {
         self.auto_assign = config.auto_assign.clone();
         self.specialists = config.specialists.clone();
         self.merge_queue = config.merge_queue.clone();
+        self.leave_issues_open = config.leave_issues_open;
     }
 
     fn config(&self) -> ProjectConfig {
@@ -421,6 +463,7 @@ impl Project {
             auto_assign: self.auto_assign.clone(),
             specialists: self.specialists.clone(),
             merge_queue: self.merge_queue.clone(),
+            leave_issues_open: self.leave_issues_open,
         }
     }
 

@@ -51,7 +51,10 @@ pub(crate) fn raise(
     let open = state.incidents_of(&key.subject).filter(|incident| incident.key.kind.is_moment()).count();
     if open >= MOST_RAISED && !state.incidents.contains_key(&key) {
         return Err(Refusal::Invalid {
-            what: format!("{MOST_RAISED} events of `{}` are open already; clear some of them", key.subject),
+            what: format!(
+                "{MOST_RAISED} events of `{}` are open already; clear some of them",
+                state.subject_name(&key.subject)
+            ),
         });
     }
     let over =

@@ -12,24 +12,27 @@ pub enum Refusal {
     UnknownProject(ProjectId),
     #[error("there is no pull request {0}")]
     UnknownPull(PullId),
-    #[error("{task} already has the session {session}")]
-    TaskTaken { task: TaskId, session: SessionId },
-    #[error("the project `{project}` already has the orchestrator {session}")]
-    HasOrchestrator { project: ProjectId, session: SessionId },
+    #[error("{task} already has the session `{name}`")]
+    TaskTaken { task: TaskId, session: SessionId, name: String },
+    #[error("the project `{project}` already has the orchestrator `{name}`")]
+    HasOrchestrator { project: ProjectId, session: SessionId, name: String },
     #[error("{task} is closed")]
     TaskClosed { task: TaskId },
     #[error("{task} was written by {author}, who may not set agents to work")]
     UntrustedTask { task: TaskId, author: String },
     #[error("{pull} has been merged")]
     AlreadyMerged { pull: PullId },
-    #[error("the branch `{branch}` belongs to {session}")]
-    BranchTaken { branch: String, session: SessionId },
-    #[error("{session} has ended: {outcome}; restore it first")]
-    Ended { session: SessionId, outcome: String },
+    #[error("the branch `{branch}` belongs to the session `{name}`")]
+    BranchTaken { branch: String, session: SessionId, name: String },
+    /// `restorable` says whether a restore would be taken.
+    #[error("the session `{name}` has ended: {outcome}")]
+    Ended { session: SessionId, name: String, outcome: String, restorable: bool },
     #[error("the session `{name}` is {status} and cannot be {wish}: {why}")]
     NotNow { name: String, status: String, wish: &'static str, why: &'static str },
     #[error("{why}; it goes on with a higher limit: `{retype}`")]
     Budget { session: SessionId, why: String, retype: String },
+    #[error("`{name}` cannot go on: {}", limit_words(account, *until, *by_itself))]
+    Limited { name: String, account: String, until: Option<Timestamp>, by_itself: bool },
     #[error("a signal of attempt {attempt} of {session}, which is at attempt {current}")]
     Stale { session: SessionId, attempt: Attempt, current: Attempt },
     #[error("a signal of attempt {attempt} of {session}, which has no process")]
@@ -40,6 +43,16 @@ pub enum Refusal {
     ProjectInUse { project: ProjectId, sessions: usize },
     #[error("{what}")]
     Invalid { what: String },
+}
+
+/// Until when a provider's limit holds, and what happens then.
+fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> String {
+    let until = until.map(|until| format!(" until {}", until.utc())).unwrap_or_default();
+    let then = match by_itself {
+        true => "then it goes on by itself",
+        false => "then it waits for your word, because autoResume is off",
+    };
+    format!("the provider refuses the account `{account}`{until}; {then}")
 }
 
 impl Refusal {

@@ -75,7 +75,9 @@ impl Input {
 fn of_session(input: &mut SessionInput, pass: &mut dyn FnMut(&mut String)) {
     match input {
         SessionInput::Send(message) => pass(&mut message.body),
-        SessionInput::Answer { text, .. } | SessionInput::Proof { text, .. } => pass(text),
+        SessionInput::Answer { text, .. }
+        | SessionInput::Proof { text, .. }
+        | SessionInput::LastWords { text, .. } => pass(text),
         SessionInput::Signal(signal) => of_signal(signal, pass),
         SessionInput::Looked { signals, .. } => signals.iter_mut().for_each(|signal| of_signal(signal, pass)),
         SessionInput::SetupFailed { why, .. }

@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assign::Specialist;
 use crate::forecast::{InUse, may_wait};
-use crate::session::{Phase, Session, room};
+use crate::session::{AfterStop, Phase, Session, room};
 use crate::state::{Place, State};
-use crate::{ProjectId, SessionId, TaskId};
+use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
 /// Why a session waits in the queue, or a task for its session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +51,10 @@ pub enum Obstacle {
     },
     /// The task has had its session; another one is a person's word.
     Worked,
+    /// Somebody has stopped all work of the project.
+    Stopped {
+        by: String,
+    },
     /// Its session is being made.
     Begun,
 }
@@ -73,7 +77,20 @@ impl Obstacle {
             Obstacle::NoSpecialist => "no_specialist",
             Obstacle::NotAssigned { .. } => "not_assigned",
             Obstacle::Worked => "worked",
+            Obstacle::Stopped { .. } => "stopped",
             Obstacle::Begun => "begun",
+        }
+    }
+
+    /// Whether it is less in the way of a project's next session once this one has given its slot back.
+    fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
+        match self {
+            Obstacle::Cap { .. } => true,
+            Obstacle::ProjectCap { .. } | Obstacle::Ports => session.spec.project == *project,
+            Obstacle::SpecialistCap { id, .. } => {
+                session.spec.agent.specialist.as_deref() == Some(id.as_str())
+            }
+            _ => false,
         }
     }
 }
@@ -85,6 +102,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) admitted: Vec<&'a Session>,
     /// Those that would, if nobody objected; hooks are to be asked about them.
     pub(crate) asked: Vec<&'a Session>,
+    /// Those that only wait for others and hold slots that are needed, each with one that needs it.
+    pub(crate) yielding: Vec<(&'a Session, &'a Session)>,
 }
 
 /// The slots, as far as they are taken: in all, and of each project and specialist.
@@ -96,13 +115,15 @@ pub(crate) struct Slots<'a> {
     as_now: bool,
     /// Beside those.
     in_project: BTreeMap<ProjectId, u32>,
+    /// Less those.
+    given: BTreeMap<ProjectId, u32>,
     of_specialist: BTreeMap<String, u32>,
     /// How many more sessions the ports of each project do for.
     ports: BTreeMap<ProjectId, u32>,
 }
 
 /// Whose turn it is now. Who has to be asked about takes no slot meanwhile and lets the others pass.
-pub(crate) fn admit(state: &State) -> Turns<'_> {
+pub(crate) fn admit(state: &State, now: Timestamp) -> Turns<'_> {
     let mut turns = Turns::default();
     if state.scarce_mb.is_some() {
         return turns;
@@ -118,11 +139,13 @@ pub(crate) fn admit(state: &State) -> Turns<'_> {
         return turns;
     }
     let mut slots = Slots::now(state);
+    let mut kept: Vec<&Session> = Vec::new();
     let free = state.settings.max_live.saturating_sub(state.slots_taken()) as usize;
     while let Some((project, line)) = fairest(&slots, &mut lines, |session| session.spec.priority) {
         let next = line.pop().expect("empty lines were left out");
         let specialist = next.spec.agent.specialist.as_deref();
         if slots.full(project, specialist).is_some() {
+            kept.push(next);
             continue;
         }
         if state.awaits_word(next) {
@@ -135,7 +158,84 @@ pub(crate) fn admit(state: &State) -> Turns<'_> {
         slots.take(project, specialist);
         turns.admitted.push(next);
     }
+    kept.extend(lines.into_iter().flat_map(|(_, line)| line.into_iter().rev()));
+    turns.yielding = yielding(state, now, slots, kept);
     turns
+}
+
+/// Returns a session that would give way now, and the one that would get its slot.
+pub fn would_yield(state: &State, now: Timestamp) -> Option<(SessionId, SessionId)> {
+    let turns = admit(state, now);
+    turns.yielding.first().map(|(idle, next)| (idle.id, next.id))
+}
+
+/// Who gives way to those that only the caps keep waiting. Nobody does for whom that would not be enough, nor as long as slots
+/// are about to be free anyhow.
+fn yielding<'a>(
+    state: &'a State,
+    now: Timestamp,
+    mut slots: Slots<'a>,
+    mut kept: Vec<&'a Session>,
+) -> Vec<(&'a Session, &'a Session)> {
+    let mut idle = idle(state, now);
+    if idle.is_empty() || kept.is_empty() {
+        return vec![];
+    }
+    idle.sort_by_key(|session| session.rest_order());
+    for leaving in state.live().filter(|session| is_leaving(state, session)) {
+        slots.give(leaving);
+    }
+    let since = |session: &Session| match session.phase {
+        Phase::Queued { since } => since,
+        _ => now,
+    };
+    kept.sort_by_key(|session| {
+        (slots.taken_in(&session.spec.project), Reverse(session.spec.priority), since(session), session.id)
+    });
+    let mut yielding = Vec::new();
+    // A long line is mostly of the same kind: who waits behind one for whom nobody can make room has no room either.
+    let mut hopeless = BTreeSet::new();
+    for next in kept {
+        let (project, specialist) = (&next.spec.project, next.spec.agent.specialist.as_deref());
+        if idle.is_empty() {
+            break;
+        }
+        if hopeless.contains(&(project, specialist)) {
+            continue;
+        }
+        let (mut then, mut left, mut leaves) = (slots.clone(), idle.clone(), Vec::new());
+        while let Some(obstacle) = then.full(project, specialist) {
+            let Some(at) = left.iter().position(|session| obstacle.ends_with(session, project)) else {
+                break;
+            };
+            let leaving = left.remove(at);
+            then.give(leaving);
+            leaves.push((leaving, next));
+        }
+        if then.full(project, specialist).is_some() {
+            hopeless.insert((project, specialist));
+            continue;
+        }
+        then.take(project, specialist);
+        (slots, idle) = (then, left);
+        yielding.extend(leaves);
+    }
+    yielding
+}
+
+/// Those that could give their slots to others now.
+pub(crate) fn idle(state: &State, now: Timestamp) -> Vec<&Session> {
+    let idle = state.idle();
+    idle.filter(|session| session.may_rest() && !session.is_typed_on(now, &state.settings)).collect()
+}
+
+/// Whether its slot is about to be free: its process is being ended, and that has not failed again and again.
+fn is_leaving(state: &State, session: &Session) -> bool {
+    match &session.phase {
+        Phase::Stopping { then: AfterStop::Retry { .. }, .. } => false,
+        Phase::Stopping { tries, .. } => *tries < state.settings.setup_tries,
+        _ => false,
+    }
 }
 
 /// The line whose turn it is: that of the project with the fewest, and among those the one with the most urgent next. None if
@@ -249,6 +349,7 @@ impl<'a> Slots<'a> {
             taken: 0,
             as_now: false,
             in_project: BTreeMap::new(),
+            given: BTreeMap::new(),
             of_specialist: BTreeMap::new(),
             ports: BTreeMap::new(),
         }
@@ -282,9 +383,25 @@ impl<'a> Slots<'a> {
         self.count_specialist(specialist);
     }
 
+    /// Gives back what a session has now.
+    pub(crate) fn give(&mut self, session: &Session) {
+        let project = &session.spec.project;
+        self.taken = self.taken.saturating_sub(1);
+        *self.given.entry(project.clone()).or_default() += 1;
+        if let Some(left) = self.ports.get_mut(project).filter(|_| !session.ports.is_empty()) {
+            *left = left.saturating_add(1);
+        }
+        if let Some(id) = session.spec.agent.specialist.as_deref()
+            && let Some(taken) = self.of_specialist.get_mut(id)
+        {
+            *taken = taken.saturating_sub(1);
+        }
+    }
+
     pub(crate) fn taken_in(&self, project: &ProjectId) -> u32 {
         let now = if self.as_now { self.state.slots_taken_in(project) } else { 0 };
-        now.saturating_add(self.in_project.get(project).copied().unwrap_or(0))
+        let of = |slots: &BTreeMap<ProjectId, u32>| slots.get(project).copied().unwrap_or(0);
+        now.saturating_add(of(&self.in_project)).saturating_sub(of(&self.given))
     }
 
     /// How many more of a specialist's sessions may run.

@@ -21,6 +21,9 @@ pub struct Workspace {
     /// Whether it is ready for an agent: its files are there, and the project's commands have run.
     #[serde(default = "yes")]
     pub set_up: bool,
+    /// Whether it is being removed with the work in it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub discard: bool,
     /// Failed tries at what is being done now.
     pub tries: u32,
     /// When to try again.
@@ -121,14 +124,13 @@ pub enum KeepReason {
     Unknown(String),
     /// Removing it failed, and it was left as it was.
     RemovalFailed(String),
+    /// It bears the mark of a session that is not in this data folder.
+    UnknownSession,
 }
 
 /// The deletion gate: the reasons to keep a workspace, none if it may go. Unknown means keep.
 pub fn reasons_to_keep(facts: &TreeFacts) -> Vec<KeepReason> {
-    let harmful = [
-        (facts.ours.map(|ours| !ours), KeepReason::NotOurs, "whether we made it"),
-        (facts.main_worktree, KeepReason::MainWorktree, "whether it is the main worktree"),
-        (facts.process_inside, KeepReason::ProcessInside, "whether a process works in it"),
+    let work = [
         (facts.uncommitted, KeepReason::Uncommitted, "whether it has uncommitted changes"),
         (facts.untracked, KeepReason::Untracked, "whether it has untracked files"),
         (facts.stashed, KeepReason::Stashed, "whether it has stashes"),
@@ -136,14 +138,36 @@ pub fn reasons_to_keep(facts: &TreeFacts) -> Vec<KeepReason> {
         (facts.mid_operation, KeepReason::MidOperation, "whether an operation is under way"),
         (facts.unpushed, KeepReason::Unpushed, "whether all its commits are kept elsewhere"),
     ];
-    harmful
-        .into_iter()
-        .filter_map(|(found, reason, question)| match found {
-            Some(false) => None,
-            Some(true) => Some(reason),
-            None => Some(KeepReason::Unknown(question.into())),
-        })
-        .collect()
+    let mut reasons = reasons_against_discard(facts);
+    reasons.extend(work.into_iter().filter_map(reason));
+    reasons
+}
+
+/// The deletion gate for a workspace whose work a person throws away: what speaks against its removal all the same.
+pub fn reasons_against_discard(facts: &TreeFacts) -> Vec<KeepReason> {
+    let harmful = [
+        (facts.ours.map(|ours| !ours), KeepReason::NotOurs, "whether we made it"),
+        (facts.main_worktree, KeepReason::MainWorktree, "whether it is the main worktree"),
+        (facts.process_inside, KeepReason::ProcessInside, "whether a process works in it"),
+    ];
+    harmful.into_iter().filter_map(reason).collect()
+}
+
+/// The reason that a fact is, if it is one.
+fn reason((found, reason, question): (Option<bool>, KeepReason, &str)) -> Option<KeepReason> {
+    match found {
+        Some(false) => None,
+        Some(true) => Some(reason),
+        None => Some(KeepReason::Unknown(question.into())),
+    }
+}
+
+impl KeepReason {
+    /// Returns whether it is work, which a person may throw away.
+    pub fn is_work(&self) -> bool {
+        use KeepReason::*;
+        matches!(self, Uncommitted | Untracked | Stashed | Detached | MidOperation | Unpushed)
+    }
 }
 
 impl fmt::Display for KeepReason {
@@ -160,6 +184,9 @@ impl fmt::Display for KeepReason {
             KeepReason::Unpushed => f.write_str("it has commits that nothing else keeps"),
             KeepReason::Unknown(question) => write!(f, "it could not be found out {question}"),
             KeepReason::RemovalFailed(why) => write!(f, "it could not be removed: {why}"),
+            KeepReason::UnknownSession => f.write_str(
+                "it was made for a session that is not in this data folder; `git worktree remove` takes it away",
+            ),
         }
     }
 }
@@ -210,5 +237,17 @@ mod tests {
             }
         }
         assert_eq!(reasons_to_keep(&TreeFacts::default()).len(), FACTS.len());
+    }
+
+    /// Work can be thrown away; what is not ours, or in use, stays.
+    #[test]
+    fn a_discard_passes_over_work_and_over_nothing_else() {
+        for (n, spoil) in FACTS.into_iter().enumerate() {
+            for found in [Some(true), None] {
+                let mut facts = harmless();
+                spoil(&mut facts, found);
+                assert_eq!(reasons_against_discard(&facts).len(), usize::from(n < 3), "{facts:?}");
+            }
+        }
     }
 }

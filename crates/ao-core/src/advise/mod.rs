@@ -6,7 +6,6 @@
 mod circles;
 mod clashes;
 mod pulls;
-mod waiters;
 mod work;
 
 use std::cmp::Reverse;
@@ -15,16 +14,12 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use self::waiters::Waiters;
 use crate::state::State;
+use crate::work::WorkView;
 use crate::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 
 /// What all rules read, gathered once.
-struct Known<'a> {
-    state: &'a State,
-    now: Timestamp,
-    waiters: Waiters<'a>,
-}
+type Known<'a> = WorkView<'a>;
 
 /// Something that matters now.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,10 +61,12 @@ pub enum AdviceKind {
     NeedsYou,
     /// Tasks wait for each other.
     Circle,
-    /// Approved and green.
+    /// Nothing is missing but somebody who merges it.
     Merge,
     /// One thread is all that stands in the way of a merge.
     Thread,
+    /// A pull request waits for a person's review, or for a decision that its policy leaves to a person.
+    Review,
     /// Others wait for this pull request.
     Blocks,
     /// Two lines of work will not merge with each other.
@@ -101,11 +98,19 @@ pub fn advise(state: &State, now: Timestamp, project: Option<&ProjectId>) -> Vec
         pulls::flaky,
         clashes::clashes,
     ];
-    let known = Known { state, now, waiters: Waiters::of(state) };
+    let known = Known::of(state, now);
     let mut advice: Vec<Advice> = rules.iter().flat_map(|rule| rule(&known)).collect();
+    // Whatever else waits for a person, so that no advice means that nothing does.
+    let rest = work::rest(&known, &advice);
+    advice.extend(rest);
     advice.retain(|one| project.is_none() || one.project.is_none() || one.project.as_ref() == project);
     // What lets many go on is worth as much as something more pressing that lets nobody: two kinds for each of them.
-    let pressing = |one: &Advice| i64::from(one.kind as u8) - 2 * i64::from(one.unblocks.min(50));
+    // A change that only a person keeps others waiting for comes before everything that lets as many go on.
+    let kind = |one: &Advice| match one.kind {
+        AdviceKind::Review | AdviceKind::Merge if one.unblocks > 0 => -1,
+        kind => i64::from(kind as u8),
+    };
+    let pressing = |one: &Advice| kind(one) - 2 * i64::from(one.unblocks.min(50));
     advice.sort_by_cached_key(|one| (pressing(one), Reverse(one.unblocks), one.about.clone()));
     for (n, one) in advice.iter_mut().enumerate() {
         one.rank = n as u32 + 1;
@@ -157,7 +162,7 @@ fn since(now: Timestamp, at: Timestamp) -> String {
 }
 
 /// A name from outside as one word of a command line, whatever is in it.
-fn shell(word: &str) -> String {
+pub(crate) fn shell(word: &str) -> String {
     let plain = !word.is_empty()
         && !word.starts_with('-')
         && word.chars().all(|c| c.is_ascii_alphanumeric() || "._/-:".contains(c));

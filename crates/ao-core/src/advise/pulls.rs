@@ -1,10 +1,10 @@
 //! Advice about pull requests, their checks and their base.
 
-use super::{About, Advice, AdviceKind, Known, others_wait, shell};
+use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
 use crate::incident::{IncidentKind, Subject};
 use crate::outside::{cut, one_line};
-use crate::pull::Pull;
-use crate::state::State;
+use crate::pull::{Green, Pull};
+use crate::work::{CheckSummary, Turn, WorkStage, open_pulls};
 
 /// How much of a title is told.
 const TITLE: usize = 80;
@@ -43,55 +43,69 @@ pub(super) fn pulls(known: &Known<'_>) -> Vec<Advice> {
 }
 
 fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
-    let (state, now) = (known.state, known.now);
-    let project = state.projects.get(&pull.id.project)?;
-    let verdict = state.verdict(pull, now);
-    let against: Vec<_> = verdict.against().collect();
-    let waiting = behind(known, pull);
+    let work = known.pull(pull);
     let (id, title) = (&pull.id, one_line(&cut(&pull.facts.title, TITLE)));
-    let named = shell(&id.to_string());
+    let waiting = work.unblocks as usize;
     let advice = |kind, what, why| {
-        Advice::new(kind, Some(&id.project), About::Pull(id.clone()), what, why).unblocks(waiting)
+        let command =
+            work.step.command.clone().unwrap_or_else(|| format!("ao pr show {}", shell(&id.to_string())));
+        let one = Advice::new(kind, Some(&id.project), About::Pull(id.clone()), what, why);
+        Some(one.unblocks(waiting).command(command))
     };
-    // What is in the queue, or goes there by itself, is on its way.
-    let by_itself = verdict.auto_merge.unwrap_or(false)
-        || state.reaction(&IncidentKind::ApprovedAndGreen, &Subject::Pull(id.clone())).auto;
-    if against.is_empty() {
-        let queued = project.queue.entry(id).is_some();
-        if by_itself || queued || pull.approvals().is_empty() {
-            return None;
-        }
-        let what = format!("{id} is approved and green, one command away: {title}");
-        let why = format!("nothing stands in the way of its merge{}", others_wait(waiting));
-        return Some(advice(AdviceKind::Merge, what, why).command(format!("ao pr merge {named}")));
-    }
-    let open: Vec<_> = pull.facts.threads.iter().filter(|thread| !thread.resolved).collect();
-    let only_threads = against.iter().all(|rule| matches!(rule.rule, "threads" | "changes_requested"));
-    if let ([thread], true) = (&open[..], only_threads) {
-        let place = match (&thread.path, thread.line) {
-            (Some(path), Some(line)) => format!(" at {}:{line}", one_line(path)),
-            (Some(path), None) => format!(" at {}", one_line(path)),
-            (None, _) => String::new(),
-        };
-        let who = thread.comments.first().map_or("somebody", |comment| comment.author.login.as_str());
+    let others = others_wait(waiting);
+    let since = since(known.now, work.step.since);
+    if let Some((place, who)) = only_thread(known, pull) {
         let what = format!("one thread{place} is all that blocks the merge of {id}: {title}");
-        let why = format!(
-            "{} asks something there, and everything else is as it should be{}",
-            one_line(who),
-            others_wait(waiting)
-        );
-        return Some(advice(AdviceKind::Thread, what, why).command(format!("ao pr show {named}")));
+        let why = format!("{who} asks something there, and everything else is as it should be{others}");
+        let command = format!("ao pr show {}", shell(&id.to_string()));
+        return advice(AdviceKind::Thread, what, why).map(|one| one.command(command));
     }
-    if waiting > 0 {
-        let what = match waiting {
-            1 => format!("{id} blocks one other: {title}"),
-            waiting => format!("{id} blocks {waiting} others: {title}"),
-        };
-        let why: Vec<String> =
-            against.iter().map(|rule| format!("{}: {}", rule.rule, one_line(&rule.evidence))).collect();
-        return Some(advice(AdviceKind::Blocks, what, why.join("; ")).command(format!("ao pr show {named}")));
+    match (work.step.turn, work.step.stage) {
+        (Turn::You, WorkStage::Merge) if !pull.approvals().is_empty() => {
+            let green = if pull.green() == Green::Yes { " and green" } else { "" };
+            let what = format!("{id} is approved{green}, one command away: {title}");
+            advice(AdviceKind::Merge, what, format!("nothing stands in the way of its merge{others}"))
+        }
+        (Turn::You, WorkStage::Merge) => {
+            let why = format!("its policy allows it, and nothing merges it unasked{others}");
+            advice(AdviceKind::Merge, format!("{id} waits for you to merge it: {title}"), why)
+        }
+        (Turn::You, WorkStage::Review | WorkStage::Decision) => {
+            let what = format!("{id} {}: {title}", work.step.says);
+            let checks = match work.checks {
+                CheckSummary::Green => "its checks pass",
+                CheckSummary::None => "it has no checks",
+                CheckSummary::Red | CheckSummary::Pending => "its checks are not through",
+            };
+            let then = work.step.then.as_ref().map(|then| format!("; then `{then}`")).unwrap_or_default();
+            advice(AdviceKind::Review, what, format!("for {since}, and {checks}{others}{then}"))
+        }
+        _ if waiting > 0 && work.step.turn != Turn::Queue => {
+            let what = match waiting {
+                1 => format!("{id} blocks one other: {title}"),
+                waiting => format!("{id} blocks {waiting} others: {title}"),
+            };
+            advice(AdviceKind::Blocks, what, format!("it {}", work.step.says))
+        }
+        _ => None,
     }
-    None
+}
+
+/// The place of the one open thread of a pull request and who asks there, if that is all that is in the way of its merge.
+fn only_thread(known: &Known<'_>, pull: &Pull) -> Option<(String, String)> {
+    let verdict = known.state.verdict(pull, known.now);
+    let mut against = verdict.against().peekable();
+    against.peek()?;
+    let threads_only = against.all(|rule| matches!(rule.rule, "threads" | "changes_requested"));
+    let open: Vec<_> = pull.facts.threads.iter().filter(|thread| !thread.resolved).collect();
+    let ([thread], true) = (&open[..], threads_only) else { return None };
+    let place = match (&thread.path, thread.line) {
+        (Some(path), Some(line)) => format!(" at {}:{line}", one_line(path)),
+        (Some(path), None) => format!(" at {}", one_line(path)),
+        (None, _) => String::new(),
+    };
+    let who = thread.comments.first().map_or("a reviewer", |comment| comment.author.login.as_str());
+    Some((place, one_line(who)))
 }
 
 /// Failures that have been chance before.
@@ -118,20 +132,7 @@ pub(super) fn flaky(known: &Known<'_>) -> Vec<Advice> {
     of.collect()
 }
 
-/// How many wait for a pull request: those that are stacked on it, and the tasks that its own task blocks.
+/// How many wait for a pull request.
 pub(super) fn behind(known: &Known<'_>, pull: &Pull) -> usize {
-    let state = known.state;
-    let on_top = |other: &&Pull| {
-        other.id.project == pull.id.project
-            && other.id != pull.id
-            && other.facts.base_branch == pull.facts.head_branch
-    };
-    let stacked = open_pulls(state).filter(on_top).count();
-    let owner = pull.owner.and_then(|owner| state.sessions.get(&owner));
-    let task = owner.and_then(|owner| owner.spec.task.as_ref());
-    stacked + task.map_or(0, |task| known.waiters.behind(task))
-}
-
-fn open_pulls(state: &State) -> impl Iterator<Item = &Pull> {
-    state.pulls.values().map(|pull| &**pull).filter(|pull| pull.is_open())
+    known.waiters.behind_pull(known.state, pull) as usize
 }

@@ -6,7 +6,8 @@ use crate::evidence::Activity;
 use crate::incident::{IncidentKind, Rung, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
-use crate::session::{Phase, Role, Session};
+use crate::session::{HoldKind, Phase, Role, Session};
+use crate::work::{NextStep, Turn, open_pulls};
 
 /// How much of what somebody said is told.
 const SAID: usize = 160;
@@ -45,6 +46,7 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let told_elsewhere = [
         IncidentKind::AgentNeedsInput,
+        IncidentKind::ReviewNeeded,
         IncidentKind::ApprovedAndGreen,
         IncidentKind::BaseRed,
         IncidentKind::BudgetExceeded,
@@ -166,7 +168,7 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
     let (state, now) = (known.state, known.now);
     let intakes: Vec<Intake<'_>> =
         state.projects.keys().filter_map(|id| Intake::of(state, id, now)).collect();
-    let slots = promised(state);
+    let slots = promised(state, now);
     let all = intakes.iter().flat_map(|intake| intake.wanted().map(move |task| (intake, task)));
     let of = all.filter_map(|(intake, (id, facts))| {
         let title = one_line(&cut(&facts.title, SAID));
@@ -190,6 +192,46 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
         Some(one.unblocks(waiting).command(command))
     });
     of.collect()
+}
+
+/// Sessions and pull requests that wait for a person and that no other advice is about.
+pub(super) fn rest(known: &Known<'_>, told: &[Advice]) -> Vec<Advice> {
+    let state = known.state;
+    let is_told = |about: &About| told.iter().any(|one| one.about == *about);
+    // A budget that sessions share is told once for all of them.
+    let shared =
+        |session: &Session| session.holds.keys().any(|kind| kind.is_budget() && *kind != HoldKind::Budget);
+    let of_sessions = state.sessions.values().filter(|session| !shared(session)).filter_map(|session| {
+        let name = &session.spec.name;
+        let work = known.session(session);
+        let of_pull = work.pull.as_ref().is_some_and(|pull| pull.step.turn == Turn::You);
+        let about = About::Session(session.id, name.clone());
+        if work.step.turn != Turn::You || of_pull || is_told(&about) {
+            return None;
+        }
+        let what = format!("{name} needs you: {}", work.step.says);
+        let one = about_session(AdviceKind::NeedsYou, session, what, since_words(known, &work.step));
+        let command = work.step.command.unwrap_or_else(|| format!("ao explain {name}"));
+        Some(one.unblocks(work.unblocks as usize).command(command))
+    });
+    let of_pulls = open_pulls(state).filter_map(|pull| {
+        let work = known.pull(pull);
+        let about = About::Pull(pull.id.clone());
+        if work.step.turn != Turn::You || is_told(&about) {
+            return None;
+        }
+        let what = format!("{} {}: {}", pull.id, work.step.says, one_line(&cut(&pull.facts.title, SAID)));
+        let why = since_words(known, &work.step);
+        let one = Advice::new(AdviceKind::NeedsYou, Some(&pull.id.project), about, what, why);
+        let command =
+            work.step.command.unwrap_or_else(|| format!("ao pr show {}", shell(&pull.id.to_string())));
+        Some(one.unblocks(work.unblocks as usize).command(command))
+    });
+    of_sessions.chain(of_pulls).collect()
+}
+
+fn since_words(known: &Known<'_>, step: &NextStep) -> String {
+    format!("for {}", since(known.now, step.since))
 }
 
 fn about_session(kind: AdviceKind, session: &Session, what: String, why: String) -> Advice {

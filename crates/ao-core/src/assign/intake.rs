@@ -30,15 +30,15 @@ type Line<'a> = Vec<(&'a TaskId, &'a Task)>;
 /// The tasks that are to be given to agents now, and to whom. No more than have room: the others stay tasks, and their
 /// words and priorities what the tracker says.
 pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
-    let takes = |project: &Project| project.auto_assign.is_some();
+    let takes = |project: &Project| project.auto_assign.is_some() && project.stopped.is_none();
     // This is asked at every turn, mostly of a fleet that is full; then no task is looked at.
     if state.scarce_mb.is_some()
-        || state.slots_taken() >= state.settings.max_live
+        || state.slots_taken() >= state.settings.max_live.saturating_add(state.idle().count() as u32)
         || !state.projects.values().any(takes)
     {
         return vec![];
     }
-    let mut slots = promised(state);
+    let mut slots = promised(state, now);
     let open = state.projects.iter().filter(|(id, project)| takes(project) && slots.full(id, None).is_none());
     let intakes: BTreeMap<&ProjectId, Intake<'_>> =
         open.filter_map(|(id, _)| Some((id, Intake::of(state, id, now)?))).collect();
@@ -56,14 +56,14 @@ pub(crate) fn picks(state: &State, now: Timestamp) -> Vec<Pick<'_>> {
     picks
 }
 
-/// Whether a project has a task that begins by itself sooner or later: as soon as there is room, or when a provider's limit or
-/// a budget no longer holds it. What waits for a person or for other tasks is none.
+/// Whether a project has a task left that is to be worked on: it begins by itself sooner or later, waits for others, or could
+/// not be given to anybody. What has had its session is a person's from then on, and so is what is not picked up at all.
 pub(crate) fn has_next(state: &State, id: &ProjectId, now: Timestamp) -> bool {
     let Some(intake) = Intake::of(state, id, now) else { return false };
-    let passes =
-        |kept: Option<Kept<'_>>| matches!(kept, None | Some(Kept::Begun | Kept::Account(_) | Kept::Held(_)));
+    let left =
+        |kept: Option<Kept<'_>>| !matches!(kept, Some(Kept::Worked | Kept::Untrusted | Kept::NoSpecialist));
     intake.ordered.iter().any(|task| task.project == *id)
-        || intake.wanted().any(|(task, facts)| passes(intake.kept(task, facts)))
+        || intake.wanted().any(|(task, facts)| left(intake.kept(task, facts)))
 }
 
 /// Whether a task that was picked is still to be begun, by what is known by now: its project picks up tasks, and this one; it
@@ -77,9 +77,13 @@ pub fn still_wanted(state: &State, task: &TaskId, now: Timestamp) -> bool {
     facts.is_some_and(|facts| intake.kept(task, facts).is_none())
 }
 
-/// The slots that are taken, or will be by those that are already on their way.
-pub(crate) fn promised(state: &State) -> Slots<'_> {
+/// The slots that are taken, or will be by those that are already on their way. What agents hold that only wait for others is
+/// free as soon as somebody needs it.
+pub(crate) fn promised(state: &State, now: Timestamp) -> Slots<'_> {
     let mut slots = Slots::now(state);
+    for idle in crate::schedule::idle(state, now) {
+        slots.give(idle);
+    }
     for (project, specialist) in crate::schedule::ready(state) {
         slots.take(project, specialist);
     }
@@ -103,7 +107,7 @@ pub(crate) fn tasks_of<'a>(
 /// picked up, or if somebody does.
 pub fn task_obstacle(state: &State, task: &TaskId, now: Timestamp) -> Option<Obstacle> {
     let intake = Intake::of(state, &task.project, now)?;
-    intake.obstacle(task, state.tasks.get(task)?, &promised(state))
+    intake.obstacle(task, state.tasks.get(task)?, &promised(state, now))
 }
 
 /// What decides about the tasks of one project, gathered once for all of them.
@@ -127,6 +131,7 @@ pub(crate) struct Intake<'a> {
 enum Kept<'a> {
     Begun,
     Worked,
+    Stopped(&'a str),
     Untrusted,
     BlockedBy(&'a TaskId),
     NoSpecialist,
@@ -220,6 +225,9 @@ impl<'a> Intake<'a> {
         if let Some(known) = state.unassigned.get(id).filter(|known| self.now.since(known.at) < AGAIN) {
             return Some(Kept::NotAssigned(&known.why));
         }
+        if let Some(stopped) = &self.project.stopped {
+            return Some(Kept::Stopped(&stopped.by));
+        }
         let account = choice.account(self.auto);
         if state.accounts.contains_key(account) {
             return Some(Kept::Account(account));
@@ -233,6 +241,7 @@ impl Kept<'_> {
         match self {
             Kept::Begun => Obstacle::Begun,
             Kept::Worked => Obstacle::Worked,
+            Kept::Stopped(by) => Obstacle::Stopped { by: by.to_owned() },
             Kept::Untrusted => {
                 let author = facts.author.as_ref().map(crate::outside::signed);
                 Obstacle::Untrusted { author: author.unwrap_or_else(|| "somebody unknown".into()) }

@@ -87,8 +87,9 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
 
     let Some(claim) = claim else {
         let newest = evidence.latest().max_by_key(|signal| signal.at);
+        // That a process merely runs is no sign that it comes up: it may wait for ever for what never comes.
         let up = newest.is_some_and(|signal| {
-            matches!(signal.reading, Reading::Started | Reading::Alive { .. })
+            matches!(signal.reading, Reading::Started | Reading::Alive { busy: true })
                 && now.since(signal.at) < START_STANDS
         });
         return match blind {
@@ -340,6 +341,17 @@ mod tests {
     fn no_evidence_is_unknown_after_the_time_to_come_up() {
         assert_eq!(told(&[], 5), "starting: the agent is coming up");
         assert_eq!(told(&[], 61), "unknown: nothing has been seen of the agent");
+    }
+
+    /// acceptance: S1
+    #[test]
+    fn a_process_that_merely_runs_is_no_sign_of_work() {
+        let idle = [(30, Source::Process, Reading::Alive { busy: false })];
+        assert_eq!(told(&idle, 59), "starting: the agent is coming up");
+        assert_eq!(told(&idle, 61), "unknown: nothing has been seen of the agent");
+        let busy = [(30, Source::Process, Reading::Alive { busy: true })];
+        assert_eq!(told(&busy, 61), "starting: the agent is coming up");
+        assert_eq!(told(&busy, 91), "unknown: nothing has been seen of the agent");
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::notice::Level;
 use crate::outside::cut;
 use crate::project::ProjectInput;
 use crate::state::State;
-use crate::{ErrandId, TaskId, Timestamp};
+use crate::{ErrandId, PullId, TaskId, Timestamp};
 
 /// How much of what an errand says is kept with the problem that it was done for.
 const SAID: usize = 2 * 1024;
@@ -50,6 +50,11 @@ pub(super) fn follow(
             // Nobody works on it, so it may have been the last that there was to do.
             then.extend(super::complete(state, &task.project, at));
         }
+        Behalf::Landed(pull) => {
+            then.extend(unsettled(pull, result));
+            // It may have been the last that there was to do.
+            then.extend(super::complete(state, &pull.project, at));
+        }
         Behalf::Assign(_) | Behalf::Merge { .. } | Behalf::Point { .. } | Behalf::Nobody => {
             hooks::answered(state, behalf, event, then);
         }
@@ -70,6 +75,21 @@ fn for_task(state: &State, task: &TaskId, result: Result<&ErrandOutcome, &String
         });
     }
     then
+}
+
+/// What a person hears of issues that a merge should have closed and did not.
+fn unsettled(pull: &PullId, result: Result<&ErrandOutcome, &String>) -> Option<Input> {
+    let (Ok(ErrandOutcome::Refused { why }) | Err(why)) = result else { return None };
+    Some(Input::Tell {
+        level: Level::Action,
+        subject: Subject::Pull(pull.clone()),
+        key: format!("unsettled {pull}"),
+        text: format!(
+            "{pull} was merged, but its issues were not closed: {}; close them with `ao issue close`",
+            cut(why, SAID)
+        ),
+        channel: None,
+    })
 }
 
 fn for_incident(

@@ -15,6 +15,7 @@ mod tell;
 use std::collections::VecDeque;
 
 use crate::assign;
+use crate::errand::Order;
 use crate::event::{Event, HostEvent, Stamped};
 use crate::incident::Subject;
 use crate::input::Input;
@@ -24,7 +25,7 @@ use crate::project::{ProjectEvent, ProjectInput};
 use crate::session::{Phase, Role, SessionInput};
 use crate::state::State;
 use crate::task::TaskEvent;
-use crate::{ProjectId, Timestamp};
+use crate::{ProjectId, Timestamp, work};
 
 /// Adds the inputs that follow from what happened, in the state that it led to.
 pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input>) {
@@ -99,9 +100,15 @@ fn complete(state: &State, id: &ProjectId, at: Timestamp) -> Option<Input> {
     if !state.projects.get(id)?.may_complete() {
         return None;
     }
-    // An orchestrator is there for a person, and is no work that could be done; a task that is next is.
+    // An orchestrator is there for a person, and is no work that could be done; a task that is next and a change that is
+    // still open are.
     let at_work = state.live_in(id).any(|session| session.spec.role != Role::Orchestrator);
-    let done = !at_work && !assign::has_next(state, id, at);
+    let unsettled = || {
+        let mut orders = state.errands.values().map(|errand| &errand.order);
+        orders.any(|order| matches!(order, Order::Settle { pull, .. } if pull.project == *id))
+    };
+    let done =
+        !at_work && !work::has_open_pull(state, id) && !unsettled() && !assign::has_next(state, id, at);
     done.then(|| Input::Project { project: id.clone(), input: ProjectInput::Complete })
 }
 

@@ -1,11 +1,12 @@
 //! What follows from what happened to a pull request.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::base;
 use super::incident::is_news_of;
 use crate::decide::agent_of;
+use crate::errand::{Behalf, Order};
 use crate::incident::{Doubt, IncidentInput, IncidentKey, IncidentKind, Subject};
 use crate::input::Input;
 use crate::notice::Level;
@@ -15,13 +16,21 @@ use crate::queue::QueueInput;
 use crate::reaction::Action;
 use crate::session::SessionInput;
 use crate::state::State;
-use crate::{PullId, SessionId};
+use crate::{PullId, SessionId, TaskId};
 
 pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut VecDeque<Input>) {
     let queue = |input| Input::Queue { project: id.project.clone(), input };
     if let PullEvent::Released { session } = event {
         let unlinked = SessionInput::PullUnlinked { pull: id.clone() };
         then.push_back(Input::Session { session: *session, input: unlinked });
+    }
+    match event {
+        // It is not over before its issues are closed; what comes of that is asked about then.
+        PullEvent::Merged { .. } if let Some(settle) = settle(state, id) => then.push_back(settle),
+        PullEvent::Merged { .. } | PullEvent::Closed {} => {
+            then.extend(super::complete(state, &id.project, state.at));
+        }
+        _ => {}
     }
     let Some(pull) = state.pulls.get(id) else {
         then.push_back(queue(QueueInput::Look {}));
@@ -71,6 +80,9 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
             }
             then.extend(claimed_by_its_owner(state, pull));
             base::moved(state, pull, then);
+            if let PullEvent::Opened { .. } = event {
+                then.push_back(Input::Review(Subject::Project(id.project.clone())));
+            }
         }
         PullEvent::CheckReported { check } => then.extend(flake(state, pull, &check.name)),
         PullEvent::Merged { .. } => {
@@ -87,8 +99,30 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         _ => {}
     }
+    if matches!(event, PullEvent::Merged { .. } | PullEvent::Closed {}) {
+        then.extend(super::complete(state, &id.project, state.at));
+    }
     then.push_back(queue(QueueInput::Look {}));
     then.push_back(Input::Review(Subject::Pull(id.clone())));
+}
+
+/// What has the issues closed that a merged pull request settles: those that it names are found where it is done, and of those
+/// that its sessions work on the ones that have no other change left to come.
+fn settle(state: &State, id: &PullId) -> Option<Input> {
+    if state.projects.get(&id.project)?.leave_issues_open {
+        return None;
+    }
+    let to_come = |task: &TaskId| {
+        let mut others = state.pulls.values().filter(|other| other.id != *id && other.is_open());
+        others.any(|other| other.tasks.values().any(|of| of == task))
+    };
+    let tasks = state.pulls.get(id).into_iter().flat_map(|pull| pull.tasks.values());
+    let tasks: BTreeSet<TaskId> = tasks.filter(|task| !to_come(task)).cloned().collect();
+    Some(Input::Order {
+        key: format!("settle {id}"),
+        order: Box::new(Order::Settle { pull: id.clone(), tasks: tasks.into_iter().collect() }),
+        behalf: Behalf::Landed(id.clone()),
+    })
 }
 
 /// A check that failed and passes on the same head was chance, unless the base was to blame.

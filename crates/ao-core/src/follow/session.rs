@@ -38,6 +38,10 @@ pub(super) fn follow(
         }
         return;
     };
+    // Somebody who waits may need the slot that it has for nothing.
+    if session.may_rest() || matches!(event, E::StopFailed { .. }) {
+        then.push_back(Input::Schedule);
+    }
     let mut tell = |input: SessionInput| then.push_back(Input::Session { session: id, input });
     match event {
         E::Queued { .. } => {
@@ -113,8 +117,12 @@ pub(super) fn follow(
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));
         }
-        E::Exited { .. } => {
+        E::Exited { .. } | E::Rested { .. } => {
             tell(SessionInput::Flush);
+            if session.rests_after_turn() {
+                let pulls = session.pulls.iter().filter_map(|pull| state.pulls.get(pull));
+                then.extend(pulls.flat_map(|pull| addressed(state, pull)));
+            }
             then.push_back(Input::Schedule);
             then.push_back(Input::Review(Subject::Session(id)));
         }
@@ -125,6 +133,18 @@ pub(super) fn follow(
             subject: Subject::Session(id),
             key: format!("{id} astray {what}"),
             text: format!("`{}` has left its place: {what}", session.spec.name),
+            channel: None,
+        }),
+        E::TreeLost { path } => then.push_back(Input::Tell {
+            level: Level::Warning,
+            subject: Subject::Session(id),
+            key: format!("{id} tree lost {at}"),
+            text: format!(
+                "the workspace of `{}` was removed by somebody else ({path}); it is made anew from its branch `{}`, \
+                 without what was not committed in it",
+                session.spec.name,
+                session.branch()
+            ),
             channel: None,
         }),
         E::Stands { .. } => {

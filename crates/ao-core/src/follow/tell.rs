@@ -25,7 +25,8 @@ pub(super) fn orchestrator(state: &State, to: &Session, incident: &Incident, why
         Subject::Session(_) => fenced(Kind::Log, &incident.detail, EVIDENCE),
         _ => shortened(&incident.detail, EVIDENCE),
     };
-    let detail = format!("{} ({})\n{evidence}", incident.key.subject, one_line(why));
+    let whom = state.subject_name(&incident.key.subject);
+    let detail = format!("{whom} ({})\n{evidence}", one_line(why));
     news(to, incident, bounded(body(state, incident, &detail)))
 }
 
@@ -34,10 +35,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     let key = &incident.key;
     let reaction = state.reaction(&key.kind, &key.subject);
     let whom = match &key.subject {
-        Subject::Session(id) => match state.sessions.get(id) {
-            Some(session) => format!("`{}`", session.spec.name),
-            None => id.to_string(),
-        },
+        Subject::Session(id) => format!("`{}`", state.name_of(*id)),
         other => other.to_string(),
     };
     let evidence = shortened(&incident.detail, EVIDENCE);
@@ -58,10 +56,15 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
         text = format!("{text}\n{}", how_to_answer(&session.spec.name, &incident.detail));
     }
+    // That a head waits is said once, however often it stops doing so and begins again.
+    let told_as = match key.kind {
+        IncidentKind::ReviewNeeded => key.to_string(),
+        _ => format!("{key} {}", incident.opened),
+    };
     Input::Tell {
         level: reaction.level,
         subject: key.subject.clone(),
-        key: format!("{key} {}", incident.opened),
+        key: told_as,
         text: bounded(text),
         channel: reaction.channel,
     }

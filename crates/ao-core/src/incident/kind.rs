@@ -12,6 +12,7 @@ pub enum IncidentKind {
     ChangesRequested,
     BotComments,
     MergeConflicts,
+    ReviewNeeded,
     ApprovedAndGreen,
     LabelAdded,
     PrClosed,
@@ -39,11 +40,12 @@ pub struct EventName(String);
 pub struct BadEventName(pub String);
 
 /// Every kind that we raise ourselves, by its word, in the order in which they are listed for people.
-const OURS: [(&str, IncidentKind); 17] = [
+const OURS: [(&str, IncidentKind); 18] = [
     ("ci-failed", IncidentKind::CiFailed),
     ("changes-requested", IncidentKind::ChangesRequested),
     ("bot-comments", IncidentKind::BotComments),
     ("merge-conflicts", IncidentKind::MergeConflicts),
+    ("review-needed", IncidentKind::ReviewNeeded),
     ("approved-and-green", IncidentKind::ApprovedAndGreen),
     ("label-added", IncidentKind::LabelAdded),
     ("pr-closed", IncidentKind::PrClosed),
@@ -87,6 +89,7 @@ impl IncidentKind {
             IncidentKind::AgentExited => "An agent ended and could not be brought back.",
             IncidentKind::SetupFailed => "A workspace could not be set up.",
             IncidentKind::BudgetExceeded => "A budget is spent.",
+            IncidentKind::ReviewNeeded => "A pull request waits for you.",
             IncidentKind::ApprovedAndGreen => "A pull request is approved and green.",
             IncidentKind::PrClosed => "A pull request was closed without a merge.",
             IncidentKind::PrMerged => "A pull request was merged.",

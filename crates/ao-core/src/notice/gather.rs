@@ -1,13 +1,21 @@
 //! Notices that have waited, told as one.
 
+use std::time::Duration;
+
 use super::{About, Hold, Level, Notice, NoticeEvent, Way};
 use crate::event::Event;
-use crate::incident::Subject;
+use crate::incident::{IncidentKind, Subject};
+use crate::outside::cut;
 use crate::state::State;
 use crate::{NoticeId, Timestamp};
 
 /// So many that waited for the end of quiet hours are told one by one; more would be a flood.
 const ONE_BY_ONE: usize = 3;
+/// What comes in bursts is told when nothing more of it has come for this long, and no later than that after the first.
+const LULL: Duration = Duration::from_secs(20);
+const LULL_MOST: Duration = Duration::from_secs(120);
+/// Between two bursts on one channel.
+const BETWEEN_BURSTS: Duration = Duration::from_secs(600);
 /// What a line says of one notice, and how many lines there are.
 const LINE: usize = 300;
 const LINES: usize = 200;
@@ -22,11 +30,11 @@ pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mu
         })
     };
     let quiet: Vec<&Notice> = held(Hold::Quiet).collect();
-    let mut gathered: Vec<&Notice> = held(Hold::Digest).collect();
+    let mut together: Vec<&Notice> = held(Hold::Digest).collect();
     let mut events = Vec::new();
     if quiet.len() > ONE_BY_ONE {
-        gathered.extend(quiet);
-        gathered.sort_by_key(|notice| notice.id);
+        together.extend(quiet);
+        together.sort_by_key(|notice| notice.id);
     } else {
         events.extend(
             quiet.iter().map(|notice| {
@@ -34,16 +42,67 @@ pub(super) fn release(state: &State, channel: &str, now: Timestamp, digests: &mu
             }),
         );
     }
-    if !gathered.is_empty() {
-        let id = NoticeId(state.next_notice().0.saturating_add(*digests));
-        *digests += 1;
-        events.push(Event::Notice(id, NoticeEvent::Raised { notice: digest(id, channel, &gathered) }));
-        let into = |notice: &&Notice| {
-            Event::Notice(notice.id, NoticeEvent::Gathered { channel: channel.to_owned(), into: id })
-        };
-        events.extend(gathered.iter().map(into));
+    if !together.is_empty() {
+        events.extend(gathered(state, channel, &together, digests));
     }
     events
+}
+
+/// Holds what may be one of many until no more come, and until a while after the last ones were told.
+pub(super) fn await_others(state: &State, channel: &str, now: Timestamp) -> NoticeEvent {
+    let last = state.channels.get(channel).and_then(|record| record.burst_at);
+    let until = last.map_or(now, |last| last + BETWEEN_BURSTS).max(now + LULL);
+    NoticeEvent::Held { channel: channel.to_owned(), until, hold: Hold::Burst }
+}
+
+/// Lets go all that a channel has held because more could come, once no more do: a few one by one, many as one. What is over
+/// by then is not told.
+pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digests: &mut u64) -> Vec<Event> {
+    let held = || state.notices.values().filter(|notice| notice.awaits_others(channel));
+    let ways = || held().filter_map(|notice| notice.way(channel));
+    let first = ways().filter_map(|way| way.held_since).min().unwrap_or(now);
+    // Each waits for the lull behind itself, so the newest of them says when it is quiet.
+    let quiet = ways().filter_map(|way| way.again_at).max().unwrap_or(now).min((first + LULL_MOST).max(now));
+    let to = channel.to_owned();
+    if quiet > now {
+        let due = held().filter(|notice| notice.way(channel).and_then(|way| way.again_at) <= Some(now));
+        let wait = |notice: &Notice| {
+            Event::Notice(
+                notice.id,
+                NoticeEvent::Held { channel: to.clone(), until: quiet, hold: Hold::Burst },
+            )
+        };
+        return due.map(wait).collect();
+    }
+    let is_over = |notice: &&Notice| {
+        let incident = notice.incident.as_ref().and_then(|key| state.incidents.get(key));
+        incident.is_none_or(|incident| incident.absent.is_some())
+    };
+    let (over, told): (Vec<&Notice>, Vec<&Notice>) = held().partition(is_over);
+    let mut events: Vec<Event> = over
+        .iter()
+        .map(|notice| Event::Notice(notice.id, NoticeEvent::Withdrawn { why: "it is over".into() }))
+        .collect();
+    if told.len() > ONE_BY_ONE {
+        events.extend(gathered(state, channel, &told, digests));
+    } else {
+        let released = |notice: &&Notice| {
+            Event::Notice(notice.id, NoticeEvent::Released { channel: channel.to_owned() })
+        };
+        events.extend(told.iter().map(released));
+    }
+    events
+}
+
+/// Makes one notice of many.
+fn gathered(state: &State, channel: &str, notices: &[&Notice], digests: &mut u64) -> Vec<Event> {
+    let id = NoticeId(state.next_notice().0.saturating_add(*digests));
+    *digests += 1;
+    let raised = Event::Notice(id, NoticeEvent::Raised { notice: digest(id, channel, notices) });
+    let into = |notice: &&Notice| {
+        Event::Notice(notice.id, NoticeEvent::Gathered { channel: channel.to_owned(), into: id })
+    };
+    std::iter::once(raised).chain(notices.iter().map(into)).collect()
 }
 
 fn digest(id: NoticeId, channel: &str, notices: &[&Notice]) -> Notice {
@@ -99,10 +158,20 @@ fn words(notices: &[&Notice], count: u32) -> String {
     if more > 0 {
         lines.push(format!("… and {more} more; `ao events` has them"));
     }
-    format!("{count} notices:\n{}", lines.join("\n"))
+    let what = match notices.iter().all(|notice| notice.comes_in_bursts()) {
+        true => "pull requests wait for you",
+        false => "notices",
+    };
+    format!("{count} {what}:\n{}", lines.join("\n"))
 }
 
 fn line(notice: &Notice) -> String {
+    if notice.comes_in_bursts() {
+        // What stands above the lines says the rest.
+        let said = notice.text.lines().next().unwrap_or_default();
+        let said = said.replacen(IncidentKind::ReviewNeeded.default_message(), "", 1);
+        return format!("· {}", cut(&said.split_whitespace().collect::<Vec<_>>().join(" "), LINE));
+    }
     let words: Vec<&str> = notice.text.split_whitespace().collect();
     let words = words.join(" ");
     let mut short: String = words.chars().take(LINE).collect();

@@ -76,6 +76,9 @@ pub struct Way {
     /// Why it waits, if not because a try has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Hold>,
+    /// Since when it waits for others of its kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held_since: Option<Timestamp>,
 }
 
 /// Why a channel does not take a notice yet.
@@ -86,6 +89,8 @@ pub enum Hold {
     Quiet,
     /// It is to be told together with others.
     Digest,
+    /// Others of its kind may come close behind it, and are told with it then.
+    Burst,
 }
 
 /// How soon a person should look.
@@ -106,6 +111,9 @@ pub struct ChannelRecord {
     pub failed_at: Option<Timestamp>,
     /// Why the last failure was one.
     pub why: String,
+    /// When it was last told of something that comes in bursts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub burst_at: Option<Timestamp>,
 }
 
 /// What can come in for a notice.
@@ -243,6 +251,17 @@ impl Notice {
         }
     }
 
+    /// Whether many of its kind may come at once: when agents finish together, all their changes wait for one person.
+    fn comes_in_bursts(&self) -> bool {
+        self.channel.is_none()
+            && self.incident.as_ref().is_some_and(|key| key.kind == IncidentKind::ReviewNeeded)
+    }
+
+    /// Whether it waits on a channel for others of its kind.
+    pub(crate) fn awaits_others(&self, channel: &str) -> bool {
+        self.way(channel).is_some_and(|way| way.held == Some(Hold::Burst))
+    }
+
     fn way(&self, channel: &str) -> Option<&Way> {
         self.ways.as_ref()?.get(channel)
     }
@@ -305,8 +324,12 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
     };
     match input {
         NoticeInput::Addressed { tries, channels } if notice.ways.is_none() && tries == notice.tries => {
-            let nobody = channels.is_empty().then(|| this(NoticeEvent::Sent {}));
-            [this(NoticeEvent::Addressed { channels })].into_iter().chain(nobody).collect()
+            let nobody = channels.is_empty().then_some(NoticeEvent::Sent {});
+            let burst = channels.iter().filter(|_| notice.comes_in_bursts());
+            let held: Vec<NoticeEvent> =
+                burst.map(|channel| gather::await_others(state, channel, now)).collect();
+            let events = [NoticeEvent::Addressed { channels }].into_iter().chain(held).chain(nobody);
+            events.map(this).collect()
         }
         NoticeInput::Told { channel, tries } if waits_for(&channel, tries) => {
             let end = notice.ends_with(&channel).then(|| end(notice, None));
@@ -348,7 +371,12 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
                 match way.held {
                     _ if way.again_at.is_none_or(|at| at > now) => {}
                     None => events.push(this(NoticeEvent::Retried { channel: Some(channel.clone()) })),
-                    Some(_) => events.extend(gather::release(state, channel, now, &mut digests)),
+                    Some(Hold::Burst) => {
+                        events.extend(gather::release_burst(state, channel, now, &mut digests));
+                    }
+                    Some(Hold::Quiet | Hold::Digest) => {
+                        events.extend(gather::release(state, channel, now, &mut digests));
+                    }
                 }
             }
             events
@@ -362,7 +390,7 @@ pub(crate) fn decide(state: &State, notice: &Notice, moment: &Moment, input: Not
 }
 
 /// Folds an event into a notice. Says whether that was the end of it.
-pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) -> bool {
+pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) -> bool {
     let mut without = |channel: &str| {
         let ways = notice.ways.get_or_insert_default();
         ways.remove(channel);
@@ -397,7 +425,7 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) -> bool {
         | NoticeEvent::Released { channel }
         | NoticeEvent::Retried { channel: Some(channel) } => {
             if let Some(way) = notice.ways.get_or_insert_default().get_mut(channel) {
-                evolve_way(way, event);
+                evolve_way(way, event, at);
             }
         }
         NoticeEvent::Raised { .. } => {}
@@ -405,16 +433,17 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent) -> bool {
     false
 }
 
-fn evolve_way(way: &mut Way, event: &NoticeEvent) {
+fn evolve_way(way: &mut Way, event: &NoticeEvent, at: Timestamp) {
     match event {
         NoticeEvent::Delayed { again_at, .. } => way.again_at = Some(*again_at),
         NoticeEvent::Held { until, hold, .. } => {
-            *way = Way { again_at: Some(*until), held: Some(*hold), ..*way }
+            let held_since = (*hold == Hold::Burst).then_some(way.held_since.unwrap_or(at));
+            *way = Way { again_at: Some(*until), held: Some(*hold), held_since, ..*way }
         }
         // Not counted: nothing was tried.
-        NoticeEvent::Released { .. } => *way = Way { again_at: None, held: None, ..*way },
+        NoticeEvent::Released { .. } => *way = Way { tries: way.tries, ..Way::default() },
         NoticeEvent::Retried { .. } => {
-            *way = Way { tries: way.tries.saturating_add(1), again_at: None, held: None };
+            *way = Way { tries: way.tries.saturating_add(1), ..Way::default() };
         }
         _ => {}
     }

@@ -63,6 +63,14 @@ impl Policy {
         self.frozen(now).is_some()
     }
 
+    /// Returns the first moment from now on at which nothing is frozen; now, if a freeze has no end.
+    pub fn unfrozen_from(&self, now: Timestamp) -> Timestamp {
+        // Freezes that touch each other end one after another.
+        const MOST: usize = 1_000;
+        let ends = std::iter::successors(Some(now), |at| self.frozen(*at).map(|on| on.until));
+        ends.take(MOST).find(|at| !self.is_frozen(*at)).unwrap_or(now)
+    }
+
     /// When a freeze may begin or end next. Something may be asked again then, and need not be before.
     pub(crate) fn next_edge(&self, now: Timestamp) -> Option<Timestamp> {
         let once = self.freeze.iter().flat_map(|freeze| [freeze.from, freeze.until]);

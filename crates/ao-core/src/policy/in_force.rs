@@ -2,10 +2,12 @@
 
 use super::{Case, Policy, Verdict, judge};
 use crate::Timestamp;
-use crate::incident::{IncidentKind, Problem};
+use crate::incident::{IncidentKey, IncidentKind, Problem};
+use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull};
 use crate::reaction::{Action, Reaction, ReactionPatch};
 use crate::state::State;
+use crate::work;
 
 impl State {
     /// What the policy of its project says of a pull request, now.
@@ -26,25 +28,48 @@ impl State {
     }
 
     /// The problems of a pull request. It is ready only once its policy holds, so that who merges unasked is asked then; and
-    /// where the policy wants no approval and merges by itself, without one.
+    /// where the policy wants no approval and merges by itself, without one. What waits for a person and is not ready is one
+    /// that a person has to look at.
     pub(crate) fn problems_of_pull(&self, pull: &Pull, now: Timestamp) -> Vec<Problem> {
         let mut problems = pull.problems();
         if !pull.is_open() {
             return problems;
         }
-        let verdict = self.verdict(pull, now);
-        let ready = problems.iter().any(|problem| problem.kind == IncidentKind::ApprovedAndGreen);
-        if ready && !verdict.allows() {
-            problems.retain(|problem| problem.kind != IncidentKind::ApprovedAndGreen);
-        } else if !ready && verdict.merges_unasked() && pull.facts.mergeable == Mergeable::Clean {
-            problems.push(Problem {
+        problems.retain(|problem| problem.kind != IncidentKind::ApprovedAndGreen);
+        let ready = self.readiness(pull, &self.verdict(pull, now));
+        if ready.is_none()
+            && let Some(step) = work::waits_for_person(self, pull, now)
+        {
+            let IncidentKey { kind, problem, .. } = work::waiting_key(pull);
+            let look = step.command.map(|command| format!("Look at it with: {command}"));
+            let first = format!("{}: it {}", one_line(&pull.facts.title), step.says);
+            let lines = [Some(first), Some(pull.facts.url.clone()), look].into_iter().flatten();
+            let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
+            problems.push(Problem { kind, revision: problem.clone(), problem, detail: lines.join("\n") });
+        }
+        problems.extend(ready);
+        problems
+    }
+
+    /// That a pull request is ready to be merged, if it is: approved and green, or without an approval where its policy
+    /// asks for none and merges by itself.
+    pub(crate) fn readiness(&self, pull: &Pull, verdict: &Verdict) -> Option<Problem> {
+        let mut problems = pull.problems();
+        let ready = problems.iter().position(|problem| problem.kind == IncidentKind::ApprovedAndGreen);
+        match ready {
+            Some(ready) => verdict.allows().then(|| problems.swap_remove(ready)),
+            None if verdict.merges_unasked() && pull.facts.mergeable == Mergeable::Clean => Some(Problem {
                 kind: IncidentKind::ApprovedAndGreen,
                 problem: pull.facts.head.to_string(),
                 revision: pull.facts.head.to_string(),
-                detail: format!("{} is green, and its policy asks for no approval", pull.facts.url),
-            });
+                detail: format!(
+                    "{} {}, and its policy asks for no approval",
+                    pull.facts.url,
+                    pull.checked_words()
+                ),
+            }),
+            None => None,
         }
-        problems
     }
 }
 

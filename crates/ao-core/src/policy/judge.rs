@@ -84,6 +84,9 @@ impl RuleVerdict {
             "open" => "mark it ready for review, or open it again",
             "mergeable" => "put its branch onto the base and solve the conflict",
             "checks" => "wait for the checks, or mend what they found; `ao pr checks` tells",
+            "required_checks" if self.evidence.starts_with("not configured") => {
+                "add them to the project's `checks`, or take them out of the policy; until then they cannot pass"
+            }
             "required_checks" => "see to it that these checks run and pass on this head",
             "approvals" => "ask those who count for a review of this head",
             "changes_requested" => "answer the objection, and ask for another review",

@@ -34,6 +34,7 @@ pub(super) fn mergeable(pull: &Pull) -> RuleVerdict {
 pub(super) fn checks(pull: &Pull) -> RuleVerdict {
     let (holds, evidence) = match pull.green() {
         Green::Yes => (true, format!("green on {}", pull.facts.head)),
+        Green::Unchecked => (true, "none are configured".to_owned()),
         Green::Waiting { why } | Green::Red { why } => (false, why),
     };
     RuleVerdict::new("checks", holds, evidence)
@@ -48,6 +49,9 @@ pub(super) fn required_checks(policy: &Policy, pull: &Pull) -> RuleVerdict {
     let evidence = match (policy.required_checks.len(), missing.len()) {
         (0, _) => "none are named".into(),
         (all, 0) => format!("all {all} passed on {}", pull.facts.head),
+        (_, _) if pull.facts.no_checks && pull.facts.checks.is_empty() => {
+            format!("not configured: {}", missing.join(", "))
+        }
         (_, _) => format!("not passed on {}: {}", pull.facts.head, missing.join(", ")),
     };
     RuleVerdict::new("required_checks", missing.is_empty(), evidence)

@@ -103,6 +103,8 @@ impl News {
     }
 
     fn of_checks(&mut self, seen: &PullFacts) {
+        let none = seen.no_checks;
+        self.tell_if(self.facts.no_checks != none, || PullEvent::ChecksConfigured { none });
         let Changes { gone, new } = changes(&self.facts.checks, &seen.checks, |check| &check.name);
         for check in gone {
             self.tell(PullEvent::CheckVanished { check });

@@ -18,6 +18,7 @@ pub(crate) fn evolve(pull: &mut Option<Pull>, id: &PullId, event: &PullEvent, at
                 runs: BTreeMap::new(),
                 disowned_by: BTreeSet::new(),
                 makers: BTreeSet::new(),
+                tasks: Default::default(),
                 made_by_ours: false,
                 conflict: None,
                 scan: None,
@@ -96,6 +97,7 @@ pub(super) fn fold(facts: &mut PullFacts, event: &PullEvent) {
             facts.mergeable = Mergeable::Unknown;
         }
         PullEvent::DraftChanged { draft } => facts.draft = *draft,
+        PullEvent::ChecksConfigured { none } => facts.no_checks = *none,
         PullEvent::AuthorChanged { author } => facts.author = author.clone(),
         PullEvent::LabelsChanged { labels } => facts.labels = labels.clone(),
         PullEvent::Resized { size } => facts.size = size.clone(),

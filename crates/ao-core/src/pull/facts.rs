@@ -43,6 +43,9 @@ pub struct PullFacts {
     pub mergeable: Mergeable,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckFacts>,
+    /// No check is configured for it, so that none will ever report. Only a forge that runs checks itself knows this.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_checks: bool,
     /// In the order they were given, because a later verdict replaces an earlier one of the same person.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reviews: Vec<ReviewFacts>,

@@ -15,6 +15,7 @@ pub(crate) fn id() -> PullId {
 pub(crate) fn facts(at: i64) -> PullFacts {
     PullFacts {
         head_title: None,
+        no_checks: false,
         observed_at: Timestamp(at),
         title: "Add a thing".into(),
         url: "https://forge/7".into(),
@@ -158,19 +159,22 @@ fn a_look() -> impl Strategy<Value = PullFacts> {
     let labels = subsequence(vec!["urgent", "wip"], 0..=2);
     let state = select(vec![PullState::Open, PullState::Open, PullState::Closed]);
     let lists = (many(a_check(), 4), many(a_review(), 4), many(a_thread(), 3));
-    (branch, any::<bool>(), labels, mergeable, state, lists).prop_map(
-        |((head, base, target), draft, labels, mergeable, state, (checks, reviews, threads))| PullFacts {
-            head: Commit::new(head),
-            base: Commit::new(base),
-            base_branch: target.into(),
-            draft,
-            labels: labels.into_iter().map(String::from).collect(),
-            mergeable,
-            state,
-            checks,
-            reviews,
-            threads,
-            ..facts(0)
+    (branch, any::<[bool; 2]>(), labels, mergeable, state, lists).prop_map(
+        |((head, base, target), [draft, no_checks], labels, mergeable, state, (checks, reviews, threads))| {
+            PullFacts {
+                head: Commit::new(head),
+                base: Commit::new(base),
+                base_branch: target.into(),
+                draft,
+                labels: labels.into_iter().map(String::from).collect(),
+                mergeable,
+                state,
+                checks,
+                no_checks,
+                reviews,
+                threads,
+                ..facts(0)
+            }
         },
     )
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::owner::is_own;
 use super::{Pull, Standing};
 use crate::SessionId;
-use crate::session::{AgentChoice, Session};
+use crate::session::{AgentChoice, Role, Session};
 use crate::state::State;
 
 /// An agent by the names that rules know it by. Kept with the pull request, because sessions do not stay for ever.
@@ -44,6 +44,9 @@ impl Pull {
     pub(crate) fn claimed_by(&mut self, session: &Session) {
         self.made_by_ours |= made(session, self);
         self.makers.insert(Maker::from(&session.spec.agent));
+        if let (Some(task), Role::Worker) = (&session.spec.task, session.spec.role) {
+            self.tasks.insert(session.id, task.clone());
+        }
     }
 
     /// Whether some program opened it, whoever answers for it.

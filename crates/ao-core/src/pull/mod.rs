@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::policy::Scan;
-use crate::{Commit, PullId, SessionId, Timestamp};
+use crate::{Commit, PullId, SessionId, TaskId, Timestamp};
 
 mod asks;
 mod decide;
@@ -61,6 +61,9 @@ pub struct Pull {
     /// The agents of all sessions that ever answered for it.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub makers: BTreeSet<Maker>,
+    /// The tasks of the sessions that answer for it. Kept with it, because sessions do not stay for ever.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tasks: BTreeMap<SessionId, TaskId>,
     /// Whether one of them was seen to have made it, rather than to have taken it on.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub made_by_ours: bool,
@@ -150,6 +153,10 @@ pub enum PullEvent {
     MergeabilitySeen {
         mergeable: Mergeable,
     },
+    /// Checks were configured for it for the first time, or all of them were taken away.
+    ChecksConfigured {
+        none: bool,
+    },
     CheckReported {
         check: CheckFacts,
     },
@@ -232,6 +239,7 @@ impl Pull {
             runs: BTreeMap::new(),
             disowned_by: BTreeSet::new(),
             makers: BTreeSet::new(),
+            tasks: BTreeMap::new(),
             made_by_ours: false,
             conflict: None,
             scan: None,

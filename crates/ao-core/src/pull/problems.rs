@@ -4,7 +4,7 @@
 //! moment. Whether a problem is new, and how often it may be told, is for the incidents to say.
 
 use super::asks::new_comments;
-use super::{CheckFacts, CheckState, Green, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
+use super::{CheckFacts, CheckState, Mergeable, Pull, PullState, ReviewFacts, Standing, TEXT_LIMIT};
 use crate::incident::{IncidentKind, Problem};
 use crate::outside::{Kind, fenced, one_line};
 
@@ -118,7 +118,7 @@ impl Pull {
         let approvers: Vec<&str> =
             self.approvals().into_iter().filter(trusted).map(|review| review.author.login.as_str()).collect();
         let ready = !self.facts.draft
-            && self.green() == Green::Yes
+            && self.green().allows()
             && !approvers.is_empty()
             && self.changes_requested().is_empty()
             && self.facts.mergeable == Mergeable::Clean;
@@ -127,7 +127,12 @@ impl Pull {
             // Another head is another readiness: what became of the one before it says nothing about it.
             problem: self.facts.head.to_string(),
             revision: self.facts.head.to_string(),
-            detail: format!("{} is green and approved by {}", self.facts.url, approvers.join(", ")),
+            detail: format!(
+                "{} {} and is approved by {}",
+                self.facts.url,
+                self.checked_words(),
+                approvers.join(", ")
+            ),
         })
     }
 }

@@ -7,6 +7,8 @@ use super::{CheckState, Pull, ReviewFacts, ReviewVerdict, Standing};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Green {
     Yes,
+    /// No check is configured, so none is waited for.
+    Unchecked,
     /// Nothing is wrong so far.
     Waiting {
         why: String,
@@ -16,7 +18,19 @@ pub enum Green {
     },
 }
 
+impl Green {
+    /// Returns whether no check stands in the way of a merge.
+    pub fn allows(&self) -> bool {
+        matches!(self, Green::Yes | Green::Unchecked)
+    }
+}
+
 impl Pull {
+    /// Returns what can be said of the checks of a pull request that is ready.
+    pub fn checked_words(&self) -> &'static str {
+        if self.green() == Green::Unchecked { "has no checks" } else { "is green" }
+    }
+
     /// Returns the approvals that speak for the current head: each by a person other than the author whose latest
     /// verdict it is, given on this very commit. Whether that person's word counts is for the policy to say.
     pub fn approvals(&self) -> Vec<&ReviewFacts> {
@@ -37,7 +51,8 @@ impl Pull {
 
     /// Returns whether all required checks passed on the current head. Where the forge requires none, all count.
     ///
-    /// A skipped check does not stand in the way, as with every forge; a policy can name checks that must have run.
+    /// A skipped check does not stand in the way, as with every forge; a policy can name checks that must have run. Where no
+    /// check is configured at all, none can be waited for.
     pub fn green(&self) -> Green {
         let required = self.facts.checks.iter().any(|check| check.required);
         let (mut waiting, mut red, mut broken) = (vec![], vec![], vec![]);
@@ -52,6 +67,8 @@ impl Pull {
         let head = &self.facts.head;
         if !red.is_empty() {
             Green::Red { why: format!("failed on {head}: {}", red.join(", ")) }
+        } else if self.facts.checks.is_empty() && self.facts.no_checks {
+            Green::Unchecked
         } else if self.facts.checks.is_empty() {
             Green::Waiting { why: format!("no check has reported on {head} yet") }
         } else if !broken.is_empty() {
@@ -141,6 +158,17 @@ mod tests {
     }
 
     #[test]
+    fn where_no_check_is_configured_none_is_waited_for() {
+        let without = PullFacts { no_checks: true, ..facts(1) };
+        assert_eq!(pull(without.clone()).green(), Green::Unchecked);
+        assert_eq!(pull(without.clone()).checked_words(), "has no checks");
+        // What an earlier configuration ran still counts for as long as it is told.
+        let red = PullFacts { checks: vec![failed("build", "E1")], ..without };
+        assert!(!pull(red).green().allows());
+        assert!(!pull(facts(1)).green().allows(), "a forge that does not know may still hear of one");
+    }
+
+    #[test]
     fn green_means_every_required_check_passed_on_this_head() {
         let must = |check: CheckFacts| CheckFacts { required: true, ..check };
         let ok = || check("ok", CheckState::Passed);
@@ -163,6 +191,7 @@ mod tests {
         ] {
             let told = match pull(PullFacts { checks: checks.clone(), ..facts(1) }).green() {
                 Green::Yes => "yes".to_owned(),
+                Green::Unchecked => "unchecked".to_owned(),
                 Green::Waiting { why } => format!("waiting: {why}"),
                 Green::Red { why } => format!("red: {why}"),
             };

@@ -144,7 +144,8 @@ impl Reaction {
             K::LabelAdded | K::PrMerged | K::RateLimited => (true, Action::Record, 0, 30),
             // Whoever gives an event a name says what is to be done about it.
             K::Custom(_) => (true, Action::Notify, 0, 30),
-            K::PrClosed
+            K::ReviewNeeded
+            | K::PrClosed
             | K::BaseRed
             | K::AgentStuck
             | K::AgentNeedsInput

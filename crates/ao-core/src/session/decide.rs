@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::denied::denied;
 use super::due::{due, go_on};
-use super::launch::{launch, may_go_on, restore, wake};
+use super::launch::{launch, may_go_on, may_restore, requeued, wake};
 use super::lease::Leases;
 use super::outbox::backoff;
 use super::say::{daemon_message, flush, is_writing, proven, send, task_message};
@@ -13,11 +13,12 @@ use super::{AfterStop, Answer, HoldKind, MessageKind, Outcome, Phase, Session, S
 use crate::budget::{Limits, Reached, Spend};
 use crate::effect::EffectKey;
 use crate::evidence::{Activity, Confidence, Reading, Signal, Source, Weight, judge};
+use crate::incident::IncidentKind;
 use crate::refusal::Refusal;
 use crate::setup::Origin;
 use crate::state::State;
 use crate::workspace::{KeepReason, WorkspaceState};
-use crate::{Moment, Timestamp};
+use crate::{ConversationId, Moment, Timestamp};
 
 type Events = Result<Vec<SessionEvent>, Refusal>;
 
@@ -27,11 +28,18 @@ const NOTHING: Events = Ok(Vec::new());
 /// to four times.
 const LIMIT_WITHOUT_END: Duration = Duration::from_secs(15 * 60);
 
+/// Why a process has ended that the provider refused more work.
+const LIMITED: &str = "the provider's limit ended its turn";
+
 pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: SessionInput) -> Events {
     use SessionEvent as E;
     use SessionInput as I;
     let settings = &state.settings;
     let now = moment.at;
+    let moved_to = match &input {
+        I::RestoreIn { runtime } => Some(runtime.clone()),
+        _ => None,
+    };
     match (&session.phase, input) {
         // ── making the workspace ──
         (
@@ -42,7 +50,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                 && owner != session.id
             {
                 return Ok(vec![E::WorkspaceFailed {
-                    why: format!("the workspace `{path}` belongs to {owner}"),
+                    why: format!("the workspace `{path}` belongs to the session `{}`", state.name_of(owner)),
                     again_at: None,
                 }]);
             }
@@ -75,8 +83,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             let mut events = vec![E::WorkspaceFailed { why, again_at: None }];
             events.extend(ended(session, outcome.clone()));
             // What the failure may have left is cleared up, as for any other.
-            if events.last() != Some(&E::RemovalWanted {}) {
-                events.push(E::RemovalWanted {});
+            let removal = E::RemovalWanted { discard: false };
+            if events.last() != Some(&removal) {
+                events.push(removal);
             }
             Ok(events)
         }
@@ -93,12 +102,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             if of == *attempt =>
         {
             let mut events = vec![E::Launched { process }];
-            if let Some(conversation) = conversation.filter(|seen| session.conversation.as_ref() != Some(seen))
-                // Somebody else's conversation is not ours to adopt, whatever the agent says.
-                && state.owner_of_conversation(&conversation).is_none_or(|owner| owner == session.id)
-            {
-                events.push(E::ConversationSeen { conversation });
-            }
+            events.extend(conversation_seen(state, session, conversation));
             if let Some(delivery) = &session.outbox.current
                 && delivery.with_launch == Some(of)
             {
@@ -109,24 +113,8 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }
             Ok(events)
         }
-        (Phase::Starting { attempt, then_stop, .. }, I::ConversationGone { attempt: of })
-            if of == *attempt =>
-        {
-            // One fresh start with the original task. It may wait in the outbox still, if it was never accepted.
-            let mut events = vec![E::ConversationGone { attempt: of }];
-            if !session.outbox.waits_for_task() {
-                events.push(E::MessageQueued { message: task_message(session, now), replaces: None });
-            }
-            let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
-            let then = match then_stop {
-                Some(outcome) => AfterStop::End { outcome: outcome.clone() },
-                None if session.restarts < settings.restarts => {
-                    AfterStop::Retry { restarts: session.restarts + 1, at: now, why }
-                }
-                None => AfterStop::Rest { code: None, why },
-            };
-            events.push(E::Stopping { then });
-            Ok(events)
+        (_, I::ConversationGone { attempt: of }) if of == session.attempt => {
+            Ok(conversation_gone(state, session, now))
         }
         (Phase::Starting { attempt, tries, then_stop, .. }, I::Failed { effect, why })
             if effect == (EffectKey::Launch { session: session.id, attempt: *attempt, tries: *tries }) =>
@@ -141,6 +129,13 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }])
         }
 
+        (Phase::Starting { attempt, then_stop, .. }, I::TreeGone { attempt: of, path }) if of == *attempt => {
+            // Nothing was started in it. It is made anew from its branch; what was never committed is lost.
+            Ok(vec![match then_stop {
+                Some(outcome) => E::Stopping { then: AfterStop::End { outcome: outcome.clone() } },
+                None => E::TreeLost { path },
+            }])
+        }
         (Phase::Starting { attempt, then_stop: None, .. }, I::PortTaken { attempt: of, port })
             if of == *attempt =>
         {
@@ -171,6 +166,35 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
                 });
             }
             Ok(see(state, session, now, signal))
+        }
+        // The agent named the reason for its end, and its end was seen before that was read.
+        (
+            Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. }
+            | Phase::Retrying { .. }
+            | Phase::Exited { .. },
+            I::Signal(signal),
+        ) if signal.attempt == session.attempt && matches!(signal.reading, Reading::Limited { .. }) => {
+            let mut events = see(state, session, now, signal);
+            let why = LIMITED.to_owned();
+            match &session.phase {
+                Phase::Stopping { .. } => {
+                    events.push(E::Stopping { then: AfterStop::Rest { code: None, why } });
+                }
+                Phase::Retrying { .. } => events.push(E::Exited { code: None, why }),
+                _ => {}
+            }
+            Ok(events)
+        }
+        (phase, I::ConversationNamed { attempt, conversation })
+            if attempt == session.attempt && !matches!(phase, Phase::Ended { .. }) =>
+        {
+            Ok(conversation_seen(state, session, Some(conversation)))
+        }
+        (phase, I::LastWords { attempt, text })
+            if attempt == session.attempt && !matches!(phase, Phase::Ended { .. }) =>
+        {
+            let is_new = session.last_words.as_ref() != Some(&text) && !text.is_empty();
+            Ok(if is_new { vec![E::LastWords { text }] } else { vec![] })
         }
         (Phase::Running { attempt, .. }, I::Looked { attempt: of, signals }) if of == *attempt => {
             let mut events = Vec::new();
@@ -233,6 +257,12 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
 
         // ── messages ──
         (_, I::Send(new)) => send(state, session, now, new),
+        // It is being woken for this very news.
+        (Phase::Queued { .. } | Phase::Preparing { .. }, I::Withdraw { incident })
+            if incident.kind == IncidentKind::AgentIdle =>
+        {
+            NOTHING
+        }
         (_, I::Withdraw { incident }) => Ok(session
             .outbox
             .waiting
@@ -270,7 +300,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             }])
         }
         (Phase::Running { .. }, I::Flush) => Ok(flush(state, session, now)),
-        (Phase::Exited { .. }, I::Flush) => Ok(wake(state, session)),
+        (Phase::Exited { .. } | Phase::Resting { .. }, I::Flush) => Ok(wake(state, session, now)),
 
         // ── the end of a process ──
         (Phase::Stopping { attempt, then, .. }, I::ProcessEnded { attempt: of }) if of == *attempt => {
@@ -293,15 +323,15 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (_, I::Merged { pull }) => Ok(stop(state, session, Outcome::Merged { pull })),
 
         // ── waking it again ──
-        (Phase::SetupFailed { .. }, I::Retry | I::Restore) => {
-            may_go_on(state, session)?;
-            Ok(vec![E::Requeued { why: "tried again".into() }])
+        (Phase::SetupFailed { .. }, I::Retry | I::Restore | I::RestoreIn { .. }) => {
+            may_restore(state, session, now)?;
+            Ok(vec![requeued(session, "tried again", moved_to)])
         }
-        (Phase::Exited { .. }, I::Retry | I::Restore) => {
-            may_go_on(state, session)?;
-            Ok(vec![E::Requeued { why: "restored".into() }])
+        (Phase::Exited { .. } | Phase::Resting { .. }, I::Retry | I::Restore | I::RestoreIn { .. })
+        | (Phase::Ended { .. }, I::Restore | I::RestoreIn { .. }) => {
+            may_restore(state, session, now)?;
+            Ok(vec![requeued(session, "restored", moved_to)])
         }
-        (Phase::Ended { .. }, I::Restore) => restore(state, session),
 
         // ── holds and budgets ──
         (Phase::Ended { .. }, I::Hold { .. } | I::Release { .. } | I::Spent { .. }) => NOTHING,
@@ -338,9 +368,9 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         // ── what it leaves behind ──
         (_, I::PullUnlinked { pull }) if session.pulls.contains(&pull) => Ok(vec![E::PullUnlinked { pull }]),
         (_, I::PullLinked { pull }) if !session.pulls.contains(&pull) => Ok(vec![E::PullLinked { pull }]),
-        (Phase::Ended { .. }, I::Cleanup) => match &session.workspace.state {
+        (Phase::Ended { .. }, wish @ (I::Cleanup | I::Discard)) => match &session.workspace.state {
             WorkspaceState::Ready | WorkspaceState::Kept { .. } | WorkspaceState::Doubtful => {
-                Ok(vec![E::RemovalWanted {}])
+                Ok(vec![E::RemovalWanted { discard: wish == I::Discard }])
             }
             // Gone already, or on its way: what was asked for is so.
             WorkspaceState::None | WorkspaceState::Removed | WorkspaceState::Removing => NOTHING,
@@ -370,12 +400,15 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::SetUp { .. }
             | I::SetupFailed { .. }
             | I::PortTaken { .. }
+            | I::TreeGone { .. }
             | I::Place { .. }
             | I::Stands { .. }
             | I::Answered { .. }
             | I::NotAnswered { .. }
             | I::Launched { .. }
             | I::ConversationGone { .. }
+            | I::ConversationNamed { .. }
+            | I::LastWords { .. }
             | I::Written { .. }
             | I::NotWritten { .. }
             | I::Looked { .. }
@@ -393,9 +426,11 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Count,
         ) => NOTHING,
         (_, I::Signal(signal)) => Err(Refusal::NotRunning { session: session.id, attempt: signal.attempt }),
-        (_, I::Retry | I::Restore) => Err(Refusal::not_now(session, now, "restored", "it is not at rest")),
+        (_, I::Retry | I::Restore | I::RestoreIn { .. }) => {
+            Err(Refusal::not_now(session, now, "restored", "it is not at rest"))
+        }
         (_, I::Answer { .. }) => Err(Refusal::not_now(session, now, "answered", "it has no process")),
-        (_, I::Cleanup) => Err(Refusal::not_now(session, now, "cleaned up", "stop it first")),
+        (_, I::Cleanup | I::Discard) => Err(Refusal::not_now(session, now, "cleaned up", "stop it first")),
         (_, I::Pause { .. }) => Err(Refusal::not_now(session, now, "paused", "it has ended")),
     }
 }
@@ -431,7 +466,7 @@ fn prepared(session: &Session, moment: &Moment) -> Vec<SessionEvent> {
         launch(session, moment, session.attempt)
     } else {
         // A launch can be a turn. It gives its slot back and waits in line, with its workspace ready.
-        vec![SessionEvent::Requeued { why: "held while its workspace was made".into() }]
+        vec![SessionEvent::Requeued { why: "held while its workspace was made".into(), runtime: None }]
     }
 }
 
@@ -478,6 +513,38 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
     events
 }
 
+/// The conversation that the agent names, if it is another than the one we know of.
+fn conversation_seen(state: &State, session: &Session, seen: Option<ConversationId>) -> Vec<SessionEvent> {
+    let new = seen.filter(|seen| session.conversation.as_ref() != Some(seen));
+    // Another session's conversation is not ours to adopt, whatever the agent says.
+    let own = new.filter(|seen| state.owner_of_conversation(seen).is_none_or(|owner| owner == session.id));
+    own.map(|conversation| SessionEvent::ConversationSeen { conversation }).into_iter().collect()
+}
+
+/// One fresh start with the original task. It may wait in the outbox still, if it was never accepted.
+fn conversation_gone(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+    let settings = &state.settings;
+    let why = "the conversation to resume is gone; starts afresh with the task".to_owned();
+    let fresh = match session.restarts {
+        restarts if restarts < settings.restarts => AfterStop::Retry { restarts: restarts + 1, at: now, why },
+        _ => AfterStop::Rest { code: None, why },
+    };
+    let then = match &session.phase {
+        Phase::Starting { then_stop: Some(outcome), .. } => Some(AfterStop::End { outcome: outcome.clone() }),
+        Phase::Starting { .. } | Phase::Running { .. } => Some(fresh),
+        Phase::Stopping { then: AfterStop::Retry { .. } | AfterStop::Rest { .. }, .. } => Some(fresh),
+        // It starts again by itself, or when it is told to.
+        Phase::Retrying { .. } | Phase::Exited { .. } => None,
+        _ => return vec![],
+    };
+    let mut events = vec![SessionEvent::ConversationGone { attempt: session.attempt }];
+    if !session.outbox.waits_for_task() {
+        events.push(SessionEvent::MessageQueued { message: task_message(session, now), replaces: None });
+    }
+    events.extend(then.map(|then| SessionEvent::Stopping { then }));
+    events
+}
+
 fn session_leaves(events: &[SessionEvent]) -> bool {
     events.iter().any(|event| matches!(event, SessionEvent::Stopping { .. }))
 }
@@ -499,6 +566,10 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
     };
     if code == Some(0) {
         return AfterStop::Rest { code, why: how };
+    }
+    // It goes on when the limit is over, and holds no slot until then.
+    if session.holds.contains_key(&HoldKind::Account) {
+        return AfterStop::Rest { code, why: LIMITED.to_owned() };
     }
     if let Err(refusal) = may_go_on(state, session) {
         return AfterStop::Rest { code, why: format!("{how}; not started again: {refusal}") };
@@ -546,14 +617,20 @@ fn stop(state: &State, session: &Session, outcome: Outcome) -> Vec<SessionEvent>
             vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
         }
         // No agent runs, but what its set-up has started may.
-        Phase::Queued { .. } | Phase::SetupFailed { .. } | Phase::Retrying { .. } | Phase::Exited { .. }
+        Phase::Queued { .. }
+        | Phase::SetupFailed { .. }
+        | Phase::Retrying { .. }
+        | Phase::Exited { .. }
+        | Phase::Resting { .. }
             if session.workspace.path().is_some() && !setup_is_empty(state, session) =>
         {
             vec![SessionEvent::Stopping { then: AfterStop::End { outcome } }]
         }
-        Phase::Queued { .. } | Phase::SetupFailed { .. } | Phase::Retrying { .. } | Phase::Exited { .. } => {
-            ended(session, outcome)
-        }
+        Phase::Queued { .. }
+        | Phase::SetupFailed { .. }
+        | Phase::Retrying { .. }
+        | Phase::Exited { .. }
+        | Phase::Resting { .. } => ended(session, outcome),
         Phase::Ended { .. } => vec![],
     }
 }
@@ -567,7 +644,7 @@ fn ended(session: &Session, outcome: Outcome) -> Vec<SessionEvent> {
     events.push(SessionEvent::Ended { outcome });
     // Nobody has worked in it, and nobody knows whether it is there: that is cleared up at once, by the gate.
     if session.workspace.state == WorkspaceState::Doubtful {
-        events.push(SessionEvent::RemovalWanted {});
+        events.push(SessionEvent::RemovalWanted { discard: false });
     }
     events
 }
@@ -600,6 +677,7 @@ fn resume(state: &State, session: &Session, now: Timestamp, limits: Option<Limit
     if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
         // Nothing else keeps it than what others have spent, and that takes more than a word.
         wider_budget(state, session, now)?;
+        under_limit(state, session)?;
     }
     let mut events = Vec::new();
     if let Some(limits) = limits {
@@ -616,6 +694,19 @@ pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
         why: format!("the budget of `{}` is spent ({reached})", session.spec.name),
         retype: format!("ao resume {} {}", session.spec.name, reached.option()),
     }
+}
+
+/// Refuses if only a provider's limit keeps it, which no word ends.
+fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
+    if !session.holds.contains_key(&HoldKind::Account) {
+        return Ok(());
+    }
+    Err(Refusal::Limited {
+        name: session.spec.name.clone(),
+        account: session.account().to_owned(),
+        until: state.accounts.get(session.account()).copied().or(session.resume_at),
+        by_itself: state.resumes_by_itself(session),
+    })
 }
 
 /// Refuses if a budget is spent that it shares with others.

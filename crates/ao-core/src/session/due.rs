@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use super::decide::{halt, hold, release, spent};
-use super::launch::{launch, may_go_on};
+use super::launch::{launch, may_go_on, wake};
 use super::outbox::Next;
 use super::say::{flush, go_on_message};
-use super::{HoldKind, Phase, Session, SessionEvent};
+use super::{Delivery, HoldKind, Phase, Session, SessionEvent, Stage};
 use crate::budget::GRACE;
 use crate::evidence::{Activity, judge, next_change};
 use crate::settings::Settings;
@@ -60,6 +60,13 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
             }
             events
         }
+        Phase::Exited { .. } if session.proof_is_due().is_some_and(|at| at <= now) => {
+            let woken = wake(state, session, now);
+            if woken.is_empty() { not_taken(session, now) } else { woken }
+        }
+        Phase::Exited { .. } if session.lingers_at(state.idle_after(session)).is_some_and(|at| at <= now) => {
+            vec![E::Lingered {}]
+        }
         Phase::Queued { .. } if session.waits_until().is_some_and(|at| at <= now) => vec![E::WaitedEnough {}],
         Phase::Ended { at, .. }
             if session.forgotten_at(*at, &state.settings) <= now && !session.workspace.may_exist() =>
@@ -68,6 +75,18 @@ pub(super) fn due(state: &State, session: &Session, moment: &Moment) -> Vec<Sess
         }
         _ => vec![],
     }
+}
+
+/// Notes that a process has ended without taking the message that it was started with. The message waits for the next one.
+fn not_taken(session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+    let why = "its process ended before it took the message";
+    let paused = |delivery: &Delivery| SessionEvent::DeliveryPaused {
+        delivery: delivery.no,
+        until: now,
+        counts: true,
+        why: why.into(),
+    };
+    session.outbox.current.iter().map(paused).collect()
 }
 
 /// What becomes of a session whose turn it is to go on after a provider's limit.
@@ -115,6 +134,7 @@ impl Session {
                     .min()
             }
             Phase::Queued { .. } => self.waits_until(),
+            Phase::Exited { .. } => self.proof_is_due().or(self.lingers_at(idle_after)),
             Phase::Ended { at, .. } if !self.workspace.may_exist() => Some(self.forgotten_at(*at, settings)),
             _ => self.again_at(),
         };
@@ -125,6 +145,15 @@ impl Session {
     fn waits_until(&self) -> Option<Timestamp> {
         let Phase::Queued { since } = self.phase else { return None };
         crate::forecast::may_wait(self).then(|| since + crate::forecast::HOLD_MOST)
+    }
+
+    /// When a message that its last process was started with has to be given again, unless the process turns out to have
+    /// taken it.
+    pub(super) fn proof_is_due(&self) -> Option<Timestamp> {
+        match self.outbox.current.as_ref()?.stage {
+            Stage::Written { proof_by } if self.holds.is_empty() => Some(proof_by),
+            _ => None,
+        }
     }
 
     /// When it leaves the memory after its end: not while there is something to restore.
@@ -175,7 +204,9 @@ impl Session {
 
     /// When it has been idle for too long, with its work not done and nobody at its keyboard.
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
-        let idle = matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
+        let at_prompt =
+            matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
+        let idle = at_prompt || self.rests_after_turn();
         let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
         (idle && self.leaves_work() && self.outbox.is_empty() && self.lingers != Some(self.activity_since))
             .then(|| since + idle_after)

@@ -112,6 +112,7 @@ pub(crate) fn wants(state: &State, session: &Session, wanted: &mut Vec<Effect>) 
             teardown: setup.teardown,
             environment: environment(state, session),
             timeout: setup.timeout,
+            discard: workspace.discard,
         });
     }
 }

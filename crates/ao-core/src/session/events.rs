@@ -73,6 +73,11 @@ pub enum SessionInput {
     Stands {
         stand: Stand,
     },
+    /// There is no workspace to start its process in: somebody else has removed it.
+    TreeGone {
+        attempt: Attempt,
+        path: String,
+    },
     Answered {
         attempt: Attempt,
         number: u32,
@@ -118,6 +123,16 @@ pub enum SessionInput {
         call: String,
         tool: String,
     },
+    /// The agent itself names the conversation that it works in.
+    ConversationNamed {
+        attempt: Attempt,
+        conversation: ConversationId,
+    },
+    /// The last that the agent said before its process ended.
+    LastWords {
+        attempt: Attempt,
+        text: String,
+    },
     PullLinked {
         pull: PullId,
     },
@@ -150,7 +165,14 @@ pub enum SessionInput {
     },
     Retry,
     Restore,
+    /// As [`SessionInput::Restore`], in this runtime from now on.
+    RestoreIn {
+        runtime: String,
+    },
+    /// Its workspace may go, if nothing is lost by that.
     Cleanup,
+    /// Its workspace is to go with the work in it, of which a rescue ref keeps the last state.
+    Discard,
     /// The hooks that may object to its start do not.
     Clear,
     Hold {
@@ -245,6 +267,10 @@ pub enum SessionEvent {
         what: String,
     },
     BackInPlace {},
+    /// Its workspace was removed by somebody else, and is made anew.
+    TreeLost {
+        path: String,
+    },
     /// Its workspace is on another branch or commit than before.
     Stands {
         stand: Stand,
@@ -275,6 +301,10 @@ pub enum SessionEvent {
         at: Timestamp,
         why: String,
     },
+    /// It has given its slot to another one.
+    Rested {
+        why: String,
+    },
     Exited {
         code: Option<i32>,
         why: String,
@@ -287,6 +317,9 @@ pub enum SessionEvent {
     /// Back in the queue: woken by a message, retried or restored by a person.
     Requeued {
         why: String,
+        /// Where its processes run from now on, if no longer where they did.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        runtime: Option<String>,
     },
     MessageQueued {
         message: Message,
@@ -354,6 +387,10 @@ pub enum SessionEvent {
         call: String,
         tool: String,
     },
+    /// The last that the agent said before its process ended.
+    LastWords {
+        text: String,
+    },
     BudgetMarked {
         mark: String,
     },
@@ -366,7 +403,11 @@ pub enum SessionEvent {
     PullUnlinked {
         pull: PullId,
     },
-    RemovalWanted {},
+    RemovalWanted {
+        /// Work that is nowhere else is no reason to keep it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        discard: bool,
+    },
     RemovalFailed {
         why: String,
         again_at: Timestamp,

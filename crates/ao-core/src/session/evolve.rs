@@ -63,6 +63,9 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.looked = at;
             session.answer = None;
             session.astray = None;
+            // What was left of the last turn is in the outbox now.
+            session.unfinished.clear();
+            session.last_words = None;
             match delivery {
                 Some(delivery) => session.outbox.start(delivery),
                 // Whether the earlier attempt took it is for the adapter to find out, from the conversation.
@@ -103,6 +106,15 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             match signal.reading {
                 Reading::Limited { .. } => session.cut_short = true,
                 Reading::Working { .. } | Reading::Asking { .. } => session.cut_short = false,
+                Reading::Idle => session.unfinished.clear(),
+                Reading::Exited { code: Some(0) } => {
+                    session.cut_short = false;
+                    session.unfinished.clear();
+                }
+                Reading::Exited { .. } => {
+                    session.cut_short |=
+                        matches!(session.judgement.activity, Activity::Working | Activity::NeedsInput);
+                }
                 _ => {}
             }
             let another = asks_something_else(session, signal);
@@ -126,6 +138,11 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
 
         E::WentAstray { what } => session.astray = Some(what.clone()),
         E::BackInPlace {} => session.astray = None,
+        E::TreeLost { .. } => {
+            let rescue = session.workspace.rescue.take();
+            session.workspace = Workspace { rescue, ..Workspace::default() };
+            session.phase = Phase::Preparing { attempt: session.attempt, then_stop: None };
+        }
         E::Stands { stand } => session.stand = stand.clone(),
         E::Answering { answer } => {
             session.answers = answer.number;
@@ -188,13 +205,21 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             give_ports_back(session);
             session.phase = Phase::Exited { at, code: *code, why: why.clone() };
         }
+        E::Rested { why } => {
+            session.process = None;
+            give_ports_back(session);
+            session.phase = Phase::Resting { at, why: why.clone() };
+        }
         E::Ended { outcome } => {
             session.process = None;
             give_ports_back(session);
             session.cleared = false;
             session.phase = Phase::Ended { outcome: outcome.clone(), at };
         }
-        E::Requeued { .. } => {
+        E::Requeued { runtime, .. } => {
+            if let Some(runtime) = runtime {
+                session.spec.runtime.clone_from(runtime);
+            }
             session.restarts = 0;
             give_ports_back(session);
             session.phase = Phase::Queued { since: at };
@@ -232,7 +257,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.in_vain = 0;
             session.turns = session.turns.saturating_add(1);
             session.task_taken |= session.outbox.carries_task(*delivery);
-            session.outbox.accept(*delivery, turn);
+            let messages = session.outbox.accept(*delivery, turn);
+            session.unfinished = if has_ended_well(&session.phase) { vec![] } else { messages };
         }
         E::TakenAfterAll { messages, turn } => {
             session.took = Some(at);
@@ -263,6 +289,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Lingered {} => session.lingers = Some(session.activity_since),
         E::Spent { spend } => session.spend = *spend,
         E::ToolDenied { call, tool } => session.denied.record(call, tool, at),
+        E::LastWords { text } => session.last_words = Some(text.clone()),
         E::BudgetMarked { .. } => session.budget_marked = true,
         E::LimitsSet { limits } => {
             session.limits = *limits;
@@ -276,7 +303,10 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::PullLinked { pull } => {
             session.pulls.insert(pull.clone());
         }
-        E::RemovalWanted {} => session.workspace.becomes(WorkspaceState::Removing),
+        E::RemovalWanted { discard } => {
+            session.workspace.becomes(WorkspaceState::Removing);
+            session.workspace.discard = *discard;
+        }
         E::RemovalFailed { again_at, .. } => {
             session.workspace.tries = session.workspace.tries.saturating_add(1);
             session.workspace.again_at = Some(*again_at);
@@ -290,6 +320,15 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             session.workspace.becomes(WorkspaceState::Kept { reasons: reasons.clone() });
         }
     }
+}
+
+/// Tells whether the process has ended with 0: then its turn is over, also if the proof that it had one is read only now.
+fn has_ended_well(phase: &Phase) -> bool {
+    matches!(
+        phase,
+        Phase::Exited { code: Some(0), .. }
+            | Phase::Stopping { then: AfterStop::Rest { code: Some(0), .. }, .. }
+    )
 }
 
 /// Its ports are free for others, and what was wrong with some of them may be so no longer.
@@ -378,6 +417,7 @@ impl AfterStop {
             AfterStop::End { outcome } => SessionEvent::Ended { outcome },
             AfterStop::Retry { restarts, at, why } => SessionEvent::Retrying { restarts, at, why },
             AfterStop::Rest { code, why } => SessionEvent::Exited { code, why },
+            AfterStop::GiveWay { why } => SessionEvent::Rested { why },
         }
     }
 }

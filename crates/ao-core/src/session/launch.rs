@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::decide::spent_budget;
-use super::say::task_message;
-use super::{Delivery, Outcome, Phase, Session, SessionEvent, Stage};
+use super::say::{daemon_message, says_go_on, task_message};
+use super::{Delivery, Message, MessageKind, Outbox, Outcome, Phase, Session, SessionEvent, Stage};
 use crate::refusal::Refusal;
 use crate::state::State;
 use crate::workspace::WorkspaceState;
-use crate::{Attempt, ConversationId, Moment, SessionId};
+use crate::{Attempt, ConversationId, Moment, SessionId, Timestamp};
 
 /// Decides how the next process starts: resumed, or afresh with the task; with the first message or without.
 pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Vec<SessionEvent> {
@@ -22,11 +22,10 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
         events.push(SessionEvent::ConversationGone { attempt });
         outbox.to_mut().unsend();
     }
-    // The task may have been given up with an earlier stop, or be forgotten with the conversation.
-    if !(outbox.waits_for_task() || resume && session.task_taken) {
-        let task = task_message(session, moment.at);
-        outbox.to_mut().queue(&task, None);
-        events.push(SessionEvent::MessageQueued { message: task, replaces: None });
+    for message in before_launch(session, &outbox, resume, moment.at) {
+        let message = Message { no: outbox.message_no(), ..message };
+        outbox.to_mut().queue(&message, None);
+        events.push(SessionEvent::MessageQueued { message, replaces: None });
     }
     let conversation = match &session.conversation {
         Some(conversation) if resume => conversation.clone(),
@@ -41,13 +40,40 @@ pub(super) fn launch(session: &Session, moment: &Moment, attempt: Attempt) -> Ve
                 stage: Stage::Writing,
                 ..unproven.clone()
             }),
-            None if abilities.one_turn && !resume => outbox.compose_whole(Stage::Writing, Some(attempt)),
+            // One turn for all of it: each is a process, and is paid for.
+            None if abilities.one_turn && (!resume || session.left_a_turn()) => {
+                outbox.compose_whole(Stage::Writing, Some(attempt))
+            }
             None => outbox.compose(Stage::Writing, Some(attempt)),
         })
         .flatten()
         .map(Box::new);
     events.push(SessionEvent::Launching { attempt, conversation, resume, delivery });
     events
+}
+
+/// The messages that the next process needs besides those that wait.
+fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestamp) -> Vec<Message> {
+    let mut messages = Vec::new();
+    // The task may have been given up with an earlier stop, or be forgotten with the conversation.
+    if !(outbox.waits_for_task() || resume && session.task_taken) {
+        messages.push(task_message(session, now));
+    }
+    if !resume {
+        // What the agent was at when its process died is forgotten with the conversation.
+        let again = session.unfinished.iter().filter(|message| message.kind != MessageKind::Task);
+        messages.extend(again.map(|message| Message { key: None, queued: now, ..message.clone() }));
+        return messages;
+    }
+    let is_redelivered = outbox.current.is_some();
+    if session.left_a_turn() && !is_redelivered && !outbox.waiting.iter().any(says_go_on) {
+        let body = "Your last turn was cut off before its end. See what is done already, and go on.";
+        messages.push(daemon_message(session, now, body));
+    } else if session.spec.agent.abilities.one_turn && outbox.is_empty() && messages.is_empty() {
+        let body = "You were stopped and are started again. See what is done already, and go on.";
+        messages.push(daemon_message(session, now, body));
+    }
+    messages
 }
 
 /// The events that give a queued session its slot.
@@ -77,14 +103,21 @@ pub(crate) fn may_go_on(state: &State, session: &Session) -> Result<(), Refusal>
     }
 }
 
-/// What wakes a session whose process has ended by itself: something to say that it has not heard yet.
-pub(super) fn wake(state: &State, session: &Session) -> Vec<SessionEvent> {
-    let Phase::Exited { code, .. } = session.phase else { return vec![] };
+/// What wakes a session whose process has ended, by itself or for another one: something to say that it has not heard yet.
+pub(super) fn wake(state: &State, session: &Session, now: Timestamp) -> Vec<SessionEvent> {
+    let code = match session.phase {
+        Phase::Exited { code, .. } => code,
+        // It did not end by itself, and was well.
+        Phase::Resting { .. } => Some(0),
+        _ => return vec![],
+    };
     let settings = &state.settings;
     if session.outbox.is_empty() || !session.holds.is_empty() || may_go_on(state, session).is_err() {
         return vec![];
     }
     match &session.outbox.current {
+        // Its end was seen before all that it said was read.
+        Some(Delivery { stage: Stage::Written { proof_by }, .. }) if now < *proof_by => return vec![],
         Some(delivery) if delivery.tries >= settings.delivery_tries => {
             return vec![SessionEvent::DeliveryFailed {
                 delivery: delivery.no,
@@ -97,13 +130,27 @@ pub(super) fn wake(state: &State, session: &Session) -> Vec<SessionEvent> {
     let reason =
         code == Some(0) || session.outbox.waiting.iter().any(|message| message.queued >= session.stopped);
     if reason && session.in_vain <= settings.restarts {
-        vec![SessionEvent::Requeued { why: "a message waits for it".into() }]
+        vec![SessionEvent::Requeued { why: "a message waits for it".into(), runtime: None }]
     } else {
         vec![]
     }
 }
 
-pub(super) fn restore(state: &State, session: &Session) -> Result<Vec<SessionEvent>, Refusal> {
+/// Whether a restore is taken, or why not. Whatever advises one asks this first.
+pub(crate) fn may_restore(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
+    match session.phase {
+        Phase::Exited { .. } if session.rests_after_turn() => {
+            let why = "its turn is over; `ao send` gives it more to do";
+            Err(Refusal::not_now(session, now, "restored", why))
+        }
+        Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Resting { .. } => may_go_on(state, session),
+        Phase::Ended { .. } => may_begin_again(state, session),
+        _ => Err(Refusal::not_now(session, now, "restored", "it is not at rest")),
+    }
+}
+
+/// Whether one that has ended may come back: its work is wanted, and nobody has taken its place.
+fn may_begin_again(state: &State, session: &Session) -> Result<(), Refusal> {
     if let Phase::Ended { outcome: Outcome::Merged { pull }, .. } = &session.phase {
         return Err(Refusal::AlreadyMerged { pull: pull.clone() });
     }
@@ -115,20 +162,29 @@ pub(super) fn restore(state: &State, session: &Session) -> Result<Vec<SessionEve
     if let Some(task) = &session.spec.task
         && let Some(owner) = state.live_session_of(task)
     {
-        return Err(Refusal::TaskTaken { task: task.clone(), session: owner });
+        let name = state.name_of(owner);
+        return Err(Refusal::TaskTaken { task: task.clone(), session: owner, name });
     }
     // Its branch was free while it was gone.
     if let Some(owner) = state.owner_of_branch(&session.spec.project, &session.spec.branch)
         && owner != session.id
     {
-        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner });
+        let name = state.name_of(owner);
+        return Err(Refusal::BranchTaken { branch: session.spec.branch.clone(), session: owner, name });
     }
     if session.workspace.state == WorkspaceState::Removing {
         return Err(Refusal::Invalid {
             what: "its workspace is being removed; try again in a moment".into(),
         });
     }
-    Ok(vec![SessionEvent::Requeued { why: "restored".into() }])
+    Ok(())
+}
+
+/// Puts a session that is at rest back into the queue, for another runtime if it is to go on in one. Nothing of it runs in the
+/// one before: it comes to rest only when its last process has ended.
+pub(super) fn requeued(session: &Session, why: &str, runtime: Option<String>) -> SessionEvent {
+    let runtime = runtime.filter(|runtime| *runtime != session.spec.runtime);
+    SessionEvent::Requeued { why: why.to_owned(), runtime }
 }
 
 /// A fresh conversation id of the shape most agents accept: a version 4 UUID, made from the moment's seed.

@@ -3,22 +3,25 @@
 //! ```text
 //!  Queued ─► Preparing ─► Starting ─► Running ─► Stopping ─┬─► Ended ─► (archived)
 //!    ▲           │            ▲                            ├─► Retrying ─► Starting   (bounded)
-//!    │           ▼            │                            └─► Exited
+//!    │           ▼            │                            └─► Exited, Resting
 //!    ├── retry ─ SetupFailed  └─ the same attempt again        │
 //!    └───────────────── a message or a person wakes it ◄───────┘
 //! ```
 //!
 //! The phase is fact; what a person is shown ([`Status`]) is derived from it and from the evidence.
 
+mod classic;
 mod decide;
 mod denied;
 mod due;
 mod effects;
 mod events;
 mod evolve;
+mod handle;
 mod launch;
 mod lease;
 mod outbox;
+mod rest;
 mod say;
 mod status;
 
@@ -32,12 +35,15 @@ use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
 
+pub use classic::ClassicState;
 pub(crate) use decide::decide;
 pub use denied::Denied;
 pub(crate) use effects::wants;
 pub use events::{SessionEvent, SessionInput};
 pub(crate) use evolve::evolve;
-pub(crate) use launch::{admit, may_go_on};
+pub(crate) use handle::slug;
+pub use handle::{SessionHandle, SessionMatch, session_meant};
+pub(crate) use launch::{admit, may_go_on, may_restore};
 pub(crate) use lease::{Leases, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, carries};
@@ -165,6 +171,11 @@ pub enum Phase {
         code: Option<i32>,
         why: String,
     },
+    /// Its process was ended while it waited for others, because another one needed its slot; a message or a person wakes it.
+    Resting {
+        at: Timestamp,
+        why: String,
+    },
     Ended {
         outcome: Outcome,
         at: Timestamp,
@@ -186,6 +197,10 @@ pub enum AfterStop {
     },
     Rest {
         code: Option<i32>,
+        why: String,
+    },
+    /// Its slot is for another one.
+    GiveWay {
         why: String,
     },
 }
@@ -367,9 +382,15 @@ pub struct Session {
     /// When it goes on after a provider's limit that is over.
     #[serde(default)]
     pub resume_at: Option<Timestamp>,
-    /// Whether its last turn was cut short by a provider's limit.
+    /// Its last turn was cut short: by a provider's limit, or because its process died in it.
     #[serde(default)]
     pub cut_short: bool,
+    /// The messages of the turn that has not come to its end. An agent that forgets them with its process hears them again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unfinished: Vec<Message>,
+    /// The last that the agent of the present attempt said, in a line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_words: Option<String>,
     /// When the agent last took a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub took: Option<Timestamp>,
@@ -470,6 +491,8 @@ impl Session {
             pulls: BTreeSet::new(),
             resume_at: None,
             cut_short: false,
+            unfinished: Vec::new(),
+            last_words: None,
             took: None,
             lingers: None,
             spec,
@@ -491,6 +514,17 @@ impl Session {
                 | Phase::Retrying { .. }
                 | Phase::Stopping { .. }
         )
+    }
+
+    /// Tells whether its agent ends its process with each turn, and has ended the last one well. It has nothing to do until it
+    /// is told something.
+    pub fn rests_after_turn(&self) -> bool {
+        self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
+    }
+
+    /// Tells whether the turn that its last process had taken was not finished.
+    pub(crate) fn left_a_turn(&self) -> bool {
+        self.cut_short || !self.unfinished.is_empty()
     }
 
     /// Whether its workspace is there and is being made ready.

@@ -322,11 +322,12 @@ impl Outbox {
         current.flat_map(|current| &current.messages).any(|message| message.kind == MessageKind::Task)
     }
 
-    pub(super) fn accept(&mut self, delivery: u32, turn: &str) {
+    /// Counts a delivery as accepted, and returns its messages.
+    pub(super) fn accept(&mut self, delivery: u32, turn: &str) -> Vec<Message> {
         self.remember(turn);
-        if let Some(done) = self.finish(delivery) {
-            self.count_accepted(done.messages.iter().map(|message| message.no));
-        }
+        let messages = self.finish(delivery).map(|done| done.messages).unwrap_or_default();
+        self.count_accepted(messages.iter().map(|message| message.no));
+        messages
     }
 
     pub(super) fn fail(&mut self, delivery: u32, why: &str) {

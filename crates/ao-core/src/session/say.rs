@@ -1,6 +1,6 @@
 //! What is said to an agent: taken in, sent out at a quiet point, proven, or given up.
 
-use super::launch::may_go_on;
+use super::launch::{may_go_on, may_restore};
 use super::outbox::{DELIVERY_BYTES, Next, carries, same_words};
 use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent, Stage};
 use crate::Timestamp;
@@ -20,10 +20,15 @@ pub(super) fn send(
 ) -> Result<Vec<SessionEvent>, Refusal> {
     match &session.phase {
         Phase::Ended { outcome, .. } => {
-            return Err(Refusal::Ended { session: session.id, outcome: outcome.to_string() });
+            return Err(Refusal::Ended {
+                session: session.id,
+                name: session.spec.name.clone(),
+                outcome: outcome.to_string(),
+                restorable: may_restore(state, session, now).is_ok(),
+            });
         }
         // It would wake the agent, for work that nobody wants any more.
-        Phase::Exited { .. } => may_go_on(state, session)?,
+        Phase::Exited { .. } | Phase::Resting { .. } => may_go_on(state, session)?,
         _ => {}
     }
     if session.outbox.waiting.len() >= WAITING_MOST {
@@ -113,9 +118,19 @@ pub(super) fn daemon_message(session: &Session, now: Timestamp, body: &str) -> M
 /// What an agent hears whose turn was cut short by a provider's limit. One that was only held has nothing to take up, and
 /// one that took up its work by itself need not be told.
 pub(super) fn go_on_message(session: &Session, now: Timestamp) -> Option<SessionEvent> {
-    let cut = session.cut_short && matches!(session.phase, Phase::Running { .. } | Phase::Exited { .. });
+    let is_there = matches!(
+        session.phase,
+        Phase::Running { .. } | Phase::Exited { .. } | Phase::Retrying { .. } | Phase::Resting { .. }
+    );
+    // A message that was never taken is given again by itself.
+    let cut = session.cut_short && is_there && session.outbox.current.is_none();
     let body = "The provider's limit is over. Go on where you were stopped.";
     cut.then(|| SessionEvent::MessageQueued { message: daemon_message(session, now, body), replaces: None })
+}
+
+/// Tells whether a message asks the agent to take up its work again.
+pub(super) fn says_go_on(message: &Message) -> bool {
+    message.from == Sender::Daemon && message.kind == MessageKind::Text
 }
 
 pub(super) fn is_writing(session: &Session, delivery: u32, tries: u32) -> bool {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{AfterStop, Delivery, HoldKind, Outcome, Phase, Role, Session, Stage};
 use crate::Timestamp;
-use crate::evidence::{Activity, judge};
+use crate::evidence::{Activity, Reading, judge};
 use crate::incident::{IncidentKind, Problem};
 use crate::reaction::threshold;
 use crate::state::State;
@@ -53,7 +53,9 @@ impl Session {
             Phase::Stopping { then, .. } => {
                 let reason = match then {
                     AfterStop::End { outcome } => outcome.to_string(),
-                    AfterStop::Retry { why, .. } | AfterStop::Rest { why, .. } => why.clone(),
+                    AfterStop::Retry { why, .. }
+                    | AfterStop::Rest { why, .. }
+                    | AfterStop::GiveWay { why } => why.clone(),
                 };
                 say(StatusWord::Stopping, reason, self.activity_since)
             }
@@ -65,8 +67,7 @@ impl Session {
                 say(word, outcome.to_string(), *at)
             }
             Phase::SetupFailed { why } => say(StatusWord::SetupFailed, why.clone(), self.activity_since),
-            _ if held.is_some() => {
-                let (kind, hold) = held.expect("just checked");
+            _ if let Some((kind, hold)) = held.filter(|_| !self.needs_more_than_time(now)) => {
                 let word = match kind {
                     HoldKind::Person | HoldKind::Consent | HoldKind::Hook => StatusWord::Paused,
                     HoldKind::Account => StatusWord::RateLimited,
@@ -98,7 +99,13 @@ impl Session {
                 format!("{why}; starts again in {} s", at.since(now).as_secs()),
                 self.activity_since,
             ),
-            Phase::Exited { at, why, .. } => say(StatusWord::Exited, why.clone(), *at),
+            Phase::Exited { at, .. } if self.rests_after_turn() && self.outbox.is_empty() => {
+                say(StatusWord::Idle, self.with_last_words("its turn is over"), *at)
+            }
+            Phase::Exited { at, why, .. } => {
+                say(StatusWord::Exited, self.with_limit(self.with_last_words(why)), *at)
+            }
+            Phase::Resting { why, .. } => say(StatusWord::Idle, why.clone(), self.activity_since),
             Phase::Running { .. } => {
                 let judgement = judge(&self.evidence, now);
                 if judgement.activity == Activity::Idle
@@ -120,9 +127,37 @@ impl Session {
                     "" => judgement.rule.to_string(),
                     detail => format!("{}: {detail}", judgement.rule),
                 };
-                say(word, self.with_astray(reason), self.activity_since)
+                say(word, self.with_limit(self.with_astray(reason)), self.activity_since)
             }
         }
+    }
+
+    /// The same, with the provider's limit that holds it besides.
+    fn with_limit(&self, reason: String) -> String {
+        match self.holds.get(&HoldKind::Account) {
+            Some(hold) => format!("{reason}; besides, {}", hold.why),
+            None => reason,
+        }
+    }
+
+    /// Whether it waits for somebody though a provider's limit holds it: it asks something, is blocked or has crashed. The
+    /// end of the limit mends none of these, so the limit must not hide them.
+    fn needs_more_than_time(&self, now: Timestamp) -> bool {
+        let limited = self.holds.keys().next() == Some(&HoldKind::Account);
+        let needs = match &self.phase {
+            Phase::Running { .. } => {
+                matches!(judge(&self.evidence, now).activity, Activity::NeedsInput | Activity::Blocked)
+            }
+            // Unless it is the limit that ended its process.
+            Phase::Exited { code, .. } => *code != Some(0) && !self.met_a_limit(),
+            _ => false,
+        };
+        limited && needs
+    }
+
+    /// Tells whether its present attempt was refused more work by the provider.
+    fn met_a_limit(&self) -> bool {
+        self.evidence.latest().any(|signal| matches!(signal.reading, Reading::Limited { .. }))
     }
 
     /// At its prompt, and about to read a message. Who waits for it to have nothing to do waits on, and who has sent the
@@ -142,6 +177,13 @@ impl Session {
             false => (StatusWord::Working, "a message is being given to it"),
         };
         Some(Status { word, reason: self.with_astray(reason.into()), since })
+    }
+
+    fn with_last_words(&self, reason: &str) -> String {
+        match &self.last_words {
+            Some(words) => format!("{reason}: {words}"),
+            None => reason.to_owned(),
+        }
     }
 
     fn with_astray(&self, reason: String) -> String {
@@ -174,13 +216,15 @@ impl Session {
                 add(IncidentKind::SetupFailed, format!("attempt {}", self.attempt), why);
             }
             // An exit with code 0 is how many agents say that they are done, unless they were told more.
-            // What a spent budget has ended waits for a new limit, and that is told already.
-            Phase::Exited { .. } if self.holds.keys().any(|kind| kind.is_budget()) => {}
-            Phase::Exited { why, code, .. }
-                if *code != Some(0) || (!self.outbox.is_empty() && self.in_vain > settings.restarts) =>
-            {
-                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), why);
+            // What a spent budget or a provider's limit has ended waits for that, and that is told already.
+            Phase::Exited { .. }
+                if self.holds.keys().any(|kind| kind.is_budget())
+                    || self.holds.contains_key(&HoldKind::Account) && self.met_a_limit() => {}
+            Phase::Exited { why, code, .. } if *code != Some(0) || self.is_deaf(settings.restarts) => {
+                let why = self.with_last_words(why);
+                add(IncidentKind::AgentExited, format!("attempt {}", self.attempt), &why);
             }
+            Phase::Exited { .. } => idle = self.idles_without_result(since),
             Phase::Stopping { tries, .. } if *tries >= settings.setup_tries => {
                 add(IncidentKind::AgentStuck, "stop".into(), "its process cannot be ended");
             }
@@ -201,12 +245,13 @@ impl Session {
                         &self.judgement.rule.to_string(),
                     );
                 }
-                Activity::Idle if self.lingers == Some(since) && self.leaves_work() => {
-                    let typed = self.evidence.human_typed.unwrap_or(since).max(since);
-                    idle = Some(format!("idle since {}, and there is no pull request", typed.utc()));
-                }
+                Activity::Idle => idle = self.idles_without_result(since),
                 _ => {}
             },
+            // That it gave its slot away does not get its work done.
+            Phase::Stopping { then: AfterStop::GiveWay { .. }, .. } | Phase::Resting { .. } => {
+                idle = self.idles_without_result(since);
+            }
             _ => {}
         }
         if let Some(hold) = self.holds.get(&HoldKind::Budget) {
@@ -226,6 +271,18 @@ impl Session {
 }
 
 impl Session {
+    /// Tells whether its processes end one after the other without taking what they are told.
+    fn is_deaf(&self, restarts: u32) -> bool {
+        !self.outbox.is_empty() && self.in_vain > restarts && self.proof_is_due().is_none()
+    }
+
+    /// The reason to call it idle for too long, if it is and has nothing to show.
+    fn idles_without_result(&self, since: Timestamp) -> Option<String> {
+        let typed = self.evidence.human_typed.unwrap_or(since).max(since);
+        (self.lingers == Some(since) && self.leaves_work())
+            .then(|| format!("idle since {}, and there is no pull request", typed.utc()))
+    }
+
     /// How long nothing may be known of it.
     fn stuck_after(&self, state: &State) -> Duration {
         let project = state.projects.get(&self.spec.project);

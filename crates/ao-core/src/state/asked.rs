@@ -9,7 +9,8 @@ use super::{State, counts_time, idle_after};
 use crate::budget::{Budget, Cap, Limits};
 use crate::incident::{self, Incident, IncidentKey, Subject};
 use crate::reaction::Judge;
-use crate::session::Session;
+use crate::refusal::Refusal;
+use crate::session::{self, Session};
 use crate::{ConversationId, ErrandId, NoticeId, ProjectId, SessionId, TaskId, Timestamp};
 
 /// A limit that comes so soon after the last one is the next of a row.
@@ -18,6 +19,24 @@ const IN_A_ROW: Duration = Duration::from_secs(3600);
 impl State {
     pub fn session_named(&self, name: &str) -> Option<&Session> {
         self.index.names.get(name).and_then(|id| self.sessions.get(id)).map(|session| &**session)
+    }
+
+    /// Returns what people call a session; its id if it is no longer in memory.
+    pub fn name_of(&self, session: SessionId) -> String {
+        self.sessions.get(&session).map_or_else(|| session.to_string(), |session| session.spec.name.clone())
+    }
+
+    /// Returns what people call the subject of a problem.
+    pub(crate) fn subject_name(&self, subject: &Subject) -> String {
+        match subject {
+            Subject::Session(session) => self.name_of(*session),
+            other => other.to_string(),
+        }
+    }
+
+    /// Returns whether a session could be restored now, or why not: the rule by which a restore is taken or refused.
+    pub fn may_restore(&self, session: &Session, now: Timestamp) -> Result<(), Refusal> {
+        session::may_restore(self, session, now)
     }
 
     /// The session that works on a task, if one does.
@@ -112,6 +131,11 @@ impl State {
     /// The lines of those that wait, a project each, in the order in which they get a slot.
     pub(crate) fn waiting(&self) -> impl Iterator<Item = (&ProjectId, &BTreeSet<Place>)> {
         self.index.waiting.iter()
+    }
+
+    /// The sessions that may give their slots to others.
+    pub(crate) fn idle(&self) -> impl Iterator<Item = &Session> {
+        self.index.idle.iter().filter_map(|id| self.sessions.get(id)).map(|session| &**session)
     }
 
     /// The open incidents of one subject.

@@ -13,7 +13,7 @@ use crate::forecast;
 use crate::health::count_flake;
 use crate::incident::{self, Incident, IncidentEvent, IncidentKey, Subject};
 use crate::notice::{self, NoticeEvent};
-use crate::project::{PolicyStand, Project, ProjectEvent};
+use crate::project::{PolicyStand, Project, ProjectEvent, StoppedWork};
 use crate::pull::{self, PullEvent};
 use crate::queue;
 use crate::session::{self, Session, SessionEvent};
@@ -58,6 +58,14 @@ impl State {
             Event::Pull(id, event) => {
                 let mut pull = self.pulls.remove(id).map(|pull| *pull);
                 pull::evolve(&mut pull, id, event, at);
+                if let (Some(pull), PullEvent::Released { session }) = (&mut pull, event) {
+                    pull.tasks.remove(session);
+                }
+                // There is something to do again.
+                if let (PullEvent::Opened { .. }, Some(project)) = (event, self.projects.get_mut(&id.project))
+                {
+                    project.begin();
+                }
                 if let (Some(pull), PullEvent::Claimed { session }) = (&mut pull, event)
                     && let Some(session) = self.sessions.get(session)
                 {
@@ -173,6 +181,16 @@ impl State {
                     forecast::evolve(&mut project.forecast, &fresh, over, touched, at);
                 }
             }
+            ProjectEvent::WorkStopped { by } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.stopped = Some(StoppedWork { by: by.clone(), at });
+                }
+            }
+            ProjectEvent::WorkStarted { .. } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.stopped = None;
+                }
+            }
             ProjectEvent::Completed { .. } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     project.complete = Some(at);
@@ -257,6 +275,7 @@ impl State {
                 index.enter(session, after);
             }
         }
+        index.mark_idle(session);
         if let SessionEvent::Archived { pulls } = event {
             index.leave(session, Footprint::of(session));
             release(&mut index.names, &session.spec.name, id);
@@ -382,7 +401,12 @@ impl State {
             }
             _ => {
                 let Some(notice) = self.notices.get_mut(&id) else { return };
-                let over = notice::evolve(notice, event);
+                if let NoticeEvent::Released { channel } | NoticeEvent::Gathered { channel, .. } = event
+                    && notice.awaits_others(channel)
+                {
+                    self.channels.entry(channel.clone()).or_default().burst_at = Some(at);
+                }
+                let over = notice::evolve(notice, event, at);
                 let due = notice.due().filter(|_| !over);
                 if over
                     && let Some(key) = self.notices.remove(&id).and_then(|notice| notice.incident)

@@ -28,6 +28,8 @@ pub(super) struct Index {
     pub(super) errands: BTreeMap<String, ErrandId>,
     /// Sessions that wait for a slot, in the order they get one.
     pub(super) waiting: BTreeMap<ProjectId, BTreeSet<Place>>,
+    /// Sessions that may give their slots to others.
+    pub(super) idle: BTreeSet<SessionId>,
     pub(super) slots: BTreeMap<ProjectId, u32>,
     pub(super) slots_taken: u32,
     pub(super) timers: Timers,
@@ -55,6 +57,14 @@ pub(super) struct Footprint {
 }
 
 impl Index {
+    /// Remembers whether a session may give its slot away. Apart from its footprint, because signals change it.
+    pub(super) fn mark_idle(&mut self, session: &Session) {
+        match session.may_rest() {
+            true => self.idle.insert(session.id),
+            false => self.idle.remove(&session.id),
+        };
+    }
+
     pub(super) fn enter(&mut self, session: &Session, footprint: Footprint) {
         let (id, spec, index) = (session.id, &session.spec, self);
         if footprint.live {
@@ -170,6 +180,7 @@ impl SessionEvent {
                 | SessionEvent::TakenAfterAll { .. }
                 | SessionEvent::Spent { .. }
                 | SessionEvent::ToolDenied { .. }
+                | SessionEvent::LastWords { .. }
         )
     }
 }

@@ -128,6 +128,7 @@ impl State {
         for (id, session) in &self.sessions {
             self.index.names.insert(session.spec.name.clone(), *id);
             self.index.enter(session, Footprint::of(session));
+            self.index.mark_idle(session);
             let idle_after = idle_after(&self.settings, &self.projects, session);
             let counts = counts_time(&self.settings, &self.projects, session);
             self.index.timers.set(Timer::Session(*id), session.due(&self.settings, idle_after, counts));

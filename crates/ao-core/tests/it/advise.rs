@@ -94,7 +94,7 @@ fn what_is_ready_lacks_one_thread_or_blocks_others_is_told_apart() {
     assert!(merge(&found), "{found:?}");
     let (_, what, command) = found.iter().find(|(kind, ..)| *kind == AdviceKind::Merge).unwrap();
     assert_eq!(what, "app!7 is approved and green, one command away: Fix login");
-    assert_eq!(command, "ao pr merge 'app!7'");
+    assert_eq!(command, "ao pr merge 7");
 
     look(&mut desk, pull(), CheckState::Passed, |facts| {
         facts.reviews = vec![approval("ann")];

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ao_core::budget::{Limits, Spend};
 use ao_core::errand::{ErrandInput, ErrandOutcome, Order};
 use ao_core::evidence::{Activity, Confidence, Reading, Signal, Source};
+use ao_core::incident::{IncidentKey, IncidentKind};
 use ao_core::input::SpawnRequest;
 use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::reaction::Judge;
@@ -122,9 +123,15 @@ impl Desk {
         self.idle_with(key, TYPED)
     }
 
-    pub(crate) fn idle_with(&mut self, key: &str, abilities: AgentAbilities) -> SessionId {
+    /// A session with its workspace ready, about to be launched.
+    pub(crate) fn spawn_with(&mut self, key: &str, abilities: AgentAbilities) -> SessionId {
         let session = self.try_spawn(key, abilities).expect("the session is made");
         self.make_ready(session);
+        session
+    }
+
+    pub(crate) fn idle_with(&mut self, key: &str, abilities: AgentAbilities) -> SessionId {
+        let session = self.spawn_with(key, abilities);
         self.launch(session);
         self.sees(session, Source::Hook, Reading::Idle);
         if !abilities.prompt_at_launch {
@@ -260,13 +267,24 @@ impl Desk {
     }
 
     /// What people have been told, in order.
+    /// What people are told, but for the changes that wait for their review.
     pub(crate) fn told(&self) -> Vec<String> {
-        self.state.notices.values().map(|notice| notice.text.clone()).collect()
+        let told = self.state.notices.values().filter(|notice| !is_review(notice.incident.as_ref()));
+        told.map(|notice| notice.text.clone()).collect()
+    }
+
+    /// The open problems; that a change waits for a review is none of them.
+    pub(crate) fn open_problems(&self) -> usize {
+        self.state.incidents.keys().filter(|key| !is_review(Some(key))).count()
     }
 
     pub(crate) fn count(&self, kind: &str) -> usize {
         self.log.iter().filter(|stamped| codec::encode(&stamped.event).kind == kind).count()
     }
+}
+
+fn is_review(key: Option<&IncidentKey>) -> bool {
+    key.is_some_and(|key| key.kind == IncidentKind::ReviewNeeded)
 }
 
 pub(crate) fn app() -> ProjectId {

@@ -11,7 +11,7 @@ use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::session::{HoldKind, SessionEvent, SessionInput};
 use ao_core::{Event, Input, Settings};
 
-use crate::desk::{Desk, TYPED, request, working};
+use crate::desk::{Desk, TYPED, asking, request, working};
 
 fn dollars(micros: u64) -> Spend {
     Spend { micros: Some(micros), turns: 1, ..Spend::default() }
@@ -350,4 +350,51 @@ fn under_a_hold_no_launch_begins_and_a_stop_does_not_wait_for_one() {
     desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
     desk.tell(session, SessionInput::Pause { by: "ann".into() });
     assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+}
+
+/// The end of a limit answers no question and mends no crash.
+#[test]
+fn a_limit_hides_neither_a_question_nor_a_block_nor_a_crash() {
+    let mut desk = Desk::new();
+    let [asks, blocked, crashed, idle] = ["1", "2", "3", "4"].map(|key| desk.idle(key));
+    desk.wait(1);
+    desk.sees(asks, Source::Hook, asking());
+    desk.sees(blocked, Source::Hook, Reading::Blocked { on: "the licence".into() });
+    for _ in 0..=desk.state.settings.restarts {
+        desk.sees(crashed, Source::Process, Reading::Exited { code: Some(1) });
+        desk.ended(crashed);
+        desk.wait(120);
+        if desk.status(crashed).starts_with("starting") {
+            desk.launch(crashed);
+        }
+    }
+    assert!(desk.status(crashed).starts_with("exited"), "{}", desk.status(crashed));
+    limit(&mut desk, 600);
+    for (session, word, why) in [
+        (asks, "needs_input", "Allow `rm`?"),
+        (blocked, "blocked", "the licence"),
+        (crashed, "exited", "code 1"),
+    ] {
+        let status = desk.status(session);
+        assert!(status.starts_with(word) && status.contains(why), "{status}");
+        assert!(status.contains("besides, the provider's limit for `scripted` holds until"), "{status}");
+    }
+    assert!(desk.status(idle).starts_with("rate_limited"), "{}", desk.status(idle));
+}
+
+#[test]
+fn a_resume_under_a_limit_says_until_when_and_is_refused() {
+    for (auto_resume, then) in [(true, "goes on by itself"), (false, "waits for your word")] {
+        let mut desk = Desk::with(Settings { auto_resume, ..Settings::default() });
+        let session = desk.idle("1");
+        limit(&mut desk, 600);
+        let until = desk.state.accounts["scripted"].utc();
+        let resume = || Input::Session { session, input: SessionInput::Resume { limits: None } };
+        let refused = desk.try_take(resume()).unwrap_err().to_string();
+        assert!(refused.contains(&until.to_string()) && refused.contains(then), "{refused}");
+        // What a person has said is taken back all the same.
+        desk.tell(session, SessionInput::Pause { by: "ann".into() });
+        desk.take(resume());
+        assert!(desk.status(session).starts_with("rate_limited"), "{}", desk.status(session));
+    }
 }

@@ -8,7 +8,7 @@ use ao_core::input::{Census, Counted, Life, SpawnRequest};
 use ao_core::schedule::{Obstacle, obstacle};
 use ao_core::session::{AgentAbilities, Phase, SessionInput};
 use ao_core::workspace::KeepReason;
-use ao_core::{Input, Refusal, SessionId, Settings};
+use ao_core::{ConversationId, Input, Refusal, SessionId, Settings};
 
 use crate::desk::{Desk, TYPED, attempt, exited, request, task, working};
 
@@ -36,7 +36,9 @@ fn a_second_session_for_a_task_is_refused_and_told_of_the_first() {
     let mut desk = Desk::new();
     let session = desk.spawn("42");
     for _ in 0..19 {
-        assert_eq!(desk.try_spawn("42", TYPED), Err(Refusal::TaskTaken { task: task("42"), session }));
+        let name = "app-42".to_owned();
+        let taken = Refusal::TaskTaken { task: task("42"), session, name };
+        assert_eq!(desk.try_spawn("42", TYPED), Err(taken));
     }
     desk.tell(session, stop());
     desk.make_ready(session);
@@ -61,7 +63,9 @@ fn names_and_branches_are_never_shared() {
     let mut wish = request("3", TYPED);
     wish.branch = Some("agent/fix-login".into());
     let refused = desk.try_take(Input::Spawn(Box::new(wish))).unwrap_err();
-    assert_eq!(refused, Refusal::BranchTaken { branch: "agent/fix-login".into(), session: first });
+    let name = "fix-login".to_owned();
+    assert_eq!(refused, Refusal::BranchTaken { branch: "agent/fix-login".into(), session: first, name });
+    assert!(!refused.to_string().contains("ses_"), "{refused}");
 }
 
 #[test]
@@ -79,7 +83,10 @@ fn a_workspace_of_another_session_is_not_taken_over() {
             as_found: false,
         },
     );
-    assert_eq!(desk.status(second), format!("setup_failed: the workspace `{path}` belongs to {first}"));
+    assert_eq!(
+        desk.status(second),
+        format!("setup_failed: the workspace `{path}` belongs to the session `app-1`")
+    );
     assert_eq!(desk.state.owner_of_path(&path), Some(first));
 }
 
@@ -236,12 +243,96 @@ fn a_stopped_session_can_be_restored_unless_its_task_has_another() {
     desk.ended(first);
     let second = desk.spawn("1");
     let restore = |session| Input::Session { session, input: SessionInput::Restore };
-    assert_eq!(desk.try_take(restore(first)), Err(Refusal::TaskTaken { task: task("1"), session: second }));
+    let name = desk.session(second).spec.name.clone();
+    let taken = Refusal::TaskTaken { task: task("1"), session: second, name };
+    assert_eq!(desk.try_take(restore(first)), Err(taken));
+    assert!(desk.state.may_restore(desk.session(first), desk.now).is_err(), "it is not advised either");
     desk.tell(second, stop());
     desk.make_ready(second);
     desk.take(restore(first));
     let Effect::Launch { plan, .. } = desk.wanted(first).remove(0) else { panic!("a launch") };
     assert!(plan.resume);
+}
+
+/// Its last process is ended where it ran, before the next one begins elsewhere.
+#[test]
+fn a_session_is_restored_in_another_runtime_once_nothing_of_it_runs_in_the_first() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let first = desk.session(session).spec.runtime.clone();
+    desk.tell(session, stop());
+    let elsewhere =
+        || Input::Session { session, input: SessionInput::RestoreIn { runtime: "elsewhere".into() } };
+    assert!(desk.try_take(elsewhere()).is_err(), "it is not at rest yet");
+    let Effect::End { runtime, .. } = desk.wanted(session).remove(0) else { panic!("an end") };
+    assert_eq!(runtime, first);
+    desk.ended(session);
+    desk.take(elsewhere());
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert_eq!((plan.runtime.as_str(), plan.resume), ("elsewhere", true));
+}
+
+/// A restore is advised by the rule by which it is taken: never for one that works, is merged or is not wanted any more.
+#[test]
+fn whatever_may_be_restored_can_be_and_nothing_else() {
+    let mut desk = Desk::new();
+    let (works, stopped, closed) = (desk.idle("1"), desk.idle("2"), desk.idle("3"));
+    for session in [stopped, closed] {
+        desk.tell(session, stop());
+        desk.ended(session);
+    }
+    desk.task("3", &[], true);
+    for (session, expected) in [(works, false), (stopped, true), (closed, false)] {
+        let advised = desk.state.may_restore(desk.session(session), desk.now).is_ok();
+        let taken = desk.try_take(Input::Session { session, input: SessionInput::Restore }).is_ok();
+        assert_eq!((advised, taken), (expected, expected), "{}", desk.session(session).spec.name);
+    }
+}
+
+/// A workspace that somebody has removed is made anew at the next start, and a person is told what that costs.
+#[test]
+fn a_tree_that_is_gone_when_its_agent_starts_is_made_anew() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, stop());
+    desk.ended(session);
+    desk.tell(session, SessionInput::Restore);
+    let path = desk.session(session).workspace.path().unwrap().to_owned();
+    desk.tell(session, SessionInput::TreeGone { attempt: attempt(1), path: path.clone() });
+    assert!(
+        desk.wants(session)[0].starts_with("launch"),
+        "a late word of an earlier attempt changes nothing"
+    );
+    desk.tell(session, SessionInput::TreeGone { attempt: attempt(2), path });
+    assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 2, try 0)")]);
+    assert!(desk.told().iter().any(|told| told.contains("made anew from its branch `agent/app-1`")));
+    desk.make_ready(session);
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert!(plan.resume, "its conversation goes on");
+}
+
+/// Work is thrown away only by a wish for that, and only of a session that has ended.
+#[test]
+fn a_discard_is_a_wish_of_its_own() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let discard = Input::Session { session, input: SessionInput::Discard };
+    let refused = desk.try_take(discard).unwrap_err();
+    assert_eq!(refused.to_string(), "the session `app-1` is idle and cannot be cleaned up: stop it first");
+    desk.tell(session, stop());
+    desk.ended(session);
+    let removes = |desk: &Desk| match desk.wanted(session).remove(0) {
+        Effect::RemoveWorkspace { discard, .. } => discard,
+        other => panic!("a removal, and not {other:?}"),
+    };
+    desk.tell(session, SessionInput::Cleanup);
+    assert!(!removes(&desk));
+    desk.tell(session, SessionInput::WorkspaceKept { tries: 0, reasons: vec![KeepReason::Uncommitted] });
+    desk.tell(session, SessionInput::Discard);
+    assert!(removes(&desk));
+    desk.tell(session, SessionInput::WorkspaceKept { tries: 0, reasons: vec![KeepReason::ProcessInside] });
+    desk.tell(session, SessionInput::Cleanup);
+    assert!(!removes(&desk), "the wish does not outlive its removal");
 }
 
 #[test]
@@ -379,23 +470,182 @@ fn an_agent_with_one_turn_a_process_is_woken_by_a_message() {
     let session = desk.idle_with("1", one_turn);
     desk.sees(session, Source::Process, exited(0));
     desk.ended(session);
-    assert_eq!(desk.status(session), "exited: the agent exited with code 0");
+    assert_eq!(desk.status(session), "idle: its turn is over");
     assert_eq!(desk.state.slots_taken(), 0);
+    let attempt = desk.session(session).attempt;
+    desk.tell(session, SessionInput::LastWords { attempt, text: "Fixed the login.".into() });
+    assert_eq!(desk.status(session), "idle: its turn is over: Fixed the login.");
+    let refused = desk.try_take(Input::Session { session, input: SessionInput::Restore }).unwrap_err();
+    assert!(refused.to_string().contains("`ao send` gives it more to do"), "{refused}");
     desk.send(session, "One more thing.");
     let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
     assert_eq!((plan.resume, plan.prompt.as_deref()), (true, Some("One more thing.")));
+    // Its end may be seen before its proof is read, so the message is not given again at once.
+    desk.launch(session);
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    assert_eq!(desk.wants(session), Vec::<String>::new());
+    desk.prove(session, "One more thing.");
+    assert_eq!(desk.status(session), "idle: its turn is over");
     // It ends its turns and never takes the message: there is an end to that, too.
+    desk.send(session, "And another.");
     for _ in 0..6 {
         if let Phase::Starting { .. } = desk.session(session).phase {
             desk.launch(session);
             desk.now = desk.now + Duration::from_secs(1);
             desk.sees(session, Source::Process, exited(0));
             desk.ended(session);
+            desk.wait(30);
         }
     }
     assert!(desk.session(session).outbox.is_empty());
-    assert_eq!(desk.session(session).outbox.failed[0].text, "One more thing.");
-    assert_eq!(desk.told().len(), 1);
+    assert_eq!(desk.session(session).outbox.failed[0].text, "And another.");
+    assert_eq!(desk.told().len(), 1, "{:?}", desk.told());
+}
+
+/// Starting is no proof: a process that fails before its first word has taken nothing, however often.
+#[test]
+fn a_message_that_no_process_has_taken_is_still_there_after_the_last_restart() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let mut desk = Desk::new();
+    let session = desk.spawn_with("1", one_turn);
+    for _ in 0..6 {
+        let Phase::Starting { .. } = desk.session(session).phase else { break };
+        let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        assert!(plan.prompt.unwrap().starts_with("Do task 1."), "each start has the task");
+        desk.launch(session);
+        desk.sees(session, Source::Process, exited(1));
+        desk.ended(session);
+        desk.wait(60);
+    }
+    assert!(desk.status(session).starts_with("exited: the agent exited with code 1"));
+    desk.tell(session, SessionInput::Restore);
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert!(plan.prompt.unwrap().starts_with("Do task 1."));
+}
+
+/// Its conversation knows what it was at, so a word is enough.
+#[test]
+fn a_turn_that_was_cut_off_is_taken_up_again_in_the_same_conversation() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    for code in [Some(1), None] {
+        let mut desk = Desk::new();
+        let session = desk.spawn_with("1", one_turn);
+        let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        desk.launch(session);
+        let prompt = plan.prompt.unwrap();
+        // The proof may be read only after the end was seen.
+        desk.sees(session, Source::Process, Reading::Exited { code });
+        desk.prove(session, &prompt);
+        desk.ended(session);
+        desk.wait(60);
+        let Effect::Launch { plan: again, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        assert_eq!((again.resume, &again.conversation), (true, &plan.conversation));
+        assert_eq!(
+            again.prompt.as_deref(),
+            Some("Your last turn was cut off before its end. See what is done already, and go on.")
+        );
+        desk.launch(session);
+        desk.prove(session, &again.prompt.unwrap());
+        desk.now = desk.now + Duration::from_secs(1);
+        desk.sees(session, Source::Process, exited(0));
+        desk.ended(session);
+        assert_eq!(desk.status(session), "idle: its turn is over");
+        assert_eq!(desk.wants(session), Vec::<String>::new(), "there is nothing left to take up");
+    }
+}
+
+/// An agent that forgets hears again what it was told last, and not the task alone.
+#[test]
+fn an_agent_that_forgets_hears_the_messages_of_a_turn_that_was_cut_off_again() {
+    let forgets = AgentAbilities { resume: false, prompt_at_launch: true, one_turn: true, steer: false };
+    let mut desk = Desk::new();
+    let session = desk.idle_with("1", forgets);
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    desk.send(session, "Check `build` fails.");
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    desk.launch(session);
+    desk.prove(session, &plan.prompt.clone().unwrap());
+    desk.sees(session, Source::Process, exited(1));
+    desk.ended(session);
+    desk.wait(60);
+    let Effect::Launch { plan: again, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert_eq!(again.prompt, plan.prompt);
+}
+
+/// acceptance: B1
+#[test]
+fn a_limit_that_ends_a_process_is_waited_for_and_the_turn_goes_on() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    for exit_first in [false, true] {
+        let mut desk = Desk::new();
+        let session = desk.spawn_with("1", one_turn);
+        let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        desk.launch(session);
+        desk.prove(session, &plan.prompt.unwrap());
+        let until = Some(desk.now + Duration::from_secs(3600));
+        if exit_first {
+            desk.sees(session, Source::Process, exited(1));
+        }
+        desk.sees(session, Source::Protocol, Reading::Limited { until });
+        if !exit_first {
+            desk.sees(session, Source::Process, exited(1));
+        }
+        desk.ended(session);
+        assert!(desk.status(session).starts_with("rate_limited:"), "{}", desk.status(session));
+        assert_eq!(desk.state.slots_taken(), 0, "it holds no slot while it waits");
+        desk.wait(7200);
+        let Effect::Launch { plan: again, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        assert_eq!((again.resume, &again.conversation), (true, &plan.conversation));
+        let prompt = again.prompt.unwrap();
+        assert_eq!(prompt, "The provider's limit is over. Go on where you were stopped.");
+    }
+}
+
+/// The agent alone knows its conversations: asked to go on with one, it says that there is none.
+///
+/// acceptance: L2
+#[test]
+fn a_conversation_that_the_agent_does_not_know_is_begun_anew_with_the_task_and_says_so() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    for exit_first in [false, true] {
+        let mut desk = Desk::new();
+        let session = desk.idle_with("1", one_turn);
+        desk.sees(session, Source::Process, exited(0));
+        desk.ended(session);
+        desk.send(session, "One more thing.");
+        let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        desk.launch(session);
+        let attempt = desk.session(session).attempt;
+        if exit_first {
+            desk.sees(session, Source::Process, exited(1));
+        }
+        desk.tell(session, SessionInput::ConversationGone { attempt });
+        assert!(desk.status(session).contains("the conversation to resume is gone; starts afresh"));
+        desk.ended(session);
+        desk.wait(60);
+        let Effect::Launch { plan: fresh, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+        assert_ne!(fresh.conversation, plan.conversation);
+        let prompt = fresh.prompt.unwrap();
+        assert!(!fresh.resume && prompt.starts_with("Do task 1.") && prompt.ends_with("One more thing."));
+    }
+}
+
+/// Its own name for the conversation counts: the next message goes there.
+#[test]
+fn the_conversation_that_an_agent_names_is_the_one_that_is_resumed() {
+    let one_turn = AgentAbilities { resume: true, prompt_at_launch: true, one_turn: true, steer: false };
+    let mut desk = Desk::new();
+    let session = desk.idle_with("1", one_turn);
+    let attempt = desk.session(session).attempt;
+    let conversation = ConversationId::new("thread-7");
+    desk.tell(session, SessionInput::ConversationNamed { attempt, conversation: conversation.clone() });
+    desk.sees(session, Source::Process, exited(0));
+    desk.ended(session);
+    desk.send(session, "One more thing.");
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert_eq!((plan.resume, plan.conversation), (true, conversation));
 }
 
 /// It would otherwise get its task again and again, and never the message.
@@ -418,7 +668,7 @@ fn an_agent_that_forgets_with_each_process_gets_its_task_and_what_was_said_since
     assert!(desk.session(session).outbox.is_empty());
     desk.sees(session, Source::Process, exited(0));
     desk.ended(session);
-    assert_eq!(desk.status(session), "exited: the agent exited with code 0");
+    assert_eq!(desk.status(session), "idle: its turn is over");
     assert_eq!(desk.wants(session), Vec::<String>::new(), "it rests");
 }
 

@@ -1,11 +1,15 @@
 //! A piece of work, as its tracker tells it.
 
+mod settled;
+
 use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
 use crate::pull::{Author, Standing};
 use crate::{Refusal, TaskId, Timestamp};
+
+pub use settled::settled_by;
 
 /// What a tracker says of a task, whole.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

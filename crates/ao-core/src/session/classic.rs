@@ -1,0 +1,99 @@
+//! The four states that clients of the original know: working, waiting, idle, error.
+
+use serde::Serialize;
+
+use super::StatusWord;
+
+/// One of the four.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassicState {
+    /// The agent works, or `ao` is busy getting it to.
+    Working,
+    /// Somebody or something has to come first: an answer, a decision, a slot, a limit that ends.
+    Waiting,
+    /// There is nothing to do for it at the moment, or for good.
+    Idle,
+    /// It cannot go on, or nothing is known of it: a person has to look.
+    Error,
+}
+
+impl StatusWord {
+    /// Every state that a session can be in.
+    pub const ALL: [StatusWord; 17] = {
+        use StatusWord::*;
+        [
+            Queued,
+            SettingUp,
+            SetupFailed,
+            Starting,
+            Working,
+            Idle,
+            NeedsInput,
+            Blocked,
+            RateLimited,
+            Unknown,
+            Capped,
+            Paused,
+            Retrying,
+            Exited,
+            Stopping,
+            Stopped,
+            Merged,
+        ]
+    };
+
+    /// Returns which of the classic four it is.
+    pub fn classic(self) -> ClassicState {
+        use StatusWord::*;
+        match self {
+            SettingUp | Starting | Working | Retrying | Stopping => ClassicState::Working,
+            Queued | NeedsInput | Blocked | RateLimited | Capped | Paused => ClassicState::Waiting,
+            Idle | Stopped | Merged => ClassicState::Idle,
+            SetupFailed | Unknown | Exited => ClassicState::Error,
+        }
+    }
+
+    /// Returns whether a filter's word lets the state through: its own word, or `waiting` and `error` of the classic four.
+    /// `working` and `idle` are words of both, and mean the one state.
+    pub fn is_meant_by(self, filter: &str) -> bool {
+        match filter {
+            "waiting" => self.classic() == ClassicState::Waiting,
+            "error" => self.classic() == ClassicState::Error,
+            word => self.word() == word,
+        }
+    }
+
+    /// Returns the word that it is stored and sent as.
+    pub fn word(self) -> String {
+        match serde_json::to_value(self) {
+            Ok(serde_json::Value::String(word)) => word,
+            _ => String::new(),
+        }
+    }
+
+    /// Reads a word back.
+    pub fn of_word(word: &str) -> Option<StatusWord> {
+        StatusWord::ALL.into_iter().find(|state| state.word() == word)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_state_is_one_of_the_four_and_is_found_by_its_own_word() {
+        for state in StatusWord::ALL {
+            assert_eq!(StatusWord::of_word(&state.word()), Some(state));
+            assert!(state.is_meant_by(&state.word()));
+            let (waiting, error) = (state.is_meant_by("waiting"), state.is_meant_by("error"));
+            assert!(!(waiting && error), "{state:?}");
+            assert_eq!(waiting, state.classic() == ClassicState::Waiting);
+        }
+        assert!(!StatusWord::Starting.is_meant_by("working"), "a filter's own words are exact");
+        assert!(
+            StatusWord::NeedsInput.is_meant_by("waiting") && StatusWord::SetupFailed.is_meant_by("error")
+        );
+    }
+}

@@ -1,0 +1,40 @@
+//! Rest: an agent that only waits for others gives its slot to one that could work, and goes on when there is news for it.
+//!
+//! Its process is ended; its workspace and its conversation stay. What is said to it then puts it into the line again.
+
+use std::cmp::Reverse;
+
+use super::{Phase, Role, Session};
+use crate::evidence::Activity;
+use crate::settings::Settings;
+use crate::{SessionId, Timestamp};
+
+impl Session {
+    /// Whether it may give its slot away: its turn is over, nothing is to be said to it, and it waits for others. An
+    /// orchestrator is there for a person and stays.
+    ///
+    /// One that has nothing to show yet may be about to go on, so it counts only after it has been idle for long, and only if
+    /// it would know afterwards what it was about.
+    pub fn may_rest(&self) -> bool {
+        let waits_for_others = !self.pulls.is_empty()
+            || (self.spec.agent.abilities.resume
+                && (self.spec.role == Role::Reviewer || self.lingers == Some(self.activity_since)));
+        matches!(self.phase, Phase::Running { .. })
+            && self.judgement.activity == Activity::Idle
+            && !self.is_at_it()
+            && self.outbox.is_empty()
+            && self.answer.is_none()
+            && self.spec.role != Role::Orchestrator
+            && waits_for_others
+    }
+
+    /// Whether a person types at it, or has just done so.
+    pub(crate) fn is_typed_on(&self, now: Timestamp, settings: &Settings) -> bool {
+        self.evidence.human_typed.is_some_and(|typed| now < typed + settings.human_quiet)
+    }
+
+    /// Who gives way first: those that remember afterwards what they were about, then who has waited the longest.
+    pub(crate) fn rest_order(&self) -> (Reverse<bool>, Timestamp, SessionId) {
+        (Reverse(self.spec.agent.abilities.resume), self.activity_since, self.id)
+    }
+}

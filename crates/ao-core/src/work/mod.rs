@@ -1,0 +1,263 @@
+//! Where a piece of work stands: its pull request, its checks, its review, and whose turn it is.
+//!
+//! ```text
+//!  pull request: facts, policy, queue, incidents ─► PullWork ┐
+//!  session: phase, evidence, holds ──────────────────────────┴─► SessionWork: turn, stage, words, command
+//! ```
+//!
+//! A process says little about work: an agent that has exited with its change open for review waits for a person, and so does
+//! one that sits at its prompt. This is the one place where the turn is derived; lists, advice, notices and the page read it.
+
+mod pull;
+mod session;
+mod waiters;
+
+use serde::Serialize;
+
+use crate::incident::{IncidentKey, IncidentKind, Subject};
+use crate::pull::{Green, Pull};
+use crate::session::Session;
+use crate::state::State;
+use crate::{ProjectId, PullId, Timestamp};
+
+pub(crate) use waiters::Waiters;
+
+/// Who has to act next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Turn {
+    /// A person.
+    You,
+    /// The agent, or what starts it.
+    Agent,
+    /// The checks.
+    Checks,
+    /// The merge queue.
+    Queue,
+    /// Time: a slot, a provider's limit, a freeze, a pause.
+    Wait,
+    /// It is over.
+    Done,
+}
+
+/// How far a piece of work has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkStage {
+    // Without a pull request, or whatever it says.
+    Queued,
+    Starting,
+    Working,
+    Idle,
+    /// An agent asks something.
+    Question,
+    /// An agent cannot go on: it is stuck, has failed or could not start.
+    Stuck,
+    /// A budget is spent.
+    Budget,
+    /// A provider refuses more for now.
+    Limit,
+    Paused,
+    Stopping,
+    Stopped,
+    // By the pull request.
+    Draft,
+    Conflict,
+    ChecksFailed,
+    ChecksPending,
+    /// A check could not be run, whatever the change is.
+    ChecksBroken,
+    ChangesRequested,
+    Review,
+    /// The policy is against it, and only a person can decide what becomes of it.
+    Decision,
+    /// All that is missing is somebody who merges it.
+    Merge,
+    MergeQueue,
+    Freeze,
+    Merged,
+    Closed,
+}
+
+/// What has to happen next, and by whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextStep {
+    pub turn: Turn,
+    pub stage: WorkStage,
+    /// Reads on from a name: `waits for your review`.
+    pub says: String,
+    pub since: Timestamp,
+    /// The command that helps, if a person can do something. Safe to paste.
+    pub command: Option<String>,
+    /// The command after that.
+    pub then: Option<String>,
+}
+
+/// How the checks of a head went, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckSummary {
+    Green,
+    Red,
+    Pending,
+    /// There are none.
+    None,
+}
+
+/// What reviewers say of a head, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewSummary {
+    /// A person has to look at it.
+    Waiting,
+    ChangesRequested,
+    Approved,
+    Commented,
+    None,
+}
+
+/// A pull request as a piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullWork {
+    pub id: PullId,
+    pub checks: CheckSummary,
+    pub review: ReviewSummary,
+    /// Its place in the merge queue, from 1.
+    pub queued: Option<u32>,
+    pub step: NextStep,
+    /// How many others go on once it is merged.
+    pub unblocks: u32,
+}
+
+/// A session as a piece of work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionWork {
+    /// The pull request that counts: the one that is most in need of somebody.
+    pub pull: Option<PullWork>,
+    pub step: NextStep,
+    /// How many others go on once it is done.
+    pub unblocks: u32,
+}
+
+/// Reads the work off a state. Made once for many questions.
+#[derive(Debug)]
+pub struct WorkView<'a> {
+    pub(crate) state: &'a State,
+    pub(crate) now: Timestamp,
+    pub(crate) waiters: Waiters<'a>,
+}
+
+impl<'a> WorkView<'a> {
+    pub fn of(state: &'a State, now: Timestamp) -> WorkView<'a> {
+        WorkView { state, now, waiters: Waiters::of(state) }
+    }
+
+    pub fn state(&self) -> &'a State {
+        self.state
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    pub fn pull(&self, pull: &Pull) -> PullWork {
+        let step = pull::step(self.state, pull, self.now);
+        PullWork {
+            id: pull.id.clone(),
+            checks: checks(pull),
+            review: review(pull, &step),
+            queued: self.state.projects.get(&pull.id.project).and_then(|project| {
+                let place = project.queue.entries.iter().position(|entry| entry.pull == pull.id)?;
+                u32::try_from(place + 1).ok()
+            }),
+            step,
+            unblocks: self.waiters.behind_pull(self.state, pull),
+        }
+    }
+
+    pub fn session(&self, session: &Session) -> SessionWork {
+        let known = session.pulls.iter().filter_map(|id| self.state.pulls.get(id));
+        // An open one before those that are over, then whose turn is most pressing, then the newest.
+        let pull = known.map(|pull| self.pull(pull)).min_by_key(|work| {
+            let number = work.id.number;
+            (work.step.turn, std::cmp::Reverse(number))
+        });
+        let step = session::step(self.state, session, pull.as_ref(), self.now);
+        let of_task = session.spec.task.as_ref().map_or(0, |task| self.waiters.behind(task));
+        let unblocks = pull.as_ref().map_or(0, |pull| pull.unblocks).max(many(of_task));
+        SessionWork { pull, step, unblocks }
+    }
+
+    /// The open pull requests that no session in memory answers for.
+    pub fn without_session(&self) -> impl Iterator<Item = &'a Pull> {
+        let state = self.state;
+        open_pulls(state).filter(move |pull| {
+            let owner = pull.owner.and_then(|owner| state.sessions.get(&owner));
+            !owner.is_some_and(|owner| owner.pulls.contains(&pull.id))
+        })
+    }
+}
+
+/// Whether a pull request waits for a person and nothing else has told one so: the problem that such a one has.
+pub(crate) fn waits_for_person(state: &State, pull: &Pull, now: Timestamp) -> Option<NextStep> {
+    let step = pull::step(state, pull, now);
+    let told = matches!(step.stage, WorkStage::Review | WorkStage::Decision | WorkStage::Merge);
+    (told && step.turn == Turn::You).then_some(step)
+}
+
+/// Tells whether a pull request is open in a project, so that its work is not done yet.
+pub(crate) fn has_open_pull(state: &State, project: &ProjectId) -> bool {
+    let first = PullId { project: project.clone(), number: 0 };
+    let mut pulls = state.pulls.range(first..).take_while(|(id, _)| id.project == *project);
+    pulls.any(|(_, pull)| pull.is_open())
+}
+
+pub(crate) fn open_pulls(state: &State) -> impl Iterator<Item = &Pull> {
+    state.pulls.values().map(|pull| &**pull).filter(|pull| pull.is_open())
+}
+
+/// The incident by which a person hears that a head waits.
+pub(crate) fn waiting_key(pull: &Pull) -> IncidentKey {
+    IncidentKey {
+        subject: Subject::Pull(pull.id.clone()),
+        kind: IncidentKind::ReviewNeeded,
+        problem: pull.facts.head.to_string(),
+    }
+}
+
+fn checks(pull: &Pull) -> CheckSummary {
+    match pull.green() {
+        // A forge that runs checks itself lists each of them from the beginning, so none listed are none configured.
+        _ if pull.facts.checks.is_empty() => CheckSummary::None,
+        Green::Unchecked => CheckSummary::None,
+        Green::Yes => CheckSummary::Green,
+        Green::Red { .. } => CheckSummary::Red,
+        Green::Waiting { .. } => CheckSummary::Pending,
+    }
+}
+
+fn review(pull: &Pull, step: &NextStep) -> ReviewSummary {
+    if !pull.changes_requested().is_empty() && step.stage != WorkStage::Review {
+        ReviewSummary::ChangesRequested
+    } else if step.stage == WorkStage::Review {
+        ReviewSummary::Waiting
+    } else if !pull.approvals().is_empty() {
+        ReviewSummary::Approved
+    } else if pull.facts.reviews.iter().any(|review| review.commit == pull.facts.head) {
+        ReviewSummary::Commented
+    } else {
+        ReviewSummary::None
+    }
+}
+
+/// A pull request as a word of a command line: its number where there is one project, and the whole name otherwise.
+pub(crate) fn pull_word(state: &State, id: &PullId) -> String {
+    match state.projects.len() {
+        0 | 1 => id.number.to_string(),
+        _ => crate::advise::shell(&id.to_string()),
+    }
+}
+
+pub(crate) fn many(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,288 @@
+//! Whose turn it is on a pull request: by its facts, its policy, the merge queue, and what was done about its problems.
+
+use super::{NextStep, Turn, WorkStage, pull_word, waiting_key};
+use crate::Timestamp;
+use crate::decide::agent_of;
+use crate::incident::{Doubt, Incident, IncidentKey, IncidentKind, Rung, Subject};
+use crate::outside::{cut, one_line};
+use crate::policy::{RuleVerdict, Verdict};
+use crate::pull::{CheckState, Green, Pull, PullState, Standing, ThreadFacts};
+use crate::reaction::Action;
+use crate::state::State;
+
+/// How much of what a rule or a check says is told.
+const SAID: usize = 160;
+
+/// Rules that a person fulfils by a review.
+const BY_REVIEW: [&str; 5] = ["approvals", "human", "trust", "policy_file", "protected"];
+
+/// What has to happen next for a pull request, and by whom.
+///
+/// What an agent has to mend comes first, then what runs by itself, and then what waits for a person: nobody is asked to read
+/// what is about to change.
+pub(super) fn step(state: &State, pull: &Pull, now: Timestamp) -> NextStep {
+    let at = Place { state, pull, word: pull_word(state, &pull.id) };
+    match &pull.facts.state {
+        PullState::Merged { .. } => return at.step(Turn::Done, WorkStage::Merged, "is merged"),
+        PullState::Closed => return at.step(Turn::Done, WorkStage::Closed, "was closed without a merge"),
+        PullState::Open => {}
+    }
+    let verdict = state.verdict(pull, now);
+    at.queued(&verdict)
+        .or_else(|| at.for_its_author())
+        .or_else(|| at.checks_run())
+        .or_else(|| at.for_a_person(&verdict))
+        .unwrap_or_else(|| at.ready(&verdict))
+}
+
+/// A pull request and what is said of it.
+struct Place<'a> {
+    state: &'a State,
+    pull: &'a Pull,
+    /// How it is named on a command line.
+    word: String,
+}
+
+impl Place<'_> {
+    fn step(&self, turn: Turn, stage: WorkStage, says: impl Into<String>) -> NextStep {
+        NextStep { turn, stage, says: says.into(), since: self.since(), command: None, then: None }
+    }
+
+    fn you(&self, stage: WorkStage, says: impl Into<String>, command: &str) -> NextStep {
+        NextStep { command: Some(format!("ao {command} {}", self.word)), ..self.step(Turn::You, stage, says) }
+    }
+
+    /// Since when it stands there: as soon as a person was asked, that is known; before, since something last happened.
+    fn since(&self) -> Timestamp {
+        let asked = self.state.incidents.get(&waiting_key(self.pull));
+        asked.map_or(self.pull.changed_at, |incident| incident.opened)
+    }
+
+    /// In the merge queue, and nothing keeps it there.
+    fn queued(&self, verdict: &Verdict) -> Option<NextStep> {
+        let queue = &self.state.projects.get(&self.pull.id.project)?.queue;
+        let place = queue.entries.iter().position(|entry| entry.pull == self.pull.id)?;
+        let entry = &queue.entries[place];
+        if let Some(way) = &entry.in_the_way {
+            let says = format!("is tested and cannot land: {}", said(&way.why));
+            let step = self.step(Turn::You, WorkStage::Decision, says);
+            return Some(NextStep { command: Some("ao queue list".into()), ..step });
+        }
+        if let Some(why) = &queue.paused {
+            let says = format!("waits in the merge queue, which is paused: {}", said(why));
+            return Some(self.step(Turn::Wait, WorkStage::MergeQueue, says));
+        }
+        if entry.held.is_some() && !verdict.allows() {
+            return None;
+        }
+        let says = match place {
+            0 => "is next in the merge queue".to_owned(),
+            1 => "is in the merge queue, 1 before it".to_owned(),
+            before => format!("is in the merge queue, {before} before it"),
+        };
+        Some(self.step(Turn::Queue, WorkStage::MergeQueue, says))
+    }
+
+    /// A draft, a conflict, a failed check or an objection: whoever made the change has to change it.
+    fn for_its_author(&self) -> Option<NextStep> {
+        let pull = self.pull;
+        if pull.facts.draft {
+            return Some(match self.agent() {
+                true => self.step(Turn::Agent, WorkStage::Draft, "is a draft"),
+                false => self.you(WorkStage::Draft, "is a draft, and no agent works on it", "pr ready"),
+            });
+        }
+        if pull.conflict.is_some() {
+            let what = format!("conflicts with {}", one_line(&pull.facts.base_branch));
+            return Some(self.mended(IncidentKind::MergeConflicts, WorkStage::Conflict, what, "pr show"));
+        }
+        if let Green::Red { .. } = pull.green() {
+            let failed: Vec<&str> = pull.failures.keys().map(String::as_str).collect();
+            let what = match &failed[..] {
+                [] => "fails a check".to_owned(),
+                [one] => format!("fails the check `{}`", said(one)),
+                some => format!("fails {} checks", some.len()),
+            };
+            return Some(self.mended(IncidentKind::CiFailed, WorkStage::ChecksFailed, what, "pr checks"));
+        }
+        self.asked_to_change()
+    }
+
+    /// Changes were asked for: the agent's turn until it has answered, and then the asker's.
+    fn asked_to_change(&self) -> Option<NextStep> {
+        let pull = self.pull;
+        let objections = pull.changes_requested();
+        let policy = self.state.projects.get(&pull.id.project).map(|project| &project.policy);
+        let threads: Vec<&ThreadFacts> = match policy.is_none_or(|policy| policy.threads_resolved) {
+            true => pull.facts.threads.iter().filter(|thread| by_person(thread)).collect(),
+            false => vec![],
+        };
+        if objections.is_empty() && threads.is_empty() {
+            return None;
+        }
+        let fresh = objections.iter().any(|review| review.commit == pull.facts.head);
+        if fresh || threads.iter().any(|thread| !self.answered(thread)) {
+            let kind = IncidentKind::ChangesRequested;
+            let what = "has changes requested".to_owned();
+            return Some(self.mended(kind, WorkStage::ChangesRequested, what, "pr show"));
+        }
+        let says = match objections.is_empty() {
+            true => "has an answer to your comments; look again",
+            false => "was changed as you asked; look again",
+        };
+        Some(self.review(says.to_owned()))
+    }
+
+    fn answered(&self, thread: &ThreadFacts) -> bool {
+        let key = self.key(IncidentKind::ChangesRequested, &thread.id);
+        let marked = self.state.incidents.get(&key).is_some_and(|incident| {
+            incident.answered.is_some() && incident.answered.as_ref() == Some(&incident.revision)
+        });
+        marked || thread.comments.last().is_some_and(|last| last.author.standing == Standing::Agent)
+    }
+
+    /// A problem that its agent mends, as long as it is asked to. `command` shows it to a person.
+    fn mended(&self, kind: IncidentKind, stage: WorkStage, what: String, command: &str) -> NextStep {
+        let subject = Subject::Pull(self.pull.id.clone());
+        let open: Vec<&Incident> = self
+            .state
+            .incidents_of(&subject)
+            .filter(|incident| incident.key.kind == kind && incident.absent.is_none())
+            .collect();
+        if open.iter().any(|incident| matches!(incident.doubt, Some(Doubt::BaseRed {}))) {
+            let base = one_line(&self.pull.facts.base_branch);
+            return self.step(Turn::Checks, stage, format!("{what}, and {base} itself fails it too"));
+        }
+        let doubted = !open.is_empty() && open.iter().all(|incident| incident.doubt.is_some());
+        if doubted {
+            return self.step(Turn::Checks, stage, format!("{what}; it is run again"));
+        }
+        if let Some(up) = open.iter().find(|incident| matches!(incident.rung, Rung::Person | Rung::Nobody)) {
+            let told = match up.acted {
+                0 => "its agent is not asked to mend it".to_owned(),
+                1 => "its agent was told once".to_owned(),
+                times => format!("its agent was told {times} times"),
+            };
+            return self.you(stage, format!("{what}; {told}"), command);
+        }
+        match self.agent() || self.by_itself(&kind) {
+            true => self.step(Turn::Agent, stage, what),
+            false => self.you(stage, format!("{what}, and no agent works on it"), command),
+        }
+    }
+
+    /// Checks that run, have yet to run, or could not be run.
+    fn checks_run(&self) -> Option<NextStep> {
+        let pull = self.pull;
+        if pull.facts.checks.is_empty() || pull.green() == Green::Yes {
+            return None;
+        }
+        let pending = pull.facts.checks.iter().filter(|check| check.state == CheckState::Pending);
+        let pending: Vec<String> = pending.map(|check| format!("`{}`", said(&check.name))).collect();
+        if pending.is_empty() {
+            let says = "has a check that could not be run";
+            return Some(self.you(WorkStage::ChecksBroken, says, "pr checks"));
+        }
+        let says = match &pending[..] {
+            [one] => format!("waits for the check {one}"),
+            some => format!("waits for {} checks", some.len()),
+        };
+        Some(self.step(Turn::Checks, WorkStage::ChecksPending, says))
+    }
+
+    /// What its policy is still against: a person reviews it or decides, or a freeze has to end.
+    fn for_a_person(&self, verdict: &Verdict) -> Option<NextStep> {
+        // Told before, and of checks that do not exist no one waits.
+        const DONE: [&str; 5] = ["open", "mergeable", "checks", "changes_requested", "threads"];
+        let against: Vec<&RuleVerdict> =
+            verdict.against().filter(|rule| !DONE.contains(&rule.rule)).collect();
+        let unread = |rule: &&&RuleVerdict| {
+            let known = self.pull.scan.as_ref().is_some_and(|scan| scan.head == self.pull.facts.head);
+            rule.rule == "patterns" && !known
+        };
+        if against.iter().any(|rule| unread(&rule)) {
+            let says = "waits for its added lines to be looked through";
+            return Some(self.step(Turn::Checks, WorkStage::ChecksPending, says));
+        }
+        let decides = |rule: &&&RuleVerdict| !BY_REVIEW.contains(&rule.rule) && rule.rule != "freeze";
+        if let Some(rule) = against.iter().find(decides) {
+            let says = format!("is held by the policy: {} ({})", rule.rule, said(&rule.evidence));
+            return Some(self.you(WorkStage::Decision, says, "policy explain"));
+        }
+        if against.iter().any(|rule| BY_REVIEW.contains(&rule.rule)) {
+            let pull = self.pull;
+            let says = if !pull.approvals().is_empty() {
+                "needs another review".to_owned()
+            } else if !pull.stale_approvals().is_empty() {
+                "has new commits since it was approved, and waits for your review".to_owned()
+            } else {
+                "waits for your review".to_owned()
+            };
+            return Some(self.review(says));
+        }
+        let freeze = against.first()?;
+        let says = format!("may be merged after the freeze: {}", said(&freeze.evidence));
+        Some(self.step(Turn::Wait, WorkStage::Freeze, says))
+    }
+
+    fn review(&self, says: String) -> NextStep {
+        let step = self.you(WorkStage::Review, says, "pr diff");
+        // No approval of one's own change counts.
+        let author = &self.pull.facts.author;
+        let own = self.pull.owner.is_none() && author.standing.is_trusted_person();
+        let then = if own { "pr merge" } else { "approve" };
+        NextStep { then: Some(format!("ao {then} {}", self.word)), ..step }
+    }
+
+    /// Nothing is in its way: it is merged by itself, or by a person.
+    fn ready(&self, verdict: &Verdict) -> NextStep {
+        let pull = self.pull;
+        if self.merged_by_itself(verdict) {
+            return self.step(Turn::Queue, WorkStage::MergeQueue, "is merged by itself");
+        }
+        if pull.approvals().is_empty() {
+            let step = self.you(WorkStage::Merge, "may be merged, and waits for you to do it", "pr diff");
+            return NextStep { then: Some(format!("ao pr merge {}", self.word)), ..step };
+        }
+        self.you(WorkStage::Merge, "is approved, and waits for you to merge it", "pr merge")
+    }
+
+    fn merged_by_itself(&self, verdict: &Verdict) -> bool {
+        let Some(ready) = self.state.readiness(self.pull, verdict) else { return false };
+        let key = self.key(ready.kind, &ready.problem);
+        match self.state.incidents.get(&key) {
+            Some(incident) => matches!(incident.rung, Rung::Agent | Rung::Orchestrator),
+            None => self.by_itself(&key.kind),
+        }
+    }
+
+    /// Whether something is done about a kind of problem even where no agent can be told of it.
+    fn by_itself(&self, kind: &IncidentKind) -> bool {
+        let reaction = self.state.reaction(kind, &Subject::Pull(self.pull.id.clone()));
+        let done = matches!(
+            reaction.action,
+            Action::SpawnAgent | Action::Rebase | Action::Run | Action::RerunChecks | Action::Merge
+        );
+        reaction.auto && done
+    }
+
+    fn key(&self, kind: IncidentKind, problem: &str) -> IncidentKey {
+        IncidentKey { subject: Subject::Pull(self.pull.id.clone()), kind, problem: problem.to_owned() }
+    }
+
+    /// Whether an agent of ours answers for it and can be told something.
+    fn agent(&self) -> bool {
+        let subject = Subject::Pull(self.pull.id.clone());
+        agent_of(self.state, &subject).is_some_and(|agent| agent.is_live())
+    }
+}
+
+/// Whether a trusted person wrote about a file in it; other threads are plain comments, which nobody resolves.
+fn by_person(thread: &ThreadFacts) -> bool {
+    let person = thread.comments.iter().any(|comment| comment.author.standing.is_trusted_person());
+    person && thread.path.is_some() && !thread.resolved
+}
+
+fn said(text: &str) -> String {
+    one_line(&cut(text, SAID))
+}

@@ -1,0 +1,124 @@
+//! Whose turn it is on a session: by its pull request, unless its agent needs something itself.
+
+use super::{NextStep, PullWork, Turn, WorkStage};
+use crate::Timestamp;
+use crate::evidence::{Rule, judge};
+use crate::incident::{IncidentKind, Rung, Subject};
+use crate::outside::{cut, one_line};
+use crate::session::{HoldKind, Phase, Role, Session, Status, StatusWord};
+use crate::state::State;
+
+/// How much of a reason is told.
+const SAID: usize = 200;
+
+/// What has to happen next for a session, and by whom.
+pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, now: Timestamp) -> NextStep {
+    let status = session.status(now);
+    let open = pull.filter(|pull| pull.step.turn != Turn::Done);
+    let own = own(state, session, &status, now);
+    match open {
+        // What only its agent can do needs an agent that can.
+        Some(pull) if pull.step.turn == Turn::Agent => match own.turn {
+            Turn::You | Turn::Wait => own,
+            Turn::Agent if own.stage == WorkStage::Working || own.stage == WorkStage::Starting => {
+                NextStep { stage: own.stage, says: format!("{}; {}", own.says, of_pull(pull)), ..own }
+            }
+            _ => about(pull),
+        },
+        // A question is open and a budget is spent whatever becomes of the change.
+        Some(_) if matches!(own.stage, WorkStage::Question | WorkStage::Budget) => own,
+        Some(pull) => about(pull),
+        None => own,
+    }
+}
+
+/// The step of a pull request, as that of the session that made it.
+fn about(pull: &PullWork) -> NextStep {
+    NextStep { says: of_pull(pull), ..pull.step.clone() }
+}
+
+fn of_pull(pull: &PullWork) -> String {
+    format!("!{} {}", pull.id.number, pull.step.says)
+}
+
+/// What the session itself needs, were there no pull request.
+fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> NextStep {
+    use StatusWord as S;
+    let name = &session.spec.name;
+    let says = one_line(&cut(&status.reason, SAID));
+    let step = |turn, stage| NextStep {
+        turn,
+        stage,
+        says: says.clone(),
+        since: status.since,
+        command: None,
+        then: None,
+    };
+    let you = |stage, command: &str| NextStep {
+        command: Some(format!("ao {command} {name}")),
+        ..step(Turn::You, stage)
+    };
+    match status.word {
+        S::Queued => step(Turn::Wait, WorkStage::Queued),
+        S::SettingUp | S::Starting | S::Retrying => step(Turn::Agent, WorkStage::Starting),
+        S::Working => step(Turn::Agent, WorkStage::Working),
+        S::Idle => idle(state, session, step(Turn::Agent, WorkStage::Idle)),
+        S::NeedsInput => {
+            let judged = judge(&session.evidence, now);
+            let asked = (judged.rule == Rule::DialogOpen).then(|| one_line(&cut(&judged.detail, SAID)));
+            let says = match asked.filter(|asked| !asked.is_empty()) {
+                Some(asked) => format!("asks: {asked}"),
+                None => "asks something".to_owned(),
+            };
+            NextStep { says, ..you(WorkStage::Question, "attach") }
+        }
+        S::Blocked | S::Unknown => you(WorkStage::Stuck, "explain"),
+        S::SetupFailed => {
+            let step = you(WorkStage::Stuck, "logs --setup");
+            NextStep { then: Some(format!("ao retry {name}")), ..step }
+        }
+        // A turn that has ended well is no failure, whatever became of its process.
+        S::Exited if matches!(session.phase, Phase::Exited { code: Some(0), .. }) => {
+            idle(state, session, step(Turn::Agent, WorkStage::Idle))
+        }
+        S::Exited => match restorable(session) {
+            true => you(WorkStage::Stuck, "session restore"),
+            false => you(WorkStage::Stuck, "explain"),
+        },
+        S::Capped => you(WorkStage::Budget, "resume"),
+        S::RateLimited => step(Turn::Wait, WorkStage::Limit),
+        // What a person has paused goes on when that person says so; the others ask for a word.
+        S::Paused if session.holds.keys().any(|kind| matches!(kind, HoldKind::Consent | HoldKind::Hook)) => {
+            you(WorkStage::Paused, "resume")
+        }
+        S::Paused => step(Turn::Wait, WorkStage::Paused),
+        S::Stopping => step(Turn::Agent, WorkStage::Stopping),
+        S::Stopped => step(Turn::Done, WorkStage::Stopped),
+        S::Merged => step(Turn::Done, WorkStage::Merged),
+    }
+}
+
+/// An agent at its prompt without a change: it is reminded, and once that has not helped a person is asked.
+fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
+    let subject = Subject::Session(session.id);
+    let given_up = state.incidents_of(&subject).any(|incident| {
+        incident.key.kind == IncidentKind::AgentIdle
+            && incident.absent.is_none()
+            && matches!(incident.rung, Rung::Person | Rung::Nobody)
+    });
+    match (session.spec.role, given_up) {
+        (Role::Worker, true) => NextStep {
+            turn: Turn::You,
+            says: "has stopped without a pull request".into(),
+            command: Some(format!("ao logs {}", session.spec.name)),
+            ..step
+        },
+        (Role::Worker, false) => NextStep { says: format!("{}; no pull request yet", step.says), ..step },
+        _ => step,
+    }
+}
+
+/// Whether a person may start it again: what is held is let go first.
+fn restorable(session: &Session) -> bool {
+    session.holds.is_empty()
+}
