@@ -109,6 +109,7 @@ async fn perform(
                         session,
                         match runtime.start(&spec).await {
                             Ok(process) => SessionInput::Launched { attempt, process, conversation },
+                            Err(RuntimeError::NoFolder { path }) => SessionInput::TreeGone { attempt, path },
                             Err(RuntimeError::PortTaken { port }) => {
                                 SessionInput::PortTaken { attempt, port }
                             }
@@ -215,9 +216,19 @@ async fn perform(
             teardown,
             environment,
             timeout,
+            discard,
         } => {
-            let order =
-                RemoveOrder { session, project, repository, tree, branch, teardown, environment, timeout };
+            let order = RemoveOrder {
+                session,
+                project,
+                repository,
+                tree,
+                branch,
+                teardown,
+                environment,
+                timeout,
+                discard,
+            };
             let removal = slots.workspace(&kind).map_err(text)?.remove(&order).await.map_err(text)?;
             Ok(tell(
                 session,
@@ -315,6 +326,7 @@ async fn whereabouts(
         teardown: vec![],
         environment: Environment::default(),
         timeout: Duration::ZERO,
+        discard: false,
     };
     let Whereabouts { stand, mut wrong } = workspace.whereabouts(&order).await;
     if let Some(process) = process

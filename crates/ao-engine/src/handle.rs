@@ -3,7 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ao_core::session::SessionInput;
 use ao_core::{Input, Stamped, State};
 use ao_ports::{EventStore, Report, Reporter, Seq};
 use async_trait::async_trait;
@@ -86,18 +85,8 @@ impl Handle {
 #[async_trait]
 impl Reporter for Handle {
     async fn report(&self, report: Report) {
-        let (session, input) = match report {
-            Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
-            Report::Taken { session, attempt, turn, text } => {
-                (session, SessionInput::Proof { attempt, delivery: None, turn, text })
-            }
-            Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
-            Report::Denied { session, attempt, call, tool } => {
-                (session, SessionInput::Denied { attempt, call, tool })
-            }
-        };
         // The engine has logged a refusal; a report has nobody to hand it to.
-        let _ = self.ask(Input::Session { session, input }).await;
+        let _ = self.ask(report.into()).await;
     }
 }
 

@@ -44,11 +44,17 @@ impl fmt::Debug for Command {
 }
 
 /// How the process is held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ToolIo")]
 pub enum Io {
+    /// On a terminal of its own, which can be typed at and seen.
     Terminal,
+    /// On pipes that stay open, for a program that speaks a protocol. Its stderr is no part of what it says there.
     Pipes,
+    /// Without input: stdin is at its end from the beginning. Stdout and stderr are kept as one, in the order in which they
+    /// came. For a program that is given its task, does it and ends: one that finds an open stdin waits for more.
+    Output,
 }
 
 /// How a launch can go ahead.

@@ -56,5 +56,6 @@ pub use tracker::{
     TrackerAbilities, TrackerError, Webhook,
 };
 pub use workspace::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
+    WorkspaceError,
 };

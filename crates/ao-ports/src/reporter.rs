@@ -2,7 +2,8 @@
 
 use ao_core::budget::Spend;
 use ao_core::evidence::Signal;
-use ao_core::{Attempt, SessionId};
+use ao_core::session::SessionInput;
+use ao_core::{Attempt, ConversationId, Input, SessionId};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +34,23 @@ pub enum Report {
         attempt: Attempt,
         spend: Spend,
     },
+    /// The agent itself names the conversation that it works in.
+    Conversation {
+        session: SessionId,
+        attempt: Attempt,
+        conversation: ConversationId,
+    },
+    /// The agent knows nothing of the conversation that it was to go on with.
+    ConversationGone {
+        session: SessionId,
+        attempt: Attempt,
+    },
+    /// The last that the agent said before its process ended, in a line.
+    LastWords {
+        session: SessionId,
+        attempt: Attempt,
+        text: String,
+    },
     /// The agent was not allowed to make a call of a tool.
     ///
     /// `call` names it, the same name from whatever source and however often it is told: it is counted once.
@@ -42,6 +60,32 @@ pub enum Report {
         call: String,
         tool: String,
     },
+}
+
+/// The engine's word for what an adapter saw.
+impl From<Report> for Input {
+    fn from(report: Report) -> Input {
+        let (session, input) = match report {
+            Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
+            Report::Taken { session, attempt, turn, text } => {
+                (session, SessionInput::Proof { attempt, delivery: None, turn, text })
+            }
+            Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
+            Report::Conversation { session, attempt, conversation } => {
+                (session, SessionInput::ConversationNamed { attempt, conversation })
+            }
+            Report::ConversationGone { session, attempt } => {
+                (session, SessionInput::ConversationGone { attempt })
+            }
+            Report::LastWords { session, attempt, text } => {
+                (session, SessionInput::LastWords { attempt, text })
+            }
+            Report::Denied { session, attempt, call, tool } => {
+                (session, SessionInput::Denied { attempt, call, tool })
+            }
+        };
+        Input::Session { session, input }
+    }
 }
 
 /// Where adapters report to. The engine is behind it.

@@ -8,7 +8,7 @@ use ao_core::{Attempt, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Command;
+use crate::agent::{Command, Io};
 
 /// What a runtime declares it can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -19,6 +19,9 @@ pub struct RuntimeAbilities {
     pub terminal: bool,
     /// Gives the process plain pipes, for agents that speak a protocol.
     pub pipes: bool,
+    /// Runs a process without input and keeps what it puts out, for agents that run for one turn.
+    #[serde(default)]
+    pub output: bool,
     /// Knows which writes it has made, so that a repeated one is not made twice.
     pub remembers_writes: bool,
     /// The workspace's path means the same inside as outside.
@@ -94,6 +97,17 @@ pub struct EndOrder {
     pub process: Option<ProcessRef>,
 }
 
+impl RuntimeAbilities {
+    /// Whether a process can be held in this way.
+    pub fn holds(&self, io: Io) -> bool {
+        match io {
+            Io::Terminal => self.terminal,
+            Io::Pipes => self.pipes,
+            Io::Output => self.output,
+        }
+    }
+}
+
 /// Where an agent's process lives.
 ///
 /// What happens without being asked for (an exit, a person's typing) is told to the [`Reporter`](crate::Reporter) that
@@ -108,7 +122,8 @@ pub trait Runtime: Send + Sync {
     /// cannot be told whether something runs; the caller calls again, or ends the attempt.
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError>;
 
-    /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number.
+    /// Writes to the process's terminal or stdin. With `remembers_writes`, idempotent per number. An error for a process
+    /// without input, [`Io::Output`](crate::Io).
     async fn write(&self, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError>;
 
     /// Reads at most `limit` bytes of output from an offset on, also after the process has ended.
@@ -126,7 +141,19 @@ pub trait Runtime: Send + Sync {
         wait: Duration,
     ) -> Result<Output, RuntimeError>;
 
-    /// What the terminal shows now. [`RuntimeError::Unable`] for a process on pipes.
+    /// Reads what a person would read of the process: as [`output`](Runtime::output) does, and where stderr is kept apart
+    /// from that, with it, in the order in which both came. Its offsets are its own.
+    async fn log(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        self.output(process, from, limit, wait).await
+    }
+
+    /// What the terminal shows now. [`RuntimeError::Unable`] for a process that has none.
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError>;
 
     /// Whether the process lives. A look that fails is [`Life::Unknown`], never a death.
@@ -153,6 +180,9 @@ pub enum RuntimeError {
     Unable { runtime: String, wish: String },
     #[error("the program `{program}` was not found; install it, or name another")]
     NoProgram { program: String },
+    /// Nothing was started.
+    #[error("the folder `{path}` is not there")]
+    NoFolder { path: String },
     /// Nothing was started.
     #[error("the port {port} is in use by another program")]
     PortTaken { port: u16 },

@@ -346,6 +346,14 @@ pub trait Scm: Send + Sync {
         Err(unsupported("reading pull requests"))
     }
 
+    /// What a pull request says of itself: its title, its body, and the messages of its commits, bounded.
+    async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
+        let shown = self.show(pull).await?;
+        let commits = shown.commits.iter().map(|commit| commit.title.as_str());
+        let words = [shown.facts.title.as_str(), shown.body.as_str()].into_iter().chain(commits);
+        Ok(words.collect::<Vec<_>>().join("\n"))
+    }
+
     /// What it changes, as git tells it, at most so many bytes.
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
         let _ = (pull, limit);

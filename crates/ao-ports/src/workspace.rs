@@ -5,7 +5,7 @@ use std::time::Duration;
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::session::Stand;
 use ao_core::setup::Environment;
-use ao_core::workspace::{KeepReason, Tree, TreeFacts};
+use ao_core::workspace::{KeepReason, Tree, TreeFacts, reasons_against_discard, reasons_to_keep};
 use ao_core::{Attempt, ProjectId, SessionId, Timestamp};
 use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
@@ -35,6 +35,27 @@ pub struct RemoveOrder {
     pub teardown: Vec<String>,
     pub environment: Environment,
     pub timeout: Duration,
+    /// Work that is nowhere else is no reason to keep it: a person throws it away. A rescue ref keeps its last state.
+    #[serde(default)]
+    pub discard: bool,
+}
+
+impl RemoveOrder {
+    /// Returns the reasons to keep the workspace by the deletion gate, none if it may go.
+    pub fn reasons(&self, facts: &TreeFacts) -> Vec<KeepReason> {
+        if self.discard { reasons_against_discard(facts) } else { reasons_to_keep(facts) }
+    }
+}
+
+/// Work in a workspace that is nowhere else.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct WorkFound {
+    /// Files that differ from the last commit or are in none; the first of them, and how many there are.
+    pub files: Vec<String>,
+    pub files_in_all: u64,
+    /// Commits that nothing else keeps, each with its short id and title, newest first; and how many there are.
+    pub commits: Vec<String>,
+    pub commits_in_all: u64,
 }
 
 /// What is known of one workspace before anything is removed.
@@ -120,17 +141,20 @@ pub trait Workspace: Send + Sync {
     /// Takes the workspace as it is now, with what is not committed and not ignored, as a commit. Its new objects go into
     /// the folder `scratch`; neither the workspace nor its repository is changed.
     async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
-        let _ = scratch;
-        Err(WorkspaceError::Failed(format!(
-            "the workspace of {} is of a kind that cannot be looked into",
-            order.session
-        )))
+        let _ = (order, scratch);
+        Err(WorkspaceError::Failed("the workspace is of a kind that cannot be looked into".into()))
     }
 
     /// Says of each workspace, and of whatever else lies among ours in the repository, how large it is and whether it
     /// could be removed. Changes nothing.
     async fn survey(&self, repository: &str, orders: &[RemoveOrder])
     -> Result<Vec<Surveyed>, WorkspaceError>;
+
+    /// Lists the work in a workspace that is nowhere else: what its removal would throw away. Changes nothing.
+    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
+        let _ = order;
+        Err(WorkspaceError::Failed("the workspace is of a kind that cannot be looked into".into()))
+    }
 
     /// Deletes what git ignores in a workspace, and nothing else, if no process works in it. Included files and links
     /// stay.
@@ -142,7 +166,7 @@ pub trait Workspace: Send + Sync {
     /// Finds out what the deletion gate wants to know. What cannot be found out stays `None`.
     async fn inspect(&self, order: &RemoveOrder) -> TreeFacts;
 
-    /// Removes the workspace if [`ao_core::workspace::reasons_to_keep`] has none for facts found out just before.
+    /// Removes the workspace if [`RemoveOrder::reasons`] has none for facts found out just before.
     ///
     /// There is no other way to remove one, and no fallback: a removal that fails half-way is an error, and a later call
     /// goes on with it. Leaves a rescue ref first.

@@ -1,9 +1,10 @@
 //! What every slot needs that runs commands of the user's: ending all that a command has started, also what has left its
-//! group, and keeping secrets out of what it says.
+//! group, keeping secrets out of what it says, and giving it no files of others.
 //!
 //! Nothing here starts a process or knows what one is for; that is the business of the slots. An agent's process is held
 //! by its runtime, which has its own ways.
 
+pub mod descriptors;
 mod end;
 mod redact;
 

@@ -1,7 +1,7 @@
 //! Where agents run.
 //!
-//! [`Processes`] runs them on this host, on terminals or on pipes, each held by a shim of its own. They go on when the
-//! daemon ends, and the next daemon finds them again. [`Tmux`](tmux::Tmux) runs them in the panes of a tmux server.
+//! [`Processes`] runs them on this host, on terminals, on pipes or without input, each held by a shim of its own.
+//! They go on when the daemon ends, and the next daemon finds them again. [`Tmux`](tmux::Tmux) runs them in the panes of a tmux server.
 //! Containers and pods have their own modules later.
 
 mod host;

@@ -53,6 +53,7 @@ impl Runtime for Runtimes {
             outlives_daemon: all.outlives_daemon && one.outlives_daemon,
             terminal: all.terminal && one.terminal,
             pipes: all.pipes && one.pipes,
+            output: all.output && one.output,
             remembers_writes: all.remembers_writes && one.remembers_writes,
             shares_files: all.shares_files && one.shares_files,
         });
@@ -75,6 +76,16 @@ impl Runtime for Runtimes {
         wait: Duration,
     ) -> Result<Output, RuntimeError> {
         self.of(process)?.output(process, from, limit, wait).await
+    }
+
+    async fn log(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        self.of(process)?.log(process, from, limit, wait).await
     }
 
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {
@@ -141,6 +152,16 @@ impl Runtime for Named {
         wait: Duration,
     ) -> Result<Output, RuntimeError> {
         self.runtime.output(&self.own(process)?, from, limit, wait).await
+    }
+
+    async fn log(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        self.runtime.log(&self.own(process)?, from, limit, wait).await
     }
 
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {

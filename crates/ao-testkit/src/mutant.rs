@@ -23,6 +23,8 @@ pub enum Mutant {
     SharesConversations,
     /// Counts one slot too few.
     OneTooMany,
+    /// Lets nobody give way.
+    NeverYields,
     /// Begins the count of tries anew whenever a problem flickers.
     ForgetsTries,
     /// Never counts a restart.
@@ -198,6 +200,7 @@ impl Rules for Mutant {
             Mutant::SharesConversations
             | Mutant::SaysNothing
             | Mutant::Hushes
+            | Mutant::NeverYields
             | Mutant::SharesPorts
             | Mutant::BlamesTheLast
             | Mutant::GoesOnBackwards => self.rewrites(state, moment, input),
@@ -231,6 +234,7 @@ impl Rules for Mutant {
                 teardown: vec![],
                 environment: Default::default(),
                 timeout: std::time::Duration::from_secs(60),
+                discard: false,
             });
         }
         wanted
@@ -282,6 +286,12 @@ impl Mutant {
         match self {
             Mutant::Hushes => events.retain(|stamped| match &stamped.event {
                 Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
+                _ => true,
+            }),
+            Mutant::NeverYields => events.retain(|stamped| match &stamped.event {
+                Event::Session(_, SessionEvent::Stopping { then }) => {
+                    !matches!(then, AfterStop::GiveWay { .. })
+                }
                 _ => true,
             }),
             _ => {

@@ -12,7 +12,6 @@ use ao_core::session::{AgentAbilities, Role, SessionInput};
 use ao_core::setup::{PortRange, Setup};
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, Input, ProjectId, PullId, SessionId, Settings, TaskId};
-use ao_ports::Report;
 use fastrand::Rng;
 
 use crate::outside::{self, Happening, Temper};
@@ -250,20 +249,6 @@ pub(crate) fn ports(rng: &mut Rng, project: &str) -> PortRange {
     let first = if project == "lib" { 3000 } else { 4000 };
     let last = first + if rng.u8(..4) == 0 { 1 } else { 9 };
     PortRange { names: vec!["PORT".into()], first, last, exclusive }
-}
-
-pub(crate) fn input_of(report: Report) -> Input {
-    let (session, input) = match report {
-        Report::Signal { session, signal } => (session, SessionInput::Signal(signal)),
-        Report::Taken { session, attempt, turn, text } => {
-            (session, SessionInput::Proof { attempt, delivery: None, turn, text })
-        }
-        Report::Spent { session, attempt, spend } => (session, SessionInput::Spent { attempt, spend }),
-        Report::Denied { session, attempt, call, tool } => {
-            (session, SessionInput::Denied { attempt, call, tool })
-        }
-    };
-    Input::Session { session, input }
 }
 
 fn any_session(inner: &mut Inner) -> Option<SessionId> {

@@ -187,7 +187,7 @@ impl Sim {
 
     async fn happens(&mut self, happening: Happening) {
         match happening {
-            Happening::Report(report) => self.post(script::input_of(report)),
+            Happening::Report(report) => self.post(report.into()),
             Happening::Act => script::act(self).await,
             Happening::Ran(rerun) => {
                 let seen = self.with(|inner| outside::ran(inner, &rerun));

@@ -63,7 +63,7 @@ pub struct Outcome {
 }
 
 /// Everything pending has this long to settle once the faults have stopped.
-const REST: u64 = 20 * 60 * 1000;
+const REST: u64 = 45 * 60 * 1000;
 /// A world in which hardly anything happens ends too.
 const LONGEST: u64 = 3 * 3600 * 1000;
 

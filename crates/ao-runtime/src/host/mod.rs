@@ -6,10 +6,11 @@
 //! | [`files`], [`place`], [`sweep`] | what is written down of an attempt, and let go long after its end |
 //! | [`start`], [`turns`], [`life`], [`report`] | what is asked of every runtime, as far as it is the same |
 //! | [`usual`] | what holds unless somebody says otherwise |
-//! | [`listen`] | hearing that files have changed |
+//! | [`listen`], [`heard`] | hearing that files have changed, and waiting for output by that |
 
 pub(crate) mod end;
 pub(crate) mod files;
+pub(crate) mod heard;
 pub(crate) mod life;
 pub(crate) mod listen;
 pub(crate) mod members;

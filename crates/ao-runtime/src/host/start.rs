@@ -81,12 +81,12 @@ fn is_taken(port: u16) -> bool {
 /// Why nothing was started.
 pub(crate) fn ended(spec: &StartSpec) -> RuntimeError {
     RuntimeError::Failed(format!(
-        "attempt {} of {} has been ended and is not started again",
-        spec.attempt, spec.session
+        "attempt {} of `{}` has been ended and is not started again",
+        spec.attempt, spec.name
     ))
 }
 
 /// Why nothing was started.
 pub(crate) fn no_folder(spec: &StartSpec) -> RuntimeError {
-    RuntimeError::Failed(format!("the folder `{}` is not there", spec.path))
+    RuntimeError::NoFolder { path: spec.path.clone() }
 }

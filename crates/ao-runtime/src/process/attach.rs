@@ -84,7 +84,7 @@ pub(super) async fn attach(
 
 /// What was kept of a process that has ended.
 fn past(place: &Place, history: u64, code: Option<i32>) -> Result<VecDeque<Frame>, RuntimeError> {
-    let dir = place.output();
+    let dir = place.shown();
     let read = || {
         let mut frames = VecDeque::new();
         let starts = kept::starts(&dir)?;

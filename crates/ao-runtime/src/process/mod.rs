@@ -1,4 +1,5 @@
-//! Processes on this host that outlive the daemon, each on a terminal or on pipes, and each with a small holder: its shim.
+//! Processes on this host that outlive the daemon, each on a terminal, on pipes or without
+//! input, and each with a small holder: its shim.
 //!
 //! ```text
 //!  <state>/<session>/<attempt>/
@@ -9,7 +10,7 @@
 //!     record       the program's, by which it is found again and never mistaken for another
 //!     socket       where the shim listens
 //!     output/      what the program has put out, by offset
-//!     errors.log   stderr, if the program is on pipes
+//!     log/         stdout and stderr together, if the program is on pipes
 //!     exit         how and when the program ended
 //!     left         the shim has gone, because nothing was left to hold
 //!     ended        it is to be, or has been, ended for good

@@ -1,5 +1,6 @@
 //! What comes out of a process.
 
+use std::path::Path;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use ao_ports::{Output, RuntimeError};
 
 use super::processes::Shared;
 use crate::host::files::failed;
+use crate::host::heard::{self, Wanted};
 use crate::host::{Ending, Place};
 use crate::kept;
 
@@ -46,15 +48,31 @@ pub(super) async fn output(
     }
 }
 
-async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
-    place.aside(move |place| read(place, from, limit)).await
+/// What people are shown. Of a program on pipes that is kept apart from what it says there.
+pub(super) async fn log(
+    shared: &Shared,
+    place: Place,
+    from: u64,
+    limit: usize,
+    wait: Duration,
+) -> Result<Output, RuntimeError> {
+    let dir = place.log();
+    if !dir.is_dir() {
+        return output(shared, place, from, limit, wait).await;
+    }
+    let wanted = Wanted { ear: &shared.ear, place: &place, dir, limit, wait };
+    let look = || place.aside(move |place| read(place, &place.log(), from, limit));
+    heard::wait_for(wanted, look).await
 }
 
-fn read(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {
+    place.aside(move |place| read(place, &place.output(), from, limit)).await
+}
+
+fn read(place: &Place, dir: &Path, from: u64, limit: usize) -> Result<Output, RuntimeError> {
     // Asked first: what is read afterwards is then all that it has left.
     let has_ended = has_ended(place)?;
-    let dir = place.output();
-    kept::output(&dir, from, limit, has_ended).map_err(|err| failed("read", &dir, &err))
+    kept::output(dir, from, limit, has_ended).map_err(|err| failed("read", dir, &err))
 }
 
 /// Not [`super::life`]: here, what cannot be told is an error.

@@ -17,8 +17,15 @@ const LEFT: &str = "left";
 pub(super) const SOCKET: &str = "socket";
 
 impl Place {
-    pub(super) fn errors(&self) -> PathBuf {
-        self.dir().join("errors.log")
+    /// Where both streams of a program on pipes are kept together. Not there for other programs.
+    pub(super) fn log(&self) -> PathBuf {
+        self.dir().join("log")
+    }
+
+    /// Where what people are shown is kept.
+    pub(super) fn shown(&self) -> PathBuf {
+        let log = self.log();
+        if log.is_dir() { log } else { self.output() }
     }
 
     /// By holding this, a shim says that it lives.

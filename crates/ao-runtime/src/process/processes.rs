@@ -20,6 +20,7 @@ use super::attach::{self, AttachOptions, Attachment};
 use super::link::{self, Link};
 use super::{end, life, output, start, talk};
 use crate::host::life::Samples;
+use crate::host::listen::Ear;
 use crate::host::report::Reports;
 use crate::host::start::Door;
 use crate::host::sweep::Sweep;
@@ -85,12 +86,24 @@ pub(super) struct Shared {
     /// Tells when there is one more of them.
     pub(super) linked: Notify,
     pub(super) samples: Samples,
+    /// By which those who wait for more of a log hear of it.
+    pub(super) ear: Ear,
     sweep: Sweep,
     pub(super) turns: Turns,
     pub(super) door: Door,
 }
 
 impl Processes {
+    /// What it can do, for whoever asks before there is one.
+    pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
+        outlives_daemon: true,
+        terminal: true,
+        pipes: true,
+        output: true,
+        remembers_writes: true,
+        shares_files: true,
+    };
+
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Processes {
         Processes {
             shared: Arc::new(Shared {
@@ -100,6 +113,7 @@ impl Processes {
                 links: Mutex::default(),
                 linked: Notify::new(),
                 samples: Samples::default(),
+                ear: Ear::default(),
                 sweep: Sweep::default(),
                 turns: Turns::default(),
                 door: Door::default(),
@@ -187,13 +201,7 @@ impl Shared {
 #[async_trait]
 impl Runtime for Processes {
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities {
-            outlives_daemon: true,
-            terminal: true,
-            pipes: true,
-            remembers_writes: true,
-            shares_files: true,
-        }
+        Processes::ABILITIES
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
@@ -212,6 +220,16 @@ impl Runtime for Processes {
         wait: Duration,
     ) -> Result<Output, RuntimeError> {
         output::output(&self.shared, self.shared.find(process)?, from, limit, wait).await
+    }
+
+    async fn log(
+        &self,
+        process: &ProcessRef,
+        from: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<Output, RuntimeError> {
+        output::log(&self.shared, self.shared.find(process)?, from, limit, wait).await
     }
 
     async fn screen(&self, process: &ProcessRef) -> Result<Screen, RuntimeError> {

@@ -68,6 +68,7 @@ fn wanted(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<Spec, Runt
         secrets: host::start::secrets(spec, &env),
         env,
         terminal: (spec.command.io == Io::Terminal).then_some(shared.options.size),
+        without_input: spec.command.io == Io::Output,
         keep: shared.options.keep,
     })
 }

@@ -38,7 +38,9 @@ pub(super) async fn screen(shared: &Shared, process: &ProcessRef) -> Result<Scre
     let said = asked.unwrap_or_else(|passed| Err(passed.into()));
     match said.map_err(|err| unreachable(&place, process, &err))? {
         Say::Screen { screen } => Ok(screen),
-        Say::Failed { .. } => Err(super::processes::unable("show the screen of a process on pipes")),
+        Say::Failed { .. } => {
+            Err(super::processes::unable("show the screen of a process that has no terminal"))
+        }
         other => Err(refused(process, other)),
     }
 }

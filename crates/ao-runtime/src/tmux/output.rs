@@ -1,12 +1,12 @@
 //! What comes out of an agent's terminal.
 
-use std::pin::pin;
 use std::time::Duration;
 
 use ao_ports::{Output, RuntimeError};
 
 use super::runtime::Shared;
 use crate::host::files::failed;
+use crate::host::heard::{self, Wanted};
 use crate::host::{Ending, Place};
 use crate::kept;
 
@@ -17,31 +17,8 @@ pub(super) async fn output(
     limit: usize,
     wait: Duration,
 ) -> Result<Output, RuntimeError> {
-    let is_awaited = |piece: &Output| limit == 0 || !piece.bytes.is_empty() || piece.ended;
-    let piece = look(&place, from, limit).await?;
-    if is_awaited(&piece) || wait.is_zero() {
-        return Ok(piece);
-    }
-    // To the folders: the exit comes up in the one, and the next file of output in the other.
-    let deaf = |err: &std::io::Error| {
-        let why = "raise fs.inotify.max_user_instances and max_user_watches";
-        RuntimeError::Failed(format!("could not listen to `{}`: {err}; {why}", place.dir().display()))
-    };
-    let mut words = shared.ear.listen(place.dir()).map_err(|err| deaf(&err))?;
-    let mut kept = shared.ear.listen(&place.output()).map_err(|err| deaf(&err))?;
-    let mut passed = pin!(tokio::time::sleep(wait));
-    loop {
-        // Only now that it is listened to: what came between the first look and the listening would not be heard.
-        let piece = look(&place, from, limit).await?;
-        if is_awaited(&piece) {
-            return Ok(piece);
-        }
-        tokio::select! {
-            heard = words.heard() => heard.map_err(|err| deaf(&err))?,
-            heard = kept.heard() => heard.map_err(|err| deaf(&err))?,
-            () = &mut passed => return look(&place, from, limit).await,
-        }
-    }
+    let wanted = Wanted { ear: &shared.ear, place: &place, dir: place.output(), limit, wait };
+    heard::wait_for(wanted, || look(&place, from, limit)).await
 }
 
 async fn look(place: &Place, from: u64, limit: usize) -> Result<Output, RuntimeError> {

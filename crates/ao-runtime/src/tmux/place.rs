@@ -35,6 +35,9 @@ pub(super) struct Pane {
     pub(super) session: String,
     /// The session's name.
     pub(super) name: String,
+    /// Nothing that is typed into the pane reaches the agent.
+    #[serde(default)]
+    pub(super) without_input: bool,
 }
 
 impl Place {

@@ -103,6 +103,17 @@ pub(super) struct Shared {
 }
 
 impl Tmux {
+    /// What it can do, for whoever asks before there is one.
+    pub const ABILITIES: RuntimeAbilities = RuntimeAbilities {
+        outlives_daemon: true,
+        terminal: true,
+        pipes: false,
+        output: true,
+        // The server notes the number in the same breath in which it writes the bytes.
+        remembers_writes: true,
+        shares_files: true,
+    };
+
     /// Needs to be called within a tokio runtime. Starts nothing until it is asked to.
     pub fn new(options: Options, clock: Arc<dyn Clock>) -> Tmux {
         let server = Server::of(&options);
@@ -223,14 +234,7 @@ impl Shared {
 #[async_trait]
 impl Runtime for Tmux {
     fn abilities(&self) -> RuntimeAbilities {
-        RuntimeAbilities {
-            outlives_daemon: true,
-            terminal: true,
-            pipes: false,
-            // The server notes the number in the same breath in which it writes the bytes.
-            remembers_writes: true,
-            shares_files: true,
-        }
+        Tmux::ABILITIES
     }
 
     async fn start(&self, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {

@@ -14,7 +14,7 @@ use ao_ports::{Io, ProcessRef, RuntimeError, StartSpec};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, Refused};
+use super::helper::{GREETING_LAUNCH, GREETING_LOG, Launch, PLAIN, Refused};
 use super::names::{self, quoted};
 use super::place::{self, Pane, SOCKET};
 use super::runtime::{Shared, Tmux};
@@ -29,7 +29,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 pub(super) async fn start(tmux: &Tmux, spec: &StartSpec) -> Result<ProcessRef, RuntimeError> {
     if spec.command.io == Io::Pipes {
-        let wish = "give a program pipes; choose the runtime `process` for an agent that speaks over pipes";
+        let wish = "keep a program's stdin open as a pipe; choose the runtime `process` for this agent";
         return Err(RuntimeError::Unable { runtime: "tmux".into(), wish: wish.into() });
     }
     let shared = &tmux.shared;
@@ -94,6 +94,7 @@ async fn launch_of(spec: &StartSpec) -> Result<Launch, RuntimeError> {
         secrets: host::start::secrets(spec, &environment),
         environment,
         folder: spec.path.clone(),
+        without_input: spec.command.io == Io::Output,
     })
 }
 
@@ -165,23 +166,28 @@ async fn make_pane(shared: &Shared, place: &Place, spec: &StartSpec) -> Result<P
         return Err(RuntimeError::Failed(format!("tmux named the new pane oddly: `{}`", made.line())));
     };
     let pid = pid.parse().map_err(|_| RuntimeError::Failed(format!("tmux gave an odd pid: `{pid}`")))?;
-    shared.control.ask(&keeping(pane, &path_text(place.dir())?, shared.options.keep)).await?;
+    let without_input = spec.command.io == Io::Output;
+    let keeping = keeping(pane, &path_text(place.dir())?, shared.options.keep, without_input);
+    shared.control.ask(&keeping).await?;
     Ok(Pane {
         process: Record::of(pid, &spec.name, &spec.command.program).map_err(|err| no_procfs(&err))?,
         server: made.server.clone(),
         id: pane.to_owned(),
         session: session.to_owned(),
         name,
+        without_input,
     })
 }
 
-/// The commands by which a pane's output is kept, and its end told.
-pub(super) fn keeping(pane: &str, place: &str, keep: Keep) -> [String; 2] {
+/// The commands by which a pane's output is kept, and its end told. Of a program without input, which does not know that it
+/// has a terminal, the line ends are kept as it wrote them.
+pub(super) fn keeping(pane: &str, place: &str, keep: Keep, without_input: bool) -> [String; 2] {
     let Keep { segment, total } = keep;
+    let plain = if without_input { format!(" {PLAIN}") } else { String::new() };
     [
         format!("set-option -p -t {pane} @ao_place {}", quoted(place)),
         // The command is put together by tmux from what it has as options: those are taken as they are.
-        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}} {segment} {total}'"),
+        format!("pipe-pane -t {pane} 'exec #{{@ao_helper}} log #{{q:@ao_place}} {segment} {total}{plain}'"),
     ]
 }
 

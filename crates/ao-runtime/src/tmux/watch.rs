@@ -49,10 +49,11 @@ pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Pane>, Ru
     begin(tmux, place, pane.clone())?;
     // Whoever kept the output may have been killed; that of a living agent is kept again. tmux itself would notice only
     // when it has something to pass on.
-    if !place.is_kept()
-        && let Err(err) =
-            shared.control.ask(&keeping(&pane.id, &path_text(place.dir())?, shared.options.keep)).await
-    {
+    if place.is_kept() {
+        return Ok(None);
+    }
+    let keeping = keeping(&pane.id, &path_text(place.dir())?, shared.options.keep, pane.without_input);
+    if let Err(err) = shared.control.ask(&keeping).await {
         tracing::warn!(%err, session = %place.key.0, "the output of an agent is not kept");
     }
     Ok(None)

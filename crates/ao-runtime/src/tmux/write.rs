@@ -19,6 +19,10 @@ const KEYS: usize = 64;
 
 pub(super) async fn write(shared: &Shared, order: &WriteOrder) -> Result<WriteOutcome, RuntimeError> {
     let (place, pane) = shared.known(&order.process)?;
+    if pane.without_input {
+        let why = "was started without an input, so nothing can be written to it";
+        return Err(RuntimeError::Failed(format!("`{}` {why}", order.process.0)));
+    }
     let _turn = shared.turns.take(place.key).await;
     let ended =
         || RuntimeError::Failed(format!("`{}` has ended and reads nothing any more", order.process.0));

@@ -1,4 +1,4 @@
-//! The contract of every runtime, against processes with a shim: on terminals and on pipes.
+//! The contract of every runtime, against processes with a shim: on terminals, on pipes and without input.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,4 +46,8 @@ mod terminals {
 
 mod pipes {
     ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Pipes));
+}
+
+mod without_input {
+    ao_testkit::runtime_contract!(super::Held::on(ao_ports::Io::Output));
 }

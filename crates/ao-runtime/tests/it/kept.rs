@@ -52,7 +52,10 @@ async fn nobody_else_can_look_in() {
         assert_eq!(mode(&entry.unwrap().path()), 0o600);
     }
     bench.runtime.end(&bench.end_order()).await.unwrap();
-    assert_eq!(fs::read_to_string(place.join("errors.log")).unwrap(), "oops\n");
+    assert_eq!(mode(&place.join("log")), 0o700);
+    for entry in fs::read_dir(place.join("log")).unwrap() {
+        assert_eq!(mode(&entry.unwrap().path()), 0o600);
+    }
     assert!(!place.join("socket").exists());
 }
 

@@ -71,6 +71,7 @@ fn run(inner: &mut Inner, errand: &Errand) -> Result<ErrandOutcome, ErrandError>
         }
         Order::Spawn { .. }
         | Order::Assign { .. }
+        | Order::Settle { .. }
         | Order::Rebase { .. }
         | Order::Run { .. }
         | Order::Hook { .. } => done(),

@@ -1,7 +1,7 @@
 //! Worktrees that exist or do not, and are dirty or not.
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
-use ao_core::workspace::{TreeFacts, reasons_to_keep};
+use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError};
 use async_trait::async_trait;
@@ -127,7 +127,7 @@ fn remove(inner: &mut Inner, order: &RemoveOrder) -> Removal {
     });
     let gone = Removal::Removed { rescue: Some(format!("refs/rescue/{}", order.session)) };
     let Some(path) = place(inner, order) else { return gone };
-    let reasons = reasons_to_keep(&inner.outside.tree_facts(&path));
+    let reasons = order.reasons(&inner.outside.tree_facts(&path));
     if !reasons.is_empty() && inner.careless != Careless::Workspace {
         return Removal::Kept { reasons };
     }

@@ -14,6 +14,7 @@ use crate::universe::Inner;
 pub(crate) fn fresh_pull(branch: &str, base: Commit, at: Timestamp) -> PullFacts {
     PullFacts {
         head_title: None,
+        no_checks: false,
         observed_at: at,
         title: format!("Work on {branch}"),
         url: format!("https://forge/{branch}"),

@@ -135,7 +135,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
             patience.restarts += 1;
             must(patience.restarts <= settings.restarts, RetriesBounded, "restarted too often");
         }
-        E::Requeued { why } => {
+        E::Requeued { why, .. } => {
             patience.restarts = 0;
             if why != "a message waits for it" {
                 patience.launches = 0;
@@ -164,7 +164,7 @@ fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp
         E::DeliveryFailed { delivery, .. } => {
             inner.log.ledger.owed.insert(format!("{id} delivery {delivery}"));
         }
-        E::RemovalWanted {} => {
+        E::RemovalWanted { .. } => {
             must(!session.is_live(), NothingDeleted, "the workspace of a live session is to go");
             inner.log.ledger.removals.insert(id);
         }

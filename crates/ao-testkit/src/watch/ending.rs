@@ -2,7 +2,7 @@
 
 use ao_core::evidence::Activity;
 use ao_core::incident::Rung;
-use ao_core::schedule::obstacle;
+use ao_core::schedule::{obstacle, would_yield};
 use ao_core::session::{Phase, Session};
 use ao_core::{SessionId, Stamped, State, codec};
 
@@ -80,7 +80,11 @@ fn difference(replayed: &State, known: &State) -> Option<String> {
 /// Whether everything has come to rest in a way that a person understands.
 pub(crate) fn at_rest(inner: &mut Inner) {
     let mut broken: Vec<(Invariant, String)> = Vec::new();
+    let now = inner.wall();
     let shadow = &inner.log.shadow;
+    if let Some((idle, next)) = would_yield(shadow, now) {
+        broken.push((IdleYield, format!("{next} waits, and {idle} could make room")));
+    }
     for session in shadow.sessions.values() {
         if let Some(what) = restless(shadow, session) {
             broken.push((Understandable, format!("{} {what}", session.id)));

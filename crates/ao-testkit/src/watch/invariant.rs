@@ -11,6 +11,7 @@ pub enum Invariant {
     OneProcessPerSession,
     Unique,
     CapsHold,
+    IdleYield,
     RetriesBounded,
     EscalatedOnce,
     NothingDeleted,
@@ -33,13 +34,14 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 25] = [
+    pub const ALL: [Invariant; 26] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
         Invariant::OneProcessPerSession,
         Invariant::Unique,
         Invariant::CapsHold,
+        Invariant::IdleYield,
         Invariant::RetriesBounded,
         Invariant::EscalatedOnce,
         Invariant::NothingDeleted,
@@ -69,6 +71,7 @@ impl Invariant {
             Invariant::OneProcessPerSession => "never two live processes of one session or in one workspace",
             Invariant::Unique => "a path, a branch and a conversation belong to one session",
             Invariant::CapsHold => "never more sessions, or processes, than the caps allow",
+            Invariant::IdleYield => "nobody waits for a slot whose agent only waits for others",
             Invariant::RetriesBounded => "nothing is tried more often than the settings say",
             Invariant::EscalatedOnce => "a person hears of a problem once, and every problem ends or is told",
             Invariant::NothingDeleted => "nothing is removed that the gate would keep",

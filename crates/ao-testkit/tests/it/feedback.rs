@@ -28,7 +28,10 @@ fn a_flake_is_run_again_and_wakes_nobody() {
         world.check(&pull, failed());
         world.run_for(900);
     }
-    assert_eq!((world.turns_with("A check failed"), world.told().len()), (0, 0), "{:?}", world.told());
+    // That each head waits for a review is no news of the flake.
+    let mut told = world.told();
+    told.retain(|(what, _)| !what.starts_with("review-needed"));
+    assert_eq!((world.turns_with("A check failed"), told), (0, vec![]));
     let flakes = world.state(|state| state.projects[&pull.project].flakes["build E0"].times);
     assert_eq!(flakes, 5);
     world.expect_at_rest();

@@ -49,6 +49,7 @@ caught! {
     a_process_left_running_is_noticed: OneProcessPerSession, fake(Careless::Runtime);
     a_shared_conversation_is_noticed: Unique, rules(Mutant::SharesConversations);
     a_session_too_many_is_noticed: CapsHold, rules(Mutant::OneTooMany);
+    an_idle_agent_that_keeps_its_slot_is_noticed: IdleYield, rules(Mutant::NeverYields);
     a_reset_count_of_tries_is_noticed: RetriesBounded, rules(Mutant::ForgetsTries);
     a_reset_count_of_restarts_is_noticed: RetriesBounded, rules(Mutant::ForgetsRestarts);
     a_second_escalation_is_noticed: EscalatedOnce, rules(Mutant::TellsAgain);

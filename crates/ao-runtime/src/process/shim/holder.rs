@@ -35,6 +35,8 @@ pub(super) struct Holder {
     pub(super) program: Program,
     pub(super) terminal: Option<Terminal>,
     pub(super) kept: Writer,
+    /// What people are shown of a program on pipes: both of its streams.
+    pub(super) log: Option<Writer>,
     /// Keeps secrets out of what is kept, and so out of all that is shown.
     pub(super) redactor: Redactor,
     pub(super) errors_redactor: Redactor,
@@ -74,6 +76,8 @@ impl Holder {
         children.set_nonblocking(true)?;
         signal_hook::low_level::pipe::register(SIGCHLD, wake)?;
         let kept = Writer::new(place.output(), spec.keep)?;
+        let has_log = program.errors().is_some();
+        let log = has_log.then(|| Writer::new(place.log(), spec.keep)).transpose()?;
         let terminal = spec.terminal.map(|size| Terminal::new(Size(size.0, size.1).sane()));
         let secrets =
             Secrets::new(spec.secrets.iter().map(|(name, value)| (name.as_str(), value.as_encoded_bytes())));
@@ -83,6 +87,7 @@ impl Holder {
             program,
             terminal,
             kept,
+            log,
             redactor: Redactor::of(secrets.clone()),
             errors_redactor: Redactor::of(secrets),
             easing: None,
@@ -146,7 +151,7 @@ impl Holder {
             return false;
         }
         let until = *self.leaving.get_or_insert_with(|| Instant::now() + GOODBYE);
-        let offset = self.kept.offset();
+        let offset = self.log.as_ref().unwrap_or(&self.kept).offset();
         let is_done = |peer: &Peer| match &peer.role {
             Role::Viewer(viewer) => viewer.is_done(offset) && !peer.is_behind(),
             _ => !peer.is_behind(),
@@ -212,7 +217,8 @@ impl Holder {
         if self.input.is_empty() {
             return;
         }
-        match self.input.send(self.program.input()) {
+        let Some(to) = self.program.input() else { return };
+        match self.input.send(to) {
             Ok(told) => {
                 for (asker, again) in told {
                     self.tell(asker, &Say::Written { again });
@@ -229,7 +235,8 @@ impl Holder {
     /// Sends everybody what there is for them, and forgets who is gone.
     fn show(&mut self) {
         let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
-        let show = Show { kept: &self.kept, terminal, exit: self.exit };
+        let kept = self.log.as_ref().unwrap_or(&self.kept);
+        let show = Show { kept, terminal, exit: self.exit };
         let offset = self.kept.offset();
         for peer in &mut self.peers {
             match &mut peer.role {

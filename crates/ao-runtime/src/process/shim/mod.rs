@@ -50,6 +50,9 @@ pub(super) struct Spec {
     pub(super) secrets: Vec<(String, OsString)>,
     /// The size of the terminal, if it is to have one.
     pub(super) terminal: Option<(u16, u16)>,
+    /// It has no input, and both of its streams are one.
+    #[serde(default)]
+    pub(super) without_input: bool,
     pub(super) keep: Keep,
 }
 
@@ -76,6 +79,10 @@ const EXEC: &str = "exec";
 
 /// Is a shim until what it holds has ended. To be called before anything else is set up in this process.
 pub fn run() -> ExitCode {
+    // Whatever was open where the daemon came from is not the program's.
+    if let Err(err) = ao_process::descriptors::keep_from_children() {
+        return reply(&Answer::Failed { why: err.to_string() });
+    }
     let mut args = std::env::args_os();
     if args.any(|arg| arg == EXEC) {
         return program::exec(args);
@@ -124,7 +131,7 @@ fn prepare() -> io::Result<Result<Holder, Answer>> {
     let me = Record::of(rustix::process::getpid().as_raw_nonzero().get(), "shim", &spec.program)?;
     place.keep_holder(&me).map_err(io::Error::other)?;
     let listener = wait::listen(place.dir())?;
-    let program = match Program::start(&spec, &place) {
+    let program = match Program::start(&spec) {
         Ok(program) => program,
         Err(err) => {
             // Nothing was started, so nobody has to look for what is left of it.

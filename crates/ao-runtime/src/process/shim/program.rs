@@ -1,10 +1,9 @@
-//! The program that a shim holds, on a terminal or on pipes.
+//! The program that a shim holds: on a terminal, on pipes, or without input.
 
 use std::ffi::OsString;
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -16,10 +15,6 @@ use rustix::termios::{InputModes, OptionalActions, Winsize, tcgetattr, tcsetattr
 
 use super::terminal::Size;
 use super::{EXEC, Spec};
-use crate::host::Place;
-
-/// How much of what a program on pipes complains about is kept: this, and then as much again.
-const ERRORS: u64 = 512 * 1024;
 
 /// A running program.
 pub(super) struct Program {
@@ -37,7 +32,10 @@ enum Io {
         stdin: OwnedFd,
         stdout: OwnedFd,
         stderr: OwnedFd,
-        errors: Errors,
+    },
+    /// Both streams in one pipe, so that their order is kept.
+    Output {
+        both: OwnedFd,
     },
 }
 
@@ -60,13 +58,14 @@ impl From<Errno> for StartError {
 }
 
 impl Program {
-    pub(super) fn start(spec: &Spec, place: &Place) -> Result<Program, StartError> {
+    pub(super) fn start(spec: &Spec) -> Result<Program, StartError> {
         if !Path::new(&spec.path).is_dir() {
             return Err(StartError::NoFolder);
         }
         match spec.terminal {
             Some(size) => on_terminal(spec, Size(size.0, size.1).sane()),
-            None => on_pipes(spec, place),
+            None if spec.without_input => without_input(spec),
+            None => on_pipes(spec),
         }
     }
 
@@ -79,28 +78,24 @@ impl Program {
         match &self.io {
             Io::Terminal { master, .. } => master.as_fd(),
             Io::Pipes { stdout, .. } => stdout.as_fd(),
+            Io::Output { both } => both.as_fd(),
         }
     }
 
-    /// What the program reads.
-    pub(super) fn input(&self) -> BorrowedFd<'_> {
+    /// What the program reads, if it has an input.
+    pub(super) fn input(&self) -> Option<BorrowedFd<'_>> {
         match &self.io {
-            Io::Terminal { master, .. } => master.as_fd(),
-            Io::Pipes { stdin, .. } => stdin.as_fd(),
+            Io::Terminal { master, .. } => Some(master.as_fd()),
+            Io::Pipes { stdin, .. } => Some(stdin.as_fd()),
+            Io::Output { .. } => None,
         }
     }
 
     /// What the program complains about, if that is apart.
     pub(super) fn errors(&self) -> Option<BorrowedFd<'_>> {
         match &self.io {
-            Io::Terminal { .. } => None,
+            Io::Terminal { .. } | Io::Output { .. } => None,
             Io::Pipes { stderr, .. } => Some(stderr.as_fd()),
-        }
-    }
-
-    pub(super) fn keep_errors(&mut self, bytes: &[u8]) {
-        if let Io::Pipes { errors, .. } = &mut self.io {
-            errors.keep(bytes);
         }
     }
 
@@ -119,8 +114,7 @@ fn command(spec: &Spec, program: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-fn on_pipes(spec: &Spec, place: &Place) -> Result<Program, StartError> {
-    let errors = Errors::new(&place.errors())?;
+fn on_pipes(spec: &Spec) -> Result<Program, StartError> {
     let mut child = command(spec, &spec.program)
         .args(&spec.args)
         .stdin(Stdio::piped())
@@ -128,7 +122,7 @@ fn on_pipes(spec: &Spec, place: &Place) -> Result<Program, StartError> {
         .stderr(Stdio::piped())
         .process_group(0)
         .spawn()
-        .map_err(|err| if err.kind() == ErrorKind::NotFound { StartError::NoProgram } else { err.into() })?;
+        .map_err(not_started)?;
     let pipe = |end: Option<OwnedFd>| {
         let end = end.expect("a pipe was asked for");
         fcntl_setfl(&end, OFlags::NONBLOCK).map(|()| end)
@@ -137,10 +131,28 @@ fn on_pipes(spec: &Spec, place: &Place) -> Result<Program, StartError> {
         stdin: pipe(child.stdin.take().map(OwnedFd::from))?,
         stdout: pipe(child.stdout.take().map(OwnedFd::from))?,
         stderr: pipe(child.stderr.take().map(OwnedFd::from))?,
-        errors,
     };
     // Whoever holds a `Child` may wait for it; here all ends are waited for in one place.
     Ok(Program { pid: child.id() as i32, io })
+}
+
+fn without_input(spec: &Spec) -> Result<Program, StartError> {
+    let (both, end) = io::pipe()?;
+    let both = OwnedFd::from(both);
+    fcntl_setfl(&both, OFlags::NONBLOCK)?;
+    let child = command(spec, &spec.program)
+        .args(&spec.args)
+        .stdin(Stdio::null())
+        .stdout(end.try_clone()?)
+        .stderr(end)
+        .process_group(0)
+        .spawn()
+        .map_err(not_started)?;
+    Ok(Program { pid: child.id() as i32, io: Io::Output { both } })
+}
+
+fn not_started(err: io::Error) -> StartError {
+    if err.kind() == ErrorKind::NotFound { StartError::NoProgram } else { err.into() }
 }
 
 /// A terminal becomes a program's own by a few steps between fork and exec. Here they are made by this same program, started
@@ -194,30 +206,4 @@ pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
     let number = err.raw_os_error().unwrap_or(Errno::INVAL.raw_os_error());
     let _ = File::from(tell).write_all(number.to_string().as_bytes());
     ExitCode::FAILURE
-}
-
-/// What a program complains about: the newest of it.
-struct Errors {
-    path: std::path::PathBuf,
-    file: File,
-    size: u64,
-}
-
-impl Errors {
-    fn new(path: &Path) -> io::Result<Errors> {
-        let file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path)?;
-        Ok(Errors { path: path.to_owned(), file, size: 0 })
-    }
-
-    /// What cannot be kept is let go: nobody is worse off than without it.
-    fn keep(&mut self, bytes: &[u8]) {
-        if self.size > ERRORS {
-            let _ = std::fs::rename(&self.path, self.path.with_extension("old.log"));
-            if let Ok(next) = Errors::new(&self.path) {
-                *self = next;
-            }
-        }
-        self.size += bytes.len() as u64;
-        let _ = self.file.write_all(bytes);
-    }
 }

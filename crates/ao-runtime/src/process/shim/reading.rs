@@ -64,13 +64,14 @@ impl Holder {
         let shown = self.redactor.finish();
         self.keep(&shown);
         let shown = self.errors_redactor.finish();
-        self.program.keep_errors(&shown);
+        self.log(&shown);
     }
 
     fn keep(&mut self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
+        self.log(bytes);
         if self.kept.is_full() {
             self.cut();
         }
@@ -81,6 +82,13 @@ impl Holder {
                 terminal.feed(bytes);
                 self.input.add(terminal.answers());
             }
+        }
+    }
+
+    /// Keeps what people are shown of a program on pipes.
+    fn log(&mut self, bytes: &[u8]) {
+        if let Some(log) = self.log.as_mut().filter(|_| !bytes.is_empty()) {
+            let _ = log.append_plain(bytes);
         }
     }
 
@@ -136,7 +144,7 @@ impl Holder {
                 Ok(0) => self.errors_are_open = false,
                 Ok(count) => {
                     let shown = self.errors_redactor.push(&space[..count]);
-                    self.program.keep_errors(&shown);
+                    self.log(&shown);
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,

@@ -13,6 +13,7 @@ use crate::process::protocol::{Ask, Say};
 
 pub(super) const ENDED: &str = "the program has ended and reads nothing any more";
 pub(super) const CLOSED: &str = "the program has closed its input and reads nothing any more";
+const NO_INPUT: &str = "the program was started without an input, so nothing can be written to it";
 const FULL: &str = "the program has not read what it was told before";
 const NO_TERMINAL: &str = "the program has no terminal";
 const NOT_KNOWN: &str = "the shim of this process is of another version and does not know how to do this";
@@ -35,6 +36,7 @@ impl Holder {
                 }
                 None
             }
+            Some(Ask::Write { .. }) if self.program.input().is_none() => failed(NO_INPUT),
             Some(Ask::Write { .. }) if self.exit.is_some() => failed(ENDED),
             Some(Ask::Write { number }) => match self.input.write(number, bytes, id) {
                 Taken::Waits => None,
@@ -48,7 +50,8 @@ impl Holder {
             Some(Ask::Attach { size, control, history }) => {
                 self.catch_up();
                 let terminal = self.terminal.as_ref().map(|terminal| (terminal, self.fed));
-                let show = Show { kept: &self.kept, terminal, exit: self.exit };
+                let kept = self.log.as_ref().unwrap_or(&self.kept);
+                let show = Show { kept, terminal, exit: self.exit };
                 if let Some(peer) = self.peers.iter_mut().find(|peer| peer.id == id) {
                     viewer::attach(peer, show, history);
                 }
@@ -127,7 +130,7 @@ impl Holder {
 
     fn typed_by(&mut self, id: u64, bytes: &[u8]) {
         let is_viewer = matches!(self.peer(id), Some(Peer { role: Role::Viewer(_), .. }));
-        if !is_viewer || self.exit.is_some() {
+        if !is_viewer || self.exit.is_some() || self.program.input().is_none() {
             return;
         }
         let sorted = typing::sort(bytes);

@@ -74,7 +74,7 @@ impl Holder {
             })
         };
         let output = place(self.program.output(), output);
-        let _ = place(self.program.input(), input);
+        let _ = self.program.input().and_then(|fd| place(fd, input));
         let errors = self.program.errors().and_then(|fd| place(fd, errors));
         let first_peer = fds.len();
         for peer in &self.peers {

@@ -5,10 +5,11 @@ use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
+use rustix::termios::{LocalModes, OptionalActions, OutputModes, tcgetattr, tcsetattr};
 use serde::{Deserialize, Serialize};
 
 use super::super::place::{self, SOCKET};
@@ -22,6 +23,9 @@ pub(in super::super) struct Launch {
     pub(in super::super) args: Vec<String>,
     pub(in super::super) environment: Vec<(OsString, OsString)>,
     pub(in super::super) folder: String,
+    /// Its stdin is at its end, and what is typed into the pane is for nobody.
+    #[serde(default)]
+    pub(in super::super) without_input: bool,
     /// For who keeps the output, who is told apart.
     #[serde(skip)]
     pub(in super::super) secrets: Vec<(String, OsString)>,
@@ -69,6 +73,16 @@ fn wait_to_be_let_go(daemon: &UnixStream) {
     while let Err(Errno::INTR) = poll(&mut [PollFd::new(daemon, PollFlags::empty())], None) {}
 }
 
+/// Makes the pane's terminal one that only shows: what a person types is not put out, and every line begins on the left.
+/// Ctrl-C still ends the program.
+fn show_only() -> Result<(), Errno> {
+    let terminal = rustix::stdio::stdout();
+    let mut attributes = tcgetattr(terminal)?;
+    attributes.local_modes -= LocalModes::ECHO | LocalModes::ECHONL;
+    attributes.output_modes = OutputModes::OPOST | OutputModes::ONLCR;
+    tcsetattr(terminal, OptionalActions::Now, &attributes)
+}
+
 /// Returns only if it cannot.
 fn become_it(launch: &Launch) -> Refused {
     if let Err(err) = std::env::set_current_dir(&launch.folder) {
@@ -81,6 +95,16 @@ fn become_it(launch: &Launch) -> Refused {
         && let Some(term) = std::env::var_os("TERM")
     {
         command.env("TERM", term);
+    }
+    if launch.without_input {
+        if let Err(err) = show_only() {
+            return Refused::Failed(format!("the terminal of its pane cannot be set up: {err}"));
+        }
+        command.stdin(Stdio::null());
+    }
+    // What the tmux server has open is not the agent's.
+    if let Err(err) = ao_process::descriptors::keep_from_children() {
+        return Refused::Failed(err.to_string());
     }
     let err = command.exec();
     match err.kind() {

@@ -1,5 +1,6 @@
 //! Keeping what an agent puts out, whether a daemon is there or not.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
@@ -15,6 +16,7 @@ use rustix::fs::{CWD, Mode, OFlags, mkfifoat};
 use rustix::io::Errno;
 
 use super::super::place::{self, SOCKET};
+use super::line_ends::LineEnds;
 use super::{HelperError, Modes, failed};
 use crate::host::place::OUTPUT;
 use crate::host::{Exit, files};
@@ -27,11 +29,14 @@ pub(in super::super) const GREETING_LOG: &[u8] = b"o";
 pub(in super::super) const GREETING_LAUNCH: &[u8] = b"l";
 
 /// Reads until the agent has ended and nothing is left, or until tmux is gone.
-pub(super) fn log(place: &Path, keep: Keep) -> Result<(), HelperError> {
+///
+/// With `plain`, line ends are kept as the program wrote them.
+pub(super) fn log(place: &Path, keep: Keep, plain: bool) -> Result<(), HelperError> {
     let io = |what: &'static str| move |err: std::io::Error| failed(what, &err);
     let mut finish = finish_pipe(place).map_err(io("the pipe for the end cannot be opened"))?;
     let mut writer = Writer::resume(place.join(OUTPUT), keep).map_err(io("the output cannot be kept"))?;
     let mut modes = Modes::read(place);
+    let mut line_ends = plain.then(LineEnds::default);
     // A daemon that starts the agent waits for this, and tells what must not be kept; any other does not.
     let mut redactor: Option<Redactor> = None;
     if let Ok((_folder, socket)) = files::socket(place, SOCKET)
@@ -57,29 +62,43 @@ pub(super) fn log(place: &Path, keep: Keep) -> Result<(), HelperError> {
                 Err(err) => return Err(failed("the output cannot be read", &err)),
             };
             if count == 0 {
-                let shown = redactor.as_mut().map(Redactor::finish).unwrap_or_default();
-                let _ = writer.append_plain(&shown);
+                let _ = writer.append_plain(&last_words(&mut redactor, &mut line_ends));
                 return place::mark_closed(place).map_err(io("the end of the output cannot be written down"));
             }
             if modes.take(&space[..count]) {
                 modes.keep(place).map_err(io("the modes of the terminal cannot be written down"))?;
             }
             // A full disk must not stop the agent. What is lost to readers is seen by its offset.
-            let shown = redactor
-                .get_or_insert_with(|| self::redactor(&secrets_of_agent(place)))
-                .push(&space[..count]);
+            let said = match &mut line_ends {
+                Some(line_ends) => Cow::Owned(line_ends.take(&space[..count])),
+                None => Cow::Borrowed(&space[..count]),
+            };
+            let shown = redactor.get_or_insert_with(|| self::redactor(&secrets_of_agent(place))).push(&said);
             let _ = writer.append_plain(&shown);
         } else if eases {
             let shown = redactor.as_mut().map(Redactor::ease).unwrap_or_default();
             let _ = writer.append_plain(&shown);
         } else if finished {
-            let shown = redactor.as_mut().map(Redactor::finish).unwrap_or_default();
-            let _ = writer.append_plain(&shown);
+            let _ = writer.append_plain(&last_words(&mut redactor, &mut line_ends));
             let mut json = [0; 512];
             let count = finish.read(&mut json).map_err(io("the end cannot be read"))?;
             let exit: Exit = serde_json::from_slice(&json[..count]).unwrap_or(Exit::now(None, None));
             return place::write_exit(place, exit).map_err(io("the exit cannot be written down"));
         }
+    }
+}
+
+/// What is held back becomes no secret and no line end any more.
+fn last_words(redactor: &mut Option<Redactor>, line_ends: &mut Option<LineEnds>) -> Vec<u8> {
+    let rest = line_ends.as_mut().map(LineEnds::finish).unwrap_or_default();
+    match redactor {
+        Some(redactor) => {
+            let mut shown = redactor.push(rest);
+            shown.extend(redactor.finish());
+            shown
+        }
+        // Nothing was ever put out, so there is nothing left of it.
+        None => rest.to_vec(),
     }
 }
 

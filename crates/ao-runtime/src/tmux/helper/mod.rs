@@ -3,11 +3,12 @@
 //! | command | run by | does |
 //! |---|---|---|
 //! | `launch <place>` | the pane | fetches from the daemon what to run, and becomes it |
-//! | `log <place> <segment> <total>` | `pipe-pane` | keeps what the pane puts out |
+//! | `log <place> <segment> <total> [plain]` | `pipe-pane` | keeps what the pane puts out |
 //! | `died <place> <status> <signal>` | the hook `pane-died` | has the exit written down |
 
 mod died;
 mod launch;
+mod line_ends;
 mod log;
 mod modes;
 
@@ -23,13 +24,16 @@ pub(super) use modes::Modes;
 
 use crate::kept::Keep;
 
+/// The word by which output is kept with the line ends that the program wrote.
+pub(super) const PLAIN: &str = "plain";
+
 /// Runs one of the helper's commands. What they are is between the helper and its runtime.
 pub fn main(args: impl Iterator<Item = OsString>) -> ExitCode {
     let args: Vec<OsString> = args.collect();
     let text = |index: usize| args.get(index).and_then(|arg| arg.to_str());
     let done = match (text(0), args.get(1).map(Path::new)) {
         (Some("launch"), Some(place)) => launch::launch(place),
-        (Some("log"), Some(place)) => log::log(place, keep(text(2), text(3))),
+        (Some("log"), Some(place)) => log::log(place, keep(text(2), text(3)), text(4) == Some(PLAIN)),
         (Some("died"), Some(place)) => died::died(place, text(2)),
         _ => Err(failed("this is for the tmux runtime of ao, not for people", &"")),
     };

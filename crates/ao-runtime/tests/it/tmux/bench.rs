@@ -13,13 +13,18 @@ use tempfile::TempDir;
 
 pub(crate) struct Terminal {
     dir: TempDir,
+    io: Io,
 }
 
 impl Terminal {
     pub(crate) fn new() -> Terminal {
+        Terminal::holding(Io::Terminal)
+    }
+
+    pub(crate) fn holding(io: Io) -> Terminal {
         let found = Command::new("tmux").arg("-V").stdout(Stdio::null()).status();
         assert!(found.is_ok(), "these tests need tmux; install it: apt-get install tmux");
-        Terminal { dir: tempfile::tempdir().unwrap() }
+        Terminal { dir: tempfile::tempdir().unwrap(), io }
     }
 
     pub(crate) fn state(&self) -> &Path {
@@ -52,7 +57,7 @@ impl RuntimeBench for Terminal {
     }
 
     fn io(&self) -> Io {
-        Io::Terminal
+        self.io
     }
 }
 

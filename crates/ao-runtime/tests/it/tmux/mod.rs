@@ -9,3 +9,7 @@ mod setup;
 mod contract {
     ao_testkit::runtime_contract!(super::bench::Terminal::new());
 }
+
+mod without_input {
+    ao_testkit::runtime_contract!(super::bench::Terminal::holding(ao_ports::Io::Output));
+}

@@ -115,13 +115,14 @@ pub async fn programs_outlive_the_daemon<B: RuntimeBench>(mut story: Story<B>) {
     if !story.abilities().outlives_daemon {
         return;
     }
-    let process = story.start("echo $$ > pid; while read line; do echo \"<$line>\"; done").await;
+    let script = "echo $$ > pid; while read line; do echo \"<$line>\"; done";
+    let process = story.start(&story.heard(script)).await;
     let pid = number(&story.until_file("pid").await);
     for round in 1..=3 {
         story.restart().await;
         assert!(lives(pid));
         assert!(matches!(story.runtime().look(&process).await, Life::Alive { .. }));
-        story.write(&process, round, format!("round {round}\n").as_bytes()).await;
+        story.tell(&process, round, format!("round {round}\n").as_bytes()).await;
         story.until_output(&process, &format!("<round {round}>")).await;
     }
     let output = story.output(&process).await;

@@ -17,6 +17,7 @@ mod output;
 mod screen;
 mod start;
 mod story;
+mod streams;
 mod write;
 
 pub use end::*;
@@ -25,6 +26,7 @@ pub use output::*;
 pub use screen::*;
 pub use start::*;
 pub use story::{BOUND, Notebook, RuntimeBench, Story, Wall, lives, until, until_ok};
+pub use streams::*;
 pub use write::*;
 
 /// Expands to one test for each story, all on benches of their own.
@@ -54,6 +56,11 @@ macro_rules! runtime_contract {
             the_last_words_come_before_the_end_is_told,
             output_is_read_on_after_a_restart_where_it_stopped,
             a_long_output_has_no_gaps,
+            a_program_without_input_finds_its_end,
+            a_program_without_input_cannot_be_written_to,
+            both_streams_are_in_the_log_in_their_order,
+            the_log_of_what_has_ended_is_whole,
+            a_secret_is_masked_on_both_streams,
             a_screen_shows_what_a_person_would_see,
             a_screen_knows_what_the_program_has_asked_for,
             a_program_on_pipes_has_no_screen,

@@ -58,7 +58,8 @@ pub async fn a_look_at_output_does_not_wait_and_a_wait_has_its_bound<B: RuntimeB
 }
 
 pub async fn who_waits_for_output_is_woken_by_it_and_by_the_end<B: RuntimeBench>(story: Story<B>) {
-    let process = story.start("printf up; read line; printf heard; read line; exit 0").await;
+    let script = story.heard("printf up; read line; printf heard; read line; exit 0");
+    let process = story.start(&script).await;
     story.until_output(&process, "up").await;
     for (number, from, bytes) in [(1, 2, &b"heard"[..]), (2, 7, b"")] {
         let mut waiting = Box::pin(story.piece(&process, from, 100));
@@ -68,7 +69,7 @@ pub async fn who_waits_for_output_is_woken_by_it_and_by_the_end<B: RuntimeBench>
             assert!((&mut waiting).now_or_never().is_none(), "there is nothing to read yet");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        story.write(&process, number, b"go\n").await;
+        story.tell(&process, number, b"go\n").await;
         assert_eq!(waiting.await, Output { from, bytes: bytes.to_vec(), ended: bytes.is_empty() });
     }
     story.end().await;
@@ -89,7 +90,7 @@ pub async fn the_last_words_come_before_the_end_is_told<B: RuntimeBench>(mut sto
 pub async fn output_is_read_on_after_a_restart_where_it_stopped<B: RuntimeBench>(mut story: Story<B>) {
     let script = "printf 'up.'; while [ ! -e go ]; do sleep 0.05; done; printf 'alone.'; echo > gone; \
         read line; printf \"$line.\"; sleep 600";
-    let process = story.start(script).await;
+    let process = story.start(&story.heard(script)).await;
     let (_, offset) = story.read_on(&process, 0, "up.").await;
     story.daemon_ends();
     std::fs::write(story.folder().join("go"), "").expect("a file");
@@ -97,7 +98,7 @@ pub async fn output_is_read_on_after_a_restart_where_it_stopped<B: RuntimeBench>
     story.daemon_starts().await;
     let (text, offset) = story.read_on(&process, offset, "alone.").await;
     assert_eq!(text, "alone.", "what was put out while no daemon was there is not lost");
-    story.write(&process, 1, b"heard\n").await;
+    story.tell(&process, 1, b"heard\n").await;
     assert_eq!(story.read_on(&process, offset, "heard.").await.0, "heard.");
     story.end().await;
 }

@@ -231,9 +231,10 @@ pub async fn a_port_of_the_sessions_own_set_up_does_not<B: RuntimeBench>(story: 
 
 pub async fn a_way_of_holding_that_it_does_not_have_is_refused<B: RuntimeBench>(story: Story<B>) {
     let abilities = story.abilities();
-    assert!(abilities.pipes || abilities.terminal, "it holds programs in some way");
-    for (io, has) in [(Io::Pipes, abilities.pipes), (Io::Terminal, abilities.terminal)] {
-        if !has {
+    let all = [Io::Terminal, Io::Pipes, Io::Output];
+    assert!(all.iter().any(|io| abilities.holds(*io)), "it holds programs in some way");
+    for io in all {
+        if !abilities.holds(io) {
             let mut spec = story.spec(COUNTED);
             spec.command.io = io;
             let err = story.runtime().start(&spec).await.expect_err("it cannot");

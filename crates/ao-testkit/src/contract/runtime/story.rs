@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -104,10 +105,11 @@ impl<B: RuntimeBench> Story<B> {
     /// The spec of a shell script, of the first session unless the story changes that.
     ///
     /// On a terminal it runs raw and without echo, so that bytes are the same as on pipes.
+    /// Without input, what the story tells it comes by a pipe of its folder, if it asks for that: [`Story::heard`].
     pub fn spec(&self, script: &str) -> StartSpec {
         let script = match self.io() {
             Io::Terminal => format!("stty raw -echo; {script}"),
-            Io::Pipes => script.to_owned(),
+            Io::Pipes | Io::Output => script.to_owned(),
         };
         StartSpec {
             session: self.session(0),
@@ -128,6 +130,24 @@ impl<B: RuntimeBench> Story<B> {
 
     pub async fn start(&self, script: &str) -> ProcessRef {
         self.runtime().start(&self.spec(script)).await.expect("it starts")
+    }
+
+    /// A script that reads its stdin, of what [`Story::tell`] tells it.
+    pub fn heard(&self, script: &str) -> String {
+        match self.io() {
+            Io::Terminal | Io::Pipes => script.to_owned(),
+            Io::Output => format!("mkfifo told; exec 0<>told; {script}"),
+        }
+    }
+
+    /// Tells a program something that was started to hear it.
+    pub async fn tell(&self, process: &ProcessRef, number: u64, bytes: &[u8]) {
+        if self.io() != Io::Output {
+            self.write(process, number, bytes).await;
+            return;
+        }
+        let told = std::fs::OpenOptions::new().write(true).open(self.folder().join("told"));
+        told.and_then(|mut told| told.write_all(bytes)).expect("the program has its pipe open");
     }
 
     pub async fn write(&self, process: &ProcessRef, number: u64, bytes: &[u8]) -> WriteOutcome {
