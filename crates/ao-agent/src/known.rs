@@ -5,17 +5,18 @@
 
 use crate::command::Options;
 
-/// One manifest for each agent.
-const MANIFESTS: [&str; 9] = [
-    include_str!("../manifests/aider.json"),
+/// One manifest for each agent, in the order in which they are chosen from.
+const MANIFESTS: [&str; 10] = [
     include_str!("../manifests/claude-code.json"),
     include_str!("../manifests/codex.json"),
-    include_str!("../manifests/copilot.json"),
-    include_str!("../manifests/gemini.json"),
-    include_str!("../manifests/goose.json"),
-    include_str!("../manifests/kimicode.json"),
     include_str!("../manifests/opencode.json"),
+    include_str!("../manifests/gemini.json"),
+    include_str!("../manifests/aider.json"),
+    include_str!("../manifests/cursor.json"),
+    include_str!("../manifests/copilot.json"),
     include_str!("../manifests/qwen.json"),
+    include_str!("../manifests/kimicode.json"),
+    include_str!("../manifests/goose.json"),
 ];
 
 /// The manifests of all agents that we know.
@@ -35,7 +36,8 @@ mod tests {
         let names: std::collections::BTreeSet<&str> = known.iter().map(|agent| agent.name.as_str()).collect();
         assert_eq!(names.len(), known.len());
         for agent in &known {
-            assert!(!agent.program.is_empty(), "{}", agent.name);
+            assert!(!agent.program.is_empty() && agent.install.is_some(), "{}", agent.name);
+            assert_eq!(agent.io(), ao_ports::Io::Output, "{} finds an open stdin", agent.name);
             for args in agent.resume.iter().chain([&agent.args]) {
                 let known = ["{options}", "{prompt}", "{conversation}"];
                 let odd = args.iter().find(|arg| arg.contains('{') && !known.contains(&arg.as_str()));

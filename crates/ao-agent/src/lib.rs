@@ -7,9 +7,14 @@ pub mod command;
 pub mod hook;
 mod known;
 pub mod line;
+mod schema;
 mod text;
+pub mod turn;
 
 /// What is typed went through it before: the engine's texts are clean from the start.
 pub use ao_core::text::sanitise;
-pub use command::{CommandAgent, Ground, Keys, Options, OptionsError, Prompt, ScreenOptions};
+pub use command::{
+    AgentPlaces, CommandAgent, Ground, Keys, Options, OptionsError, OutputOptions, Prompt, ScreenOptions,
+};
 pub use known::known;
+pub use schema::{generated, manifest_schema};

@@ -11,18 +11,20 @@ use ao_core::effect::LaunchPlan;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::Life;
 use ao_core::session::AgentAbilities;
-use ao_core::{Attempt, SessionId, Timestamp};
+use ao_core::{Attempt, SessionId};
 use ao_ports::{
     Agent, AgentError, AnswerOrder, Answered, Clock, DeliverOrder, Delivered, FollowOrder, Io, LookOrder,
-    Prepared, Report, Reporter, Runtime,
+    Prepared, Reporter, Runtime,
 };
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use super::follower::Follower;
+use super::heard::Ear;
 use super::memory::Memory;
 use super::options::{Options, Prompt};
 use super::patterns::{PatternError, Patterns};
+use super::places::AgentPlaces;
 use super::watching::signal;
 use super::{launch, memory};
 use crate::hook::{History, Spool};
@@ -41,6 +43,7 @@ pub struct Ground {
     pub hooks: Option<Arc<Spool>>,
     /// What every agent finds in its environment, so that what it runs finds us.
     pub environment: BTreeMap<String, String>,
+    pub places: AgentPlaces,
 }
 
 /// Why a program cannot be an agent.
@@ -54,6 +57,10 @@ pub enum OptionsError {
     NoSpool { name: String },
     #[error("`{name}` is to be typed at, which needs a terminal; leave `io` out, or say `terminal`")]
     NoTerminal { name: String },
+    #[error(
+        "`{name}` is spoken to on its stdin, which `io: output` does not give it; leave `io` out, or say `pipes`"
+    )]
+    NoInput { name: String },
     #[error("nothing would prove that `{name}` takes a message; give it hooks, or a pattern for its `draft`")]
     NoProof { name: String },
 }
@@ -68,6 +75,8 @@ pub struct CommandAgent {
     state: PathBuf,
     spool: Option<Arc<Spool>>,
     environment: BTreeMap<String, String>,
+    places: AgentPlaces,
+    ear: Arc<Ear>,
     desks: Mutex<HashMap<(SessionId, Attempt), Arc<Desk>>>,
 }
 
@@ -92,12 +101,14 @@ impl CommandAgent {
         let patterns = options.patterns()?;
         Ok(CommandAgent {
             patterns,
+            ear: Arc::new(options.ear()?),
             history: spool.as_ref().filter(|_| options.hooks).map(|spool| spool.history()),
             options,
             runtime: ground.runtime,
             clock: ground.clock,
             state: ground.state,
             environment: ground.environment,
+            places: ground.places,
             spool,
             desks: Mutex::default(),
         })
@@ -111,7 +122,7 @@ impl CommandAgent {
                 attempt,
                 state: self.state.clone(),
                 memory: tokio::sync::Mutex::default(),
-                said: Follower::new(session, attempt),
+                said: Follower::new(session, attempt, self.ear.clone()),
                 moved: Mutex::default(),
             })
         };
@@ -136,13 +147,23 @@ impl CommandAgent {
 impl Options {
     /// Whether a program could be an agent by these. Whether it is installed is another question.
     pub fn check(&self) -> Result<(), OptionsError> {
-        self.patterns().map(drop)
+        self.patterns()?;
+        self.ear().map(drop)
+    }
+
+    fn ear(&self) -> Result<Ear, OptionsError> {
+        // Hooks are the better witnesses, where they are.
+        let (one_turn, launched) = (self.one_turn() && !self.hooks, self.prompt_at_launch() && !self.hooks);
+        Ok(Ear::new(&self.output, one_turn, launched)?)
     }
 
     fn patterns(&self) -> Result<Patterns, OptionsError> {
         let name = || self.name.clone();
         if self.prompt == Prompt::Typed && self.io() != Io::Terminal {
             return Err(OptionsError::NoTerminal { name: name() });
+        }
+        if self.prompt == Prompt::Lines && self.io() == Io::Output {
+            return Err(OptionsError::NoInput { name: name() });
         }
         if self.prompt == Prompt::Typed && !self.hooks && self.screen.draft.is_none() {
             return Err(OptionsError::NoProof { name: name() });
@@ -193,7 +214,8 @@ impl Agent for CommandAgent {
         plan: &LaunchPlan,
     ) -> Result<Prepared, AgentError> {
         self.clear_before(session, attempt);
-        let mut prepared = launch::prepare(&self.options, &self.state, (session, attempt), plan)?;
+        let mut prepared =
+            launch::prepare(&self.options, &self.places, &self.state, (session, attempt), plan)?;
         if let Prepared::Run { command, .. } = &mut prepared {
             for (name, value) in &self.environment {
                 command.env.entry(name.clone()).or_insert_with(|| value.clone());
@@ -227,23 +249,11 @@ impl Agent for CommandAgent {
 
     async fn follow(&self, order: &FollowOrder, reporter: Arc<dyn Reporter>) {
         let (session, attempt) = (order.session, order.attempt);
-        if self.runs_as_its_turn(session, attempt) {
-            let signal = its_turn(attempt, self.clock.now());
-            reporter.report(Report::Signal { session, signal }).await;
-        }
-        // A program has what it was started with: that it runs is the proof. One with hooks says so itself.
-        if self.options.prompt_at_launch()
-            && !self.options.hooks
-            && let Some(text) = order.with_launch.clone()
-        {
-            let turn = format!("launch {attempt}");
-            reporter.report(Report::Taken { session, attempt, turn, text }).await;
-        }
         if self.options.io() == Io::Terminal && !self.patterns.are_none() {
             self.watch_screen(order, &*reporter).await;
         } else {
             let desk = self.desk(session, attempt);
-            desk.said.run(&order.process, &*self.runtime, &*reporter, &*self.clock).await;
+            desk.said.run(order, &*self.runtime, &*reporter, &*self.clock).await;
         }
         self.clear(session, attempt);
     }
@@ -267,6 +277,7 @@ impl Agent for CommandAgent {
             Life::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
         let alive = matches!(reading, Reading::Alive { .. });
+        let busy = reading == Reading::Alive { busy: true };
         let (attempt, at) = (order.attempt, self.clock.now());
         let mut signals =
             vec![Signal { attempt, source: Source::Process, at, confidence: Confidence::High, reading }];
@@ -280,26 +291,23 @@ impl Agent for CommandAgent {
                 signals.push(signal(attempt, at, seen));
             }
         }
-        if alive && self.runs_as_its_turn(order.session, attempt) {
-            signals.push(its_turn(attempt, at));
+        if busy && self.runs_silently(order.session, attempt) {
+            let reading = Reading::Working { doing: String::new() };
+            let (source, confidence) = (Source::Protocol, Confidence::Medium);
+            signals.push(Signal { attempt, source, at, confidence, reading });
         }
         Ok(signals)
     }
 }
 
 impl CommandAgent {
-    /// Whether the program lives for one turn and says nothing of it: then it works for as long as it runs.
-    fn runs_as_its_turn(&self, session: SessionId, attempt: Attempt) -> bool {
+    /// Tells whether the program lives for one turn and has said nothing yet: then it works while it is busy.
+    fn runs_silently(&self, session: SessionId, attempt: Attempt) -> bool {
         self.options.one_turn()
             && !self.options.hooks
             && self.patterns.are_none()
             && !self.desk(session, attempt).said.has_claimed()
     }
-}
-
-fn its_turn(attempt: Attempt, at: Timestamp) -> Signal {
-    let reading = Reading::Working { doing: String::new() };
-    Signal { attempt, source: Source::Protocol, at, confidence: Confidence::Medium, reading }
 }
 
 pub(super) fn failed(err: impl fmt::Display) -> AgentError {

@@ -1,14 +1,16 @@
 //! Reading along with one process.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::{Attempt, SessionId};
-use ao_ports::{Clock, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
+use ao_core::input::Life;
+use ao_core::{Attempt, ConversationId, SessionId, Timestamp};
+use ao_ports::{Clock, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
 
-use crate::line::{Line, Splitter, denials, parse_line};
+use super::heard::{Ear, Heard};
+use crate::line::{Line, Splitter};
 
 /// How much is read at a time.
 const PIECE: usize = 64 * 1024;
@@ -28,6 +30,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 pub(super) struct Follower {
     session: SessionId,
     attempt: Attempt,
+    ear: Arc<Ear>,
     /// Held only to look and to add, never while output is waited for: whoever delivers reads too, and does not wait.
     read: Mutex<Read>,
 }
@@ -39,7 +42,14 @@ struct Read {
     taken: BTreeMap<u32, String>,
     /// The last that it has said of what it does.
     claim: Option<Line>,
-    waiting: VecDeque<Line>,
+    waiting: VecDeque<Heard>,
+    /// It has said its first own word.
+    began: bool,
+    /// The conversation that it named, and whether it knew the one that it was to go on with.
+    conversation: Option<ConversationId>,
+    gone: bool,
+    /// The last that it said.
+    words: String,
     /// How many calls it has said were denied.
     denied: u64,
     /// Whose output this is.
@@ -52,7 +62,7 @@ struct Read {
 
 /// What the task finds whenever it comes back.
 struct News {
-    lines: Vec<Line>,
+    heard: Vec<Heard>,
     /// Where to read on. Taken together with the lines: if another reads from here meanwhile, the wait for output behind
     /// it is over at once, and what that one has found is not left lying.
     from: u64,
@@ -61,39 +71,74 @@ struct News {
 }
 
 impl Follower {
-    pub(super) fn new(session: SessionId, attempt: Attempt) -> Follower {
-        Follower { session, attempt, read: Mutex::new(Read { attempt, ..Read::default() }) }
+    pub(super) fn new(session: SessionId, attempt: Attempt, ear: Arc<Ear>) -> Follower {
+        Follower { session, attempt, ear, read: Mutex::new(Read { attempt, ..Read::default() }) }
     }
 
     /// Reports whatever the process says until it has ended and all is read.
     pub(super) async fn run(
         &self,
-        process: &ProcessRef,
+        order: &FollowOrder,
         runtime: &dyn Runtime,
         reporter: &dyn Reporter,
         clock: &dyn Clock,
     ) {
+        let mut with_launch = order.with_launch.clone();
         loop {
             let news = self.read().news();
-            for line in &news.lines {
+            for heard in &news.heard {
                 // Between a message that was taken and the work on it nobody may look idle.
-                if let Line::Taken { .. } = line {
+                if let Heard::Line(Line::Taken { .. }) | Heard::Began = heard {
                     let signal = self.signal(Reading::Working { doing: String::new() }, clock);
                     reporter.report(signal).await;
                 }
-                if let Some(report) = self.report(line, clock) {
+                let report = match heard {
+                    Heard::Began => self.taken_with_launch(&mut with_launch),
+                    other => self.report(other, clock),
+                };
+                if let Some(report) = report {
                     reporter.report(report).await;
                 }
             }
             if news.ended {
-                return;
+                return self.finish(order, &mut with_launch, runtime, reporter).await;
             }
             let wait = if news.caught_up { LONG } else { Duration::ZERO };
-            if let Err(err) = self.read_on(process, runtime, news.from, wait).await {
+            if let Err(err) = self.read_on(&order.process, runtime, news.from, wait, clock).await {
                 tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
                 tokio::time::sleep(AFTER_FAILURE).await;
             }
         }
+    }
+
+    /// Reports the last words. A program that ended well has taken what it was started with, also if it said nothing: to run it
+    /// again would do its work twice.
+    async fn finish(
+        &self,
+        order: &FollowOrder,
+        with_launch: &mut Option<String>,
+        runtime: &dyn Runtime,
+        reporter: &dyn Reporter,
+    ) {
+        let words = self.read().words.trim().to_owned();
+        let (session, attempt) = (self.session, self.attempt);
+        if !words.is_empty() {
+            reporter.report(Report::LastWords { session, attempt, text: words }).await;
+        }
+        if with_launch.is_some()
+            && self.ear.is_for_one_turn()
+            && runtime.look(&order.process).await == (Life::Gone { code: Some(0) })
+            && let Some(report) = self.taken_with_launch(with_launch)
+        {
+            reporter.report(report).await;
+        }
+    }
+
+    /// The proof that the message of the launch was taken, once.
+    fn taken_with_launch(&self, with_launch: &mut Option<String>) -> Option<Report> {
+        let (session, attempt) = (self.session, self.attempt);
+        let text = with_launch.take()?;
+        Some(Report::Taken { session, attempt, turn: format!("launch {attempt}"), text })
     }
 
     /// The text that was taken for a delivery, if it was, by all that has been put out until now.
@@ -101,11 +146,12 @@ impl Follower {
         &self,
         process: &ProcessRef,
         runtime: &dyn Runtime,
+        clock: &dyn Clock,
         delivery: u32,
     ) -> Result<Option<String>, RuntimeError> {
         loop {
             let from = self.read().offset;
-            if self.read_on(process, runtime, from, Duration::ZERO).await? {
+            if self.read_on(process, runtime, from, Duration::ZERO, clock).await? {
                 return Ok(self.read().taken.get(&delivery).cloned());
             }
         }
@@ -118,11 +164,12 @@ impl Follower {
         runtime: &dyn Runtime,
         from: u64,
         wait: Duration,
+        clock: &dyn Clock,
     ) -> Result<bool, RuntimeError> {
         let piece = runtime.output(process, from, PIECE, wait).await?;
         let mut read = self.read();
         // Otherwise another has read this meanwhile, and perhaps more.
-        Ok(read.offset == from && read.add(&piece))
+        Ok(read.offset == from && read.add(&piece, &self.ear, clock.now()))
     }
 
     fn read(&self) -> MutexGuard<'_, Read> {
@@ -142,8 +189,16 @@ impl Follower {
         }
     }
 
-    fn report(&self, line: &Line, clock: &dyn Clock) -> Option<Report> {
+    fn report(&self, heard: &Heard, clock: &dyn Clock) -> Option<Report> {
         let (session, attempt) = (self.session, self.attempt);
+        let line = match heard {
+            Heard::Line(line) => line,
+            Heard::Conversation(conversation) => {
+                return Some(Report::Conversation { session, attempt, conversation: conversation.clone() });
+            }
+            Heard::Gone => return Some(Report::ConversationGone { session, attempt }),
+            Heard::Began => return None,
+        };
         if let Line::Taken { delivery, text } = line {
             let turn = match delivery {
                 Some(delivery) => turn_of(attempt, *delivery),
@@ -176,15 +231,17 @@ pub(super) fn turn_of(attempt: Attempt, delivery: u32) -> String {
 
 impl Read {
     /// Adds what comes next, and returns whether it is all there is for now.
-    fn add(&mut self, piece: &Output) -> bool {
+    fn add(&mut self, piece: &Output, ear: &Ear, now: Timestamp) -> bool {
         if !piece.bytes.is_empty() {
             self.offset = piece.from + piece.bytes.len() as u64;
-            let lines = self.splitter.push(&piece.bytes);
-            for line in &lines {
-                match parse_line(line) {
-                    Some(line) => self.take(line),
-                    None => denials(line).into_iter().for_each(|line| self.take(line)),
-                }
+        }
+        let mut lines = self.splitter.push(&piece.bytes);
+        if piece.ended {
+            lines.extend(self.splitter.finish());
+        }
+        for line in &lines {
+            for heard in ear.hear(line, now, &mut self.words) {
+                self.take(heard);
             }
         }
         self.ended = piece.ended;
@@ -194,18 +251,42 @@ impl Read {
             // A text that was taken long ago must not pass for the proof of a later one with the same words. Deliveries
             // without a proof are asked for again, and found by their number.
             let denied = std::mem::take(&mut self.waiting).into_iter().rev();
-            let denied = denied.filter(|line| matches!(line, Line::Denied { .. })).take(DENIED_TOLD);
-            self.waiting = denied.collect::<Vec<_>>().into_iter().rev().chain(self.claim.clone()).collect();
+            let denied = denied.filter(|heard| matches!(heard, Heard::Line(Line::Denied { .. })));
+            let denied: Vec<Heard> = denied.take(DENIED_TOLD).collect();
+            // The first word and the conversation belong to this process, so they are never those of another message.
+            let own = [self.began.then_some(Heard::Began), self.gone.then_some(Heard::Gone)];
+            let own = own.into_iter().flatten().chain(self.conversation.clone().map(Heard::Conversation));
+            let claim = self.claim.clone().map(Heard::Line);
+            self.waiting = own.chain(denied.into_iter().rev()).chain(claim).collect();
         }
         all
     }
 
     fn news(&mut self) -> News {
-        let lines = if self.caught_up { self.waiting.drain(..).collect() } else { vec![] };
-        News { lines, from: self.offset, caught_up: self.caught_up, ended: self.ended }
+        let heard = if self.caught_up { self.waiting.drain(..).collect() } else { vec![] };
+        News { heard, from: self.offset, caught_up: self.caught_up, ended: self.ended }
     }
 
-    fn take(&mut self, mut line: Line) {
+    fn take(&mut self, heard: Heard) {
+        let mut line = match heard {
+            Heard::Line(line) => line,
+            // Every line of text might be the first word; the first one is.
+            Heard::Began if self.began => return,
+            Heard::Began => {
+                self.began = true;
+                return self.queue(Heard::Began);
+            }
+            Heard::Gone if self.gone => return,
+            Heard::Gone => {
+                self.gone = true;
+                return self.queue(Heard::Gone);
+            }
+            Heard::Conversation(id) if self.conversation.as_ref() == Some(&id) => return,
+            Heard::Conversation(id) => {
+                self.conversation = Some(id.clone());
+                return self.queue(Heard::Conversation(id));
+            }
+        };
         if let Line::Denied { call, .. } = &mut line {
             self.denied += 1;
             // Counted from the beginning of the output, so that it is the same whenever it is read.
@@ -220,9 +301,18 @@ impl Read {
         if line.reading().is_some() {
             self.claim = Some(line.clone());
         }
+        self.queue(Heard::Line(line));
+    }
+
+    fn queue(&mut self, heard: Heard) {
+        let works = |heard: &Heard| matches!(heard, Heard::Line(Line::Working { .. }));
+        // Of several words about its work in a row the last says it all.
+        if works(&heard) {
+            self.waiting.pop_back_if(|before| works(before));
+        }
         if self.waiting.len() == WAITING_MOST {
             self.waiting.pop_front();
         }
-        self.waiting.push_back(line);
+        self.waiting.push_back(heard);
     }
 }

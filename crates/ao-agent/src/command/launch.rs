@@ -11,6 +11,7 @@ use ao_core::{Attempt, SessionId};
 use ao_ports::{AgentError, Command, Prepared};
 
 use super::options::{Options, Prompt};
+use super::places::{AgentPlaces, PlaceValues};
 
 /// Gives a file to a program as its stdin, which so has an end.
 const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
@@ -18,6 +19,7 @@ const FROM_FILE: &str = r#"file=$1; shift; exec "$@" <"$file""#;
 /// Says what to run, and writes the prompt into a file if the program wants it there.
 pub(super) fn prepare(
     options: &Options,
+    places: &AgentPlaces,
     state: &Path,
     (session, attempt): (SessionId, Attempt),
     plan: &LaunchPlan,
@@ -28,7 +30,8 @@ pub(super) fn prepare(
         (Some(_), true) if is_gone(options, plan) => return Ok(Prepared::NothingToResume),
         (Some(args), true) => args.clone(),
     };
-    let chosen = options.choose(&plan.agent);
+    let values = PlaceValues::of(places, &plan.path);
+    let chosen: Vec<String> = options.choose(&plan.agent).iter().map(|arg| values.fill(arg)).collect();
     let place_of_options = args.iter().position(|arg| arg == "{options}");
     let range = place_of_options.map_or(0..0, |at| at..at + 1);
     args.splice(range, chosen);
@@ -69,15 +72,23 @@ pub(super) fn prepare(
         // There is nothing to say with the launch, so what would carry it is left out.
         args.retain(|arg| !arg.contains("{prompt}") && !arg.contains("{prompt_file}"));
     }
-    let command = Command {
-        program,
-        args,
-        env: options.env.clone(),
-        pass: options.pass.clone(),
-        secrets: vec![],
-        io: options.io(),
-    };
+    if !options.after.is_empty() {
+        let after: Vec<String> = options.after.iter().map(|word| quoted(&values.fill(word))).collect();
+        // The exit code is the agent's, unless all is well; then what comes after is no reason to call the turn failed.
+        let script = format!(r#""$@" || exit; {}; exit 0"#, after.join(" "));
+        let words = ["-c".to_owned(), script, "sh".to_owned(), program];
+        args = words.into_iter().chain(args).collect();
+        program = "sh".into();
+    }
+    let env = options.env.iter().map(|(name, value)| (name.clone(), values.fill(value))).collect();
+    let command =
+        Command { program, args, env, pass: options.pass.clone(), secrets: vec![], io: options.io() };
     Ok(Prepared::Run { command, conversation: conversation.then(|| plan.conversation.clone()) })
+}
+
+/// A word as a shell takes it, whatever is in it.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// Whether the conversation that is to be resumed is known to be gone. Without a file to look for, only the agent knows.

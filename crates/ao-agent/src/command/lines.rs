@@ -16,7 +16,8 @@ impl CommandAgent {
         };
         let desk = self.desk(order.session, order.attempt);
         // Always, not only on later tries: after a crash the first try comes again as the first.
-        let taken = desk.said.taken(process, &*self.runtime, order.delivery).await.map_err(failed)?;
+        let taken =
+            desk.said.taken(process, &*self.runtime, &*self.clock, order.delivery).await.map_err(failed)?;
         if let Some(text) = taken {
             return Ok(Delivered::Taken { turn: turn_of(order.attempt, order.delivery), text });
         }
@@ -46,7 +47,7 @@ impl CommandAgent {
     pub(super) async fn write_answer(&self, order: &AnswerOrder) -> Result<Answered, AgentError> {
         let desk = self.desk(order.session, order.attempt);
         // To have read all that it has said until now.
-        desk.said.taken(&order.process, &*self.runtime, 0).await.map_err(failed)?;
+        desk.said.taken(&order.process, &*self.runtime, &*self.clock, 0).await.map_err(failed)?;
         let mut memory = desk.memory().await.map_err(failed)?;
         match desk.said.question() {
             Some(open) if open == order.question => {}

@@ -11,17 +11,20 @@
 mod agent;
 mod answering;
 mod follower;
+mod heard;
 mod launch;
 mod lines;
 mod memory;
 mod options;
 mod patterns;
+mod places;
 mod typing;
 mod watching;
 
 pub use agent::{CommandAgent, Ground, OptionsError};
-pub use options::{Keys, Options, Prompt, ScreenOptions, Welcome};
+pub use options::{Keys, Options, OutputOptions, Prompt, ScreenOptions, Welcome};
 pub use patterns::PatternError;
+pub use places::AgentPlaces;
 
 /// The numbers of writes that are answers have this bit, so that none is the number of a delivery's write.
 const ANSWERS: u64 = 1 << 63;

@@ -5,112 +5,172 @@ use std::time::Duration;
 
 use ao_core::session::AgentChoice;
 use ao_ports::Io;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A program as an agent.
+use crate::turn::TurnFormat;
+
+/// Describes a program as an agent. Users write it under `tools:`, so the comments here are their reference: the schema of the
+/// configuration is made from these types (`cargo xtask generate`), and a new key needs no other place than this one.
 ///
-/// In `args` and `resume`, `{prompt}`, `{prompt_file}` and `{conversation}` stand for what their names say.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// Manifests are written with `snake_case` names. A configuration uses `camelCase`, so a field of two words has an alias.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(
+    rename = "ToolConfig",
+    rename_all = "camelCase",
+    description = "An agent of your own: how its program is started, read and spoken to. In `args` and `resume`, `{prompt}`, \
+        `{prompt_file}` and `{conversation}` stand for what their names say, and `{options}` for the arguments of `model` and \
+        `permissions`.",
+    extend("required" = ["program"])
+)]
 pub struct Options {
-    /// What people call it.
+    /// What people call it. It is the key that this stands under, so it can be left out.
     pub name: String,
+    /// The program that is started: a name that is found on `PATH`, or a path.
     pub program: String,
+    /// The command that installs it, for people who have it not.
+    pub install: Option<String>,
+    /// Its arguments.
     pub args: Vec<String>,
-    /// The arguments that go on with an earlier conversation. Absent if it cannot.
+    /// The arguments that go on with an earlier conversation, in place of `args`. Absent if it cannot.
     pub resume: Option<Vec<String>>,
     /// A file that exists for as long as a conversation can be resumed. `{conversation}`, `{path}` (the workspace's) and
     /// `{path_dashes}` (the same with `-` for `/` and `.`) are replaced, and `~/` is the home folder.
+    #[serde(alias = "conversationFile")]
     pub conversation_file: Option<String>,
+    /// Variables that are set for it.
+    #[schemars(extend("x-text" = true))]
     pub env: BTreeMap<String, String>,
-    /// Names that are passed on from the daemon's environment.
+    /// Names of variables that are passed on from the daemon's environment.
     pub pass: Vec<String>,
+    /// How it is given its task.
     pub prompt: Prompt,
-    /// Arguments that choose a model, with `{model}` for its name. Like those below, they come in the place of an argument
-    /// that is just `{options}`, or first.
+    /// Arguments that choose a model, with `{model}` for its name. Like those of `permissions`, they come in the place of an
+    /// argument that is just `{options}`, or first.
     pub model: Vec<String>,
-    /// Arguments that say what it may do without asking, by the configuration's words for that.
+    /// Arguments that say what it may do without asking, by the words of `agentConfig.permissions`: `default`, `auto-edit`,
+    /// `suggest` and `permissionless`.
     pub permissions: BTreeMap<String, Vec<String>>,
-    /// What stands before a prompt that comes last and begins with `-`, so that it is not taken for an option: `--`, unless
+    /// The word before a prompt that comes last and begins with `-`, so that it is not taken for an option: `--`, unless
     /// another word is given here. An empty one for a program that knows none. A `{prompt}` in `args` is left alone.
+    #[serde(alias = "endOfOptions")]
     pub end_of_options: Option<String>,
-    /// How the process is held; a terminal if it is typed at, pipes otherwise.
+    /// A command that is run in the workspace when the program has ended its turn well, for one that runs no commands itself.
+    ///
+    /// Here, in `permissions` and in `env`, `{ao}` is our own program, `{check_logs}` the folder of the logs that messages name,
+    /// `{git_dir}` the git folder of the workspace and `{git_common}` the one that it shares with the repository.
+    pub after: Vec<String>,
+    /// How the process is held: a terminal if it is typed at, pipes if it speaks by lines, and without input otherwise.
     pub io: Option<Io>,
-    /// The program runs `ao hook`, so what it takes and does is told by that.
+    /// Whether the program runs `ao hook`, which then tells what it takes and does.
     pub hooks: bool,
-    /// Takes messages into a running turn by itself.
+    /// Whether it takes messages into a running turn by itself.
     pub steer: bool,
+    /// How its screen is read.
     pub screen: ScreenOptions,
+    /// What it puts out, if it runs for one turn and has no screen.
+    pub output: OutputOptions,
+    /// Which keys do what.
     pub keys: Keys,
     /// Questions of a first launch that have one right answer for a program in a workspace of its own, such as whether the
     /// folder is trusted. Each is answered once, before the agent is first seen at its prompt; all others are a person's.
+    #[serde(alias = "firstLaunch")]
     pub first_launch: Vec<Welcome>,
 }
 
 /// A question of a first launch, and what is answered.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "ToolWelcome")]
 pub struct Welcome {
     /// A regular expression for the whole question, as the screen's `dialog` tells it.
+    #[schemars(extend("x-kind" = "regex"))]
     pub question: String,
     /// As a person would answer it: a word of `keys.answers`, a digit, or text.
     pub answer: String,
 }
 
 /// How the program is given its task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "ToolPrompt")]
 pub enum Prompt {
     /// By the line protocol on its stdin, like every later message.
     #[default]
     Lines,
     /// As an argument: in the place of `{prompt}`, or last. It does that one thing and ends; a message starts it again.
     Argument,
-    /// On its stdin, which then ends. It does that one thing and ends, as with [`Prompt::Argument`].
+    /// On its stdin, which then ends. It does that one thing and ends, as with `argument`.
     ///
-    /// The runtime keeps the pipes of its processes open, so the text is put into a file, and a shell gives that to the
-    /// program as its stdin.
+    /// The text is put into a file, and a shell gives that to the program as its stdin.
     Stdin,
     /// In a file that only its user can read, outside of the repository, in the place of `{prompt_file}` or last. It does
-    /// that one thing and ends, as with [`Prompt::Argument`].
+    /// that one thing and ends, as with `argument`.
     File,
     /// Typed into its terminal, like every later message; with the launch, if `args` have `{prompt}` or `{prompt_file}`.
     Typed,
 }
 
 /// What is on its screen when. Regular expressions over all lines, in which `^` and `$` stand for their ends.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ToolScreen", rename_all = "camelCase")]
 pub struct ScreenOptions {
     /// It sits at its prompt.
+    #[schemars(extend("x-kind" = "regex"))]
     pub prompt: Option<String>,
     /// A turn runs. A group `doing` says what it does.
+    #[schemars(extend("x-kind" = "regex"))]
     pub busy: Option<String>,
     /// A dialog is open, unless the prompt is below it. A group `question` has what is asked.
+    #[schemars(extend("x-kind" = "regex"))]
     pub dialog: Option<String>,
     /// The provider refuses more work. A group `time` has the time of day until when, such as `17:42` or `5pm`.
+    #[schemars(extend("x-kind" = "regex"))]
     pub limit: Option<String>,
     /// A line of the input box. A group `text` has what of it is the draft.
+    #[schemars(extend("x-kind" = "regex"))]
     pub draft: Option<String>,
     /// What stands in the input box for a long text that was pasted.
+    #[schemars(extend("x-kind" = "regex"))]
     pub pasted: Option<String>,
 }
 
-/// Which keys do what.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// What a program that runs for one turn puts out. Regular expressions over one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ToolOutput", rename_all = "camelCase")]
+pub struct OutputOptions {
+    /// The language of its reports: `text`, `claude`, `codex`, `opencode` or `gemini`.
+    pub format: TurnFormat,
+    /// The provider refuses more work. A group `time` has the time of day until when, such as `17:42` or `5pm`.
+    #[schemars(extend("x-kind" = "regex"))]
+    pub limit: Option<String>,
+    /// There is no conversation of the id that it was to go on with.
+    #[schemars(extend("x-kind" = "regex"))]
+    pub gone: Option<String>,
+}
+
+/// Which keys do what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(rename = "ToolKeys", rename_all = "camelCase")]
 pub struct Keys {
     /// Submits a draft.
     pub submit: String,
     /// Ends a running turn, for messages that interrupt. Absent if they are just typed.
     pub interrupt: Option<String>,
     /// What stands for a line break where pasted text is not marked as such.
+    #[serde(alias = "lineBreak")]
     pub line_break: String,
     /// What is pressed for an answer to a dialog, by the answer in small letters. Of others, one digit is pressed as it is,
     /// and any other is typed and submitted.
+    #[schemars(extend("x-text" = true))]
     pub answers: BTreeMap<String, String>,
-    /// How long after a person's last key nothing is typed.
-    #[serde(rename = "human_quiet_ms", with = "milliseconds")]
+    /// How many milliseconds after a person's last key nothing is typed.
+    #[serde(rename = "human_quiet_ms", alias = "humanQuietMs", with = "milliseconds")]
+    #[schemars(rename = "humanQuietMs", with = "u64")]
     pub human_quiet: Duration,
 }
 
@@ -128,7 +188,11 @@ impl Default for Keys {
 
 impl Options {
     pub fn io(&self) -> Io {
-        self.io.unwrap_or(if self.prompt == Prompt::Typed { Io::Terminal } else { Io::Pipes })
+        self.io.unwrap_or(match self.prompt {
+            Prompt::Typed => Io::Terminal,
+            Prompt::Lines => Io::Pipes,
+            Prompt::Argument | Prompt::Stdin | Prompt::File => Io::Output,
+        })
     }
 
     /// The word before a prompt that comes last, if this one needs it.
@@ -158,7 +222,7 @@ impl Options {
     }
 
     /// Whether each message is a process of its own.
-    pub(super) fn one_turn(&self) -> bool {
+    pub fn one_turn(&self) -> bool {
         matches!(self.prompt, Prompt::Argument | Prompt::Stdin | Prompt::File)
     }
 }

@@ -43,14 +43,28 @@ pub struct PatternError {
     why: String,
 }
 
+/// Compiles a pattern of the configuration.
+fn build(name: &'static str, pattern: &str) -> Result<Regex, PatternError> {
+    let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MOST).build();
+    built.map_err(|err| PatternError { name, pattern: pattern.to_owned(), why: err.to_string() })
+}
+
+/// Compiles a pattern that may be absent.
+pub(super) fn compile(name: &'static str, pattern: &Option<String>) -> Result<Option<Regex>, PatternError> {
+    pattern.as_ref().map(|pattern| build(name, pattern)).transpose()
+}
+
+/// The limit that a pattern has found, unless its time has passed.
+pub(super) fn limit(found: &Captures<'_>, now: Timestamp) -> Option<Reading> {
+    match found.name("time").map(|time| until(time.as_str(), now)) {
+        Some(Some(until)) if until <= now => None,
+        Some(until) => Some(Reading::Limited { until }),
+        None => Some(Reading::Limited { until: None }),
+    }
+}
+
 impl Patterns {
     pub(super) fn new(options: &ScreenOptions, first_launch: &[Welcome]) -> Result<Patterns, PatternError> {
-        let build = |name, pattern: &String| {
-            let built = RegexBuilder::new(pattern).multi_line(true).size_limit(PATTERN_MOST).build();
-            built.map_err(|err| PatternError { name, pattern: pattern.clone(), why: err.to_string() })
-        };
-        let compile =
-            |name, pattern: &Option<String>| pattern.as_ref().map(|pattern| build(name, pattern)).transpose();
         // The whole of it: a command that an agent asks about may have the same words in it.
         let whole = |question: &str| format!(r"\A(?:{question})\z");
         let first_launch =
@@ -96,15 +110,11 @@ impl Patterns {
             let doing = busy.name("doing").map_or("", |doing| doing.as_str().trim());
             return Reading::Working { doing: cut(doing, DOING_MOST) };
         }
-        if let Some(limit) = captures(&self.limit, &text)
-            && prompt.is_none_or(|prompt| is_near(&text, &whole(&limit), &prompt))
+        if let Some(found) = captures(&self.limit, &text)
+            && prompt.is_none_or(|prompt| is_near(&text, &whole(&found), &prompt))
+            && let Some(reading) = limit(&found, now)
         {
-            match limit.name("time").map(|time| until(time.as_str(), now)) {
-                // It has passed.
-                Some(Some(until)) if until <= now => {}
-                Some(until) => return Reading::Limited { until },
-                None => return Reading::Limited { until: None },
-            }
+            return reading;
         }
         match prompt {
             Some(_) => Reading::Idle,

@@ -38,6 +38,7 @@ impl CommandAgent {
         let mut moved = true;
         // Until it has been at its prompt or at work, in this life of ours or in an earlier one.
         let mut launching = !self.options.first_launch.is_empty();
+        let mut with_launch = order.with_launch.clone();
         loop {
             let mut patience = LONG;
             match self.runtime.screen(&order.process).await {
@@ -48,6 +49,9 @@ impl CommandAgent {
                     if launching && matches!(reading, Reading::Idle | Reading::Working { .. }) {
                         launching = false;
                         self.settled(order).await;
+                    }
+                    if let Some(proof) = self.shown_proof(order, &reading, &mut with_launch) {
+                        reporter.report(proof).await;
                     }
                     if launching && self.is_welcomed(order, &reading).await {
                         // What it was about should be gone by then.
@@ -73,6 +77,22 @@ impl CommandAgent {
                 self.desk(order.session, order.attempt).moved();
             }
         }
+    }
+
+    /// The proof that an agent without hooks has what it was started with: its screen shows it at work, or at its prompt again.
+    fn shown_proof(
+        &self,
+        order: &FollowOrder,
+        reading: &Reading,
+        with_launch: &mut Option<String>,
+    ) -> Option<Report> {
+        let shows = matches!(reading, Reading::Working { .. } | Reading::Idle);
+        if self.options.hooks || !self.options.prompt_at_launch() || !shows {
+            return None;
+        }
+        let (session, attempt) = (order.session, order.attempt);
+        let turn = format!("launch {attempt}");
+        with_launch.take().map(|text| Report::Taken { session, attempt, turn, text })
     }
 
     /// Writes down that a launch is over. Not to know it again after a restart would answer questions that are a person's.

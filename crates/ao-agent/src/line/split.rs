@@ -33,6 +33,12 @@ impl Splitter {
         }
         lines
     }
+
+    /// Hands out the last line if nothing has ended it.
+    pub fn finish(&mut self) -> Option<String> {
+        let partial = std::mem::take(&mut self.partial);
+        (!partial.is_empty()).then(|| String::from_utf8_lossy(&partial).trim_end().to_owned())
+    }
 }
 
 #[cfg(test)]
@@ -49,7 +55,9 @@ mod tests {
             assert_eq!(splitter.push(&[b'x'; LINE_MOST / 4]), [""; 0]);
             assert!(splitter.partial.len() <= LINE_MOST);
         }
-        assert_eq!(splitter.push(b"x\nc\r\n\xff\n"), ["c", "\u{fffd}"]);
+        assert_eq!(splitter.push(b"x\nc\r\n\xff\nend"), ["c", "\u{fffd}"]);
+        assert_eq!(splitter.finish().as_deref(), Some("end"));
+        assert_eq!(splitter.finish(), None);
     }
 
     proptest! {

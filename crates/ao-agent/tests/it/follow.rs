@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use ao_agent::Prompt;
+use ao_agent::turn::TurnFormat;
+use ao_agent::{Options, OutputOptions, Prompt};
 use ao_core::input::Life;
 use ao_ports::{Agent, Delivered, FollowOrder, LookOrder};
 use tokio::time::{Instant, sleep};
 
-use crate::support::{ATTEMPT, Buffers, SESSION, Stage, agent, follow, following, order, process};
+use crate::support::{
+    ATTEMPT, Buffers, SESSION, Stage, agent, agent_with, follow, following, order, process,
+};
 
 #[tokio::test(start_paused = true)]
 async fn lines_are_reported_in_order_and_other_output_is_not() {
@@ -84,15 +87,58 @@ async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
     }
 }
 
+/// It may wait for something that never comes.
 #[tokio::test(start_paused = true)]
-async fn a_program_that_was_started_with_a_task_has_it_and_works_for_as_long_as_it_runs() {
+async fn that_a_program_was_started_proves_nothing_until_its_first_word() {
     let buffers = Arc::new(Buffers::default());
     let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
     let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
     following(agent, order, notebook);
-    let told = notebook.until(2).await;
-    assert!(told[0].contains("Working"), "{told:?}");
-    assert_eq!(told[1], "Taken \"go\"");
+    sleep(HOUR).await;
+    assert_eq!(notebook.reports(), Vec::<String>::new());
+    buffers.says("I look at the tests.");
+    let told = notebook.until(3).await;
+    assert_eq!(told, ["Working { doing: \"\" }", "Taken \"go\"", "Working { doing: \"\" }"]);
+}
+
+/// By the word of its process: silent programs do their work too.
+#[tokio::test(start_paused = true)]
+async fn a_program_of_few_words_has_taken_its_task_if_it_ends_well() {
+    for (code, expected) in [(0, vec!["Taken \"go\""]), (1, vec![])] {
+        let buffers = Arc::new(Buffers::default());
+        let Stage { agent, notebook, .. } = &agent(&buffers, Prompt::Argument, &[]);
+        *buffers.life.lock().unwrap() = Some(Life::Gone { code: Some(code) });
+        let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
+        following(agent, order, notebook).await.unwrap();
+        assert_eq!(notebook.reports(), expected);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_reports_in_json_is_heard_and_its_conversation_is_known() {
+    let buffers = Arc::new(Buffers::default());
+    for line in [
+        "Reading additional input from stdin...",
+        r#"{"type":"thread.started","thread_id":"01a1"}"#,
+        r#"{"type":"turn.started"}"#,
+        r#"{"type":"item.completed","item":{"type":"agent_message","text":"It works."}}"#,
+    ] {
+        buffers.says(line);
+    }
+    let output = OutputOptions { format: TurnFormat::Codex, ..OutputOptions::default() };
+    let options = Options { prompt: Prompt::Argument, output, ..Options::default() };
+    let Stage { agent, notebook, .. } = &agent_with(&buffers, options);
+    buffers.ends();
+    let order = FollowOrder { with_launch: Some("go".into()), ..follow() };
+    following(agent, order, notebook).await.unwrap();
+    let expected = [
+        "Working { doing: \"\" }",
+        "Taken \"go\"",
+        "Conversation 01a1",
+        "Working { doing: \"\" }",
+        "LastWords \"It works.\"",
+    ];
+    assert_eq!(notebook.reports(), expected);
 }
 
 const HOUR: Duration = Duration::from_secs(3600);

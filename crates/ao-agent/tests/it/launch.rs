@@ -177,6 +177,7 @@ fn what_cannot_work_is_refused_at_once() {
             state: "/nowhere".into(),
             hooks: None,
             environment: Default::default(),
+            places: Default::default(),
         };
         CommandAgent::new(options, ground).expect_err("it cannot work").to_string()
     };
@@ -203,6 +204,7 @@ async fn every_agent_has_a_token_of_its_own_and_only_one_with_hooks_a_place_for_
             state: folder.path().join("agents"),
             hooks: Some(spool.clone()),
             environment: [("AO_DATA_DIR".to_owned(), "/data".to_owned())].into(),
+            places: Default::default(),
         };
         let agent = CommandAgent::new(options, ground).unwrap();
         let Prepared::Run { command, .. } = agent.prepare(SESSION, ATTEMPT, &plan(Some("go"))).await.unwrap()

@@ -5,6 +5,7 @@ mod follow;
 mod hooks;
 mod launch;
 mod place;
+mod schema;
 mod screens;
 mod stage;
 mod support;

@@ -344,6 +344,7 @@ fn agent(
         state,
         hooks: Some(spool.clone()),
         environment: Default::default(),
+        places: Default::default(),
     };
     (Arc::new(CommandAgent::new(options.clone(), ground).unwrap()), spool)
 }

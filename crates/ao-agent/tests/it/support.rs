@@ -179,6 +179,9 @@ impl Notebook {
             Report::Signal { signal, .. } => format!("{:?}", signal.reading),
             Report::Taken { text, .. } => format!("Taken {text:?}"),
             Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
+            Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
+            Report::ConversationGone { .. } => "ConversationGone".into(),
+            Report::LastWords { text, .. } => format!("LastWords {text:?}"),
             Report::Spent { spend, .. } => format!("Spent {:?}", spend.turns),
         };
         self.reports.lock().unwrap().iter().map(short).collect()
@@ -288,6 +291,7 @@ pub(crate) fn agent_with(buffers: &Arc<Buffers>, options: Options) -> Stage {
         state: path,
         hooks: None,
         environment: Default::default(),
+        places: Default::default(),
     };
     let agent = Arc::new(CommandAgent::new(options, ground).unwrap());
     Stage { agent, notebook: Arc::default(), _state: state }

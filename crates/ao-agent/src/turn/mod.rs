@@ -1,0 +1,236 @@
+//! The reports of headless agents on their turn, line by line.
+//!
+//! An agent that runs for one turn says what it does on its stdout, most of them as JSON. Each format is read into the same few
+//! [events](TurnEvent): by them a message is known to be taken, the agent to be at work, and its log can be read by people.
+
+mod claude;
+mod codex;
+mod gemini;
+mod opencode;
+mod render;
+
+use ao_core::Timestamp;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use render::render;
+
+use crate::line::LINE_MOST;
+use crate::text::cut;
+
+/// The most of a tool call that is shown.
+const DOING_MOST: usize = 200;
+
+/// The language in which a headless agent reports on its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(rename = "ToolFormat")]
+pub enum TurnFormat {
+    /// Plain text for people. Its first line is the agent's first word.
+    #[default]
+    Text,
+    /// `claude -p --output-format stream-json --verbose`, and Qwen Code, which speaks the same.
+    Claude,
+    /// `codex exec --json`.
+    Codex,
+    /// `opencode run --format json`.
+    Opencode,
+    /// `gemini --output-format stream-json`.
+    Gemini,
+}
+
+/// Something that an agent reports on its turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TurnEvent {
+    /// It has read its prompt and begins.
+    Began,
+    /// The id by which the conversation can be resumed.
+    Conversation(String),
+    /// It calls a tool.
+    Calls(String),
+    /// A tool has answered.
+    Answered(String),
+    /// It says something, whole.
+    Said(String),
+    /// It says something more, without a break.
+    SaidMore(String),
+    /// The turn fails, for this reason.
+    Failed(String),
+    /// The provider refuses more work.
+    Limited { until: Option<Timestamp> },
+}
+
+impl TurnFormat {
+    /// Reads what a line reports. Empty if it is no report in this format.
+    pub fn read(self, line: &str) -> Vec<TurnEvent> {
+        let line = line.trim();
+        let parse = match self {
+            TurnFormat::Text if line.is_empty() => return vec![],
+            TurnFormat::Text => return vec![TurnEvent::Began, TurnEvent::Said(line.to_owned())],
+            TurnFormat::Claude => claude::read,
+            TurnFormat::Codex => codex::read,
+            TurnFormat::Opencode => opencode::read,
+            TurnFormat::Gemini => gemini::read,
+        };
+        if line.len() > LINE_MOST || !line.starts_with('{') {
+            return vec![];
+        }
+        serde_json::from_str(line).map(|value: Value| parse(&value)).unwrap_or_default()
+    }
+}
+
+/// The text at a JSON pointer, or nothing.
+fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
+    value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// A tool call in one line: its name and the argument that says most.
+fn call(tool: &str, input: Option<&Value>) -> TurnEvent {
+    const TELLING: [&str; 9] = [
+        "command",
+        "file_path",
+        "filePath",
+        "absolute_path",
+        "path",
+        "pattern",
+        "query",
+        "url",
+        "description",
+    ];
+    let telling = TELLING.iter().find_map(|key| input?.get(key)?.as_str()).unwrap_or_default();
+    let telling = telling.split_whitespace().collect::<Vec<_>>().join(" ");
+    TurnEvent::Calls(match telling.as_str() {
+        "" => cut(tool, DOING_MOST),
+        telling => cut(&format!("{tool}: {telling}"), DOING_MOST),
+    })
+}
+
+/// The text of a tool's answer: plain, or in parts.
+fn answer(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(parts) => parts.iter().map(|part| text(part, "/text")).collect::<Vec<_>>().join("\n"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::TurnEvent::{Answered, Began, Calls, Conversation, Failed, Limited, Said, SaidMore};
+    use super::*;
+
+    /// Recorded from the real programs: Claude Code 2.1.325, Codex 0.166.0, opencode 1.18.33, Gemini CLI 0.61.0, Qwen Code 0.24.4.
+    #[test]
+    fn what_the_real_programs_print_is_understood() {
+        let table: [(TurnFormat, &str, Vec<TurnEvent>); 21] = [
+            (
+                TurnFormat::Claude,
+                r#"{"type":"system","subtype":"init","cwd":"/r","session_id":"ceda","tools":["Bash"],"model":"m"}"#,
+                vec![Conversation("ceda".into()), Began],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t","name":"Bash","input":{"command":"echo hi","description":"step"}}]}}"#,
+                vec![Calls("Bash: echo hi".into())],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t","type":"tool_result","content":"hi","is_error":false}]}}"#,
+                vec![Answered("hi".into())],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"assistant","message":{"content":[{"type":"text","text":"DONE"}]}}"#,
+                vec![Said("DONE".into())],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1794891254,"rateLimitType":"five_hour"}}"#,
+                vec![Limited { until: Some(Timestamp(1_794_891_254_000)) }],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"rate_limit_event","rate_limit_info":{"status":"allowed","resetsAt":1794891254}}"#,
+                vec![],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":400,"result":"API Error: 400 bad"}"#,
+                vec![Failed("API Error: 400 bad".into())],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"result","subtype":"success","is_error":true,"api_error_status":429,"result":"API Error: Request rejected (429)"}"#,
+                vec![Failed("API Error: Request rejected (429)".into()), Limited { until: None }],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":0,"errors":["No conversation found with session ID: 1"]}"#,
+                vec![Failed("No conversation found with session ID: 1".into())],
+            ),
+            (
+                TurnFormat::Claude,
+                r#"{"type":"result","subtype":"success","is_error":false,"result":"DONE"}"#,
+                vec![],
+            ),
+            (
+                TurnFormat::Codex,
+                r#"{"type":"thread.started","thread_id":"01a1"}"#,
+                vec![Conversation("01a1".into())],
+            ),
+            (TurnFormat::Codex, r#"{"type":"turn.started"}"#, vec![Began]),
+            (
+                TurnFormat::Codex,
+                r#"{"type":"item.started","item":{"id":"item_1","type":"command_execution","command":"/usr/bin/bash -lc 'echo hi'","status":"in_progress"}}"#,
+                vec![Calls("/usr/bin/bash -lc 'echo hi'".into())],
+            ),
+            (
+                TurnFormat::Codex,
+                r#"{"type":"turn.failed","error":{"message":"stand-in error 400"}}"#,
+                vec![Failed("stand-in error 400".into())],
+            ),
+            (
+                TurnFormat::Opencode,
+                r#"{"type":"step_start","sessionID":"ses_e1","part":{"type":"step-start"}}"#,
+                vec![Conversation("ses_e1".into()), Began],
+            ),
+            (
+                TurnFormat::Opencode,
+                r#"{"type":"tool_use","sessionID":"ses_e1","part":{"type":"tool","tool":"bash","state":{"status":"completed","input":{"command":"echo hi"},"output":"hi\n"}}}"#,
+                vec![Calls("bash: echo hi".into()), Answered("hi\n".into())],
+            ),
+            (
+                TurnFormat::Opencode,
+                r#"{"type":"text","sessionID":"ses_e1","part":{"type":"text","text":"DONE"}}"#,
+                vec![Said("DONE".into())],
+            ),
+            (
+                TurnFormat::Gemini,
+                r#"{"type":"init","session_id":"cb04","model":"gemini-2.5-pro"}"#,
+                vec![Conversation("cb04".into()), Began],
+            ),
+            (
+                TurnFormat::Gemini,
+                r#"{"type":"message","role":"assistant","content":"DONE: ","delta":true}"#,
+                vec![SaidMore("DONE: ".into())],
+            ),
+            (
+                TurnFormat::Gemini,
+                r#"{"type":"tool_use","tool_name":"run_shell_command","tool_id":"1","parameters":{"command":"echo hi"}}"#,
+                vec![Calls("run_shell_command: echo hi".into())],
+            ),
+            (TurnFormat::Gemini, r#"{"type":"message","role":"user","content":"the prompt"}"#, vec![]),
+        ];
+        for (format, line, events) in table {
+            assert_eq!(format.read(line), events, "{format:?} {line}");
+        }
+    }
+
+    #[test]
+    fn other_output_is_no_report() {
+        for line in ["Reading additional input from stdin...", "", "{", "[1]", r#"{"type":7}"#] {
+            assert_eq!(TurnFormat::Codex.read(line), vec![], "{line}");
+        }
+        assert_eq!(TurnFormat::Text.read(" hi "), vec![Began, Said("hi".into())]);
+    }
+}
