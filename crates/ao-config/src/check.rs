@@ -274,7 +274,11 @@ impl Checking<'_> {
             ("tracker", tracker, names::TRACKERS),
             ("scm", scm, names::SCMS),
         ] {
-            if let Some(plugin) = plugin {
+            // Whether it can be used is asked where a session would need it.
+            let is_read_only = |plugin: &&Plugin| {
+                slot == "runtime" && names::MISSING_RUNTIMES.contains(&plugin.plugin.as_str())
+            };
+            if let Some(plugin) = plugin.filter(|plugin| !is_read_only(plugin)) {
                 let path: Vec<&str> = here.iter().copied().chain([slot, "plugin"]).collect();
                 let outside = self.config.plugins.iter().map(|plugin| plugin.name.as_str());
                 self.known(&path, slot, &plugin.plugin, known.iter().copied().chain(outside).collect());

@@ -5,6 +5,7 @@ use std::io;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::edit::{self, quoted};
+use crate::names;
 
 /// What goes into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,8 +21,21 @@ pub struct Init {
     pub agent: String,
     pub runtime: String,
     pub workspace: String,
+    /// The channels that news goes to.
+    pub notifiers: Vec<String>,
     /// Where editors find the schema.
     pub schema: Option<String>,
+    /// The checks that fit the repository.
+    pub checks: Vec<InitCheck>,
+    /// Whether they are switched on. If not, they are written as a comment.
+    pub runs_checks: bool,
+}
+
+/// A check of a first configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InitCheck {
+    pub name: String,
+    pub command: String,
 }
 
 /// Why no file was written.
@@ -49,19 +63,24 @@ pub fn template(init: &Init) -> String {
         Some(repo) => format!("    repo: {}\n", quoted(repo)),
         None => "    # repo: owner/name      # what its forge calls it\n".into(),
     };
-    let Init { project, path, default_branch, tracker, agent, runtime, workspace, .. } = init;
+    let Init { project, path, default_branch, tracker, agent, runtime, workspace, notifiers, .. } = init;
+    let notifiers = format!("  notifiers: [{}]", notifiers.join(", "));
+    let tracker_remark = match names::AVAILABLE_TRACKERS.contains(&tracker.as_str()) {
+        true => names::AVAILABLE_TRACKERS.join(" | "),
+        false => format!("not available yet; there is {}", names::AVAILABLE_TRACKERS.join(" | ")),
+    };
     format!(
         r#"{schema}# What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
 # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
 
-port: 3000                # the dashboard and the HTTP interface
+# port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
 
 defaults:
-{runtime} # tmux | process | docker | kubernetes
+{runtime} # tmux | process
 {agent} # claude-code | codex | aider | cursor | opencode | …
 {workspace} # worktree | clone
-{tracker} # github | linear | gitlab | jira | local
-  notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
+{tracker} # {tracker_remark}
+{notifiers:<25} # {notifier_names}
 
 projects:
   {project}:
@@ -71,7 +90,7 @@ projects:
     # include: [.env]                # copied from your checkout
     # postCreate: [npm install]      # run in each new workspace
     # maxParallelAgents: 3
-
+{checks}
 reactions:
   ci-failed:
     auto: true
@@ -90,10 +109,38 @@ reactions:
         path = quoted(path.as_str()),
         default_branch = quoted(default_branch),
         tracker = aligned("tracker", tracker),
+        notifier_names = names::NOTIFIERS.join(" | "),
         agent = aligned("agent", agent),
         runtime = aligned("runtime", runtime),
         workspace = aligned("workspace", workspace),
+        checks = checks(init),
     )
+}
+
+/// The checks of the project, or how it gets some.
+fn checks(init: &Init) -> String {
+    if init.checks.is_empty() {
+        return "    # checks: [make test]            # what must pass before a merge; without any, nothing is checked\n"
+            .to_owned();
+    }
+    let lines = init.checks.iter().map(|InitCheck { name, command }| {
+        format!("      - {{ name: {}, command: {} }}\n", quoted(name), in_quotes(command))
+    });
+    let lines: String = lines.collect();
+    if init.runs_checks {
+        return format!("    checks:                          # must pass before a merge\n{lines}");
+    }
+    let comment = |line: &str| format!("    # {}\n", &line[4..]);
+    let commented: String = lines.lines().map(comment).collect();
+    format!(
+        "    # These checks fit. To switch them on, take away the `# ` before the lines below.\n    \
+         # checks:\n{commented}"
+    )
+}
+
+/// A command as it stands within a mapping on one line, where more signs mean something.
+fn in_quotes(command: &str) -> String {
+    format!("'{}'", command.replace('\'', "''"))
 }
 
 /// Writes a first configuration. A file that is there is left alone, unless it is to be overwritten.

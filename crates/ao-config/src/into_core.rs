@@ -252,6 +252,7 @@ impl Project {
             auto_assign: None,
             specialists: vec![],
             merge_queue: self.merge_queue.as_ref().map(MergeQueueConfig::core),
+            leave_issues_open: !self.close_merged_issues,
         }
     }
 }

@@ -13,6 +13,7 @@ pub mod env_vars;
 mod error;
 mod find;
 mod fit;
+mod implicit;
 pub mod init;
 mod into_core;
 mod load;
@@ -29,6 +30,7 @@ mod yaml;
 
 pub use error::{ConfigError, Problem, Warning};
 pub use find::{LOCAL_FILE, Layer, LayerKind, PROJECT_FILES, Places, find};
+pub use implicit::ImplicitProject;
 pub use into_core::Effective;
 pub use load::{Loaded, load, load_edited, load_files, parse_layers, parse_str, read_file};
 pub use reference::{Key, generated, keys, reference_markdown};

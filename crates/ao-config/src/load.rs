@@ -13,7 +13,8 @@ use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{ConfigError, Problem, Source, Warning};
 use crate::find::{Layer, LayerKind, Places, find};
-use crate::fit::{self, Around, Misfit};
+use crate::fit::{self, Around, Found, Misfit};
+use crate::implicit::{self, ImplicitProject};
 use crate::reference::TOP;
 use crate::shape::Config;
 use crate::tree::{At, MAX_BYTES, Tree};
@@ -27,10 +28,18 @@ pub struct Loaded {
     pub layers: Vec<Layer>,
     /// What will not work if it is used.
     pub warnings: Vec<Warning>,
+    /// What is wrong with agents of the user's own, by their name.
+    wrong_tools: Vec<(String, Problem)>,
     /// The projects that a file other than the user's own names.
     named: BTreeSet<String>,
+    /// The project that no file names.
+    pub implicit: Option<ImplicitProject>,
+    /// The keys at the top that a file other than the user's own has.
+    top_keys: Vec<(String, At)>,
     /// As it was written, for showing it.
     tree: Tree,
+    /// The files as they were read, for showing lines of them.
+    sources: Vec<Source>,
 }
 
 /// Finds and reads the configuration. Without any file it is the default one.
@@ -118,10 +127,55 @@ impl Loaded {
         crate::yaml::write(&tree)
     }
 
+    /// A problem with what stands at a path, found by whoever knows more of it than its shape. The nearest part that exists is
+    /// the place.
+    pub fn problem(&self, path: &[&str], what: &str, hint: Option<String>) -> Problem {
+        let tree = self.tree.follow(path.iter().copied());
+        Problem::at(&self.sources, tree.at, tree.veiled(what.to_owned()), hint)
+    }
+
+    /// Returns what is wrong with the agents that `tools` describes, by their name. One that is wrong stops no other, so it is
+    /// up to the caller to refuse it.
+    pub fn wrong_tools(&self) -> &[(String, Problem)] {
+        &self.wrong_tools
+    }
+
     /// The file that projects are added to: the project's own, or else the user's.
     pub fn main_file(&self) -> Option<&Utf8Path> {
         let project = self.layers.iter().find(|layer| layer.kind == LayerKind::Project);
         project.or(self.layers.first()).map(|layer| layer.path.as_path())
+    }
+
+    /// Something that is not right with what stands at a path, such as `["defaults", "tracker"]`. Where nothing stands there, it
+    /// is about the file as a whole.
+    pub fn problem_at(&self, path: &[&str], what: impl Into<String>, hint: Option<String>) -> Problem {
+        let at = self.tree.find(path.iter().copied()).map(|tree| tree.at).unwrap_or_default();
+        match at.line {
+            0 => Problem {
+                file: self.main_file().map(ToOwned::to_owned).unwrap_or_default(),
+                place: None,
+                what: what.into(),
+                hint,
+                source: None,
+            },
+            _ => Problem::at(&self.sources, at, what, hint),
+        }
+    }
+
+    /// The same about a key at the top of the project's own files; none if they do not have it.
+    pub fn problem_at_top(
+        &self,
+        key: &str,
+        what: impl Into<String>,
+        hint: Option<String>,
+    ) -> Option<Problem> {
+        let (_, at) = self.top_keys.iter().find(|(known, _)| known == key)?;
+        Some(Problem::at(&self.sources, *at, what, hint))
+    }
+
+    /// Whether something stands at a path in one of the files.
+    pub fn is_written(&self, path: &[&str]) -> bool {
+        self.tree.find(path.iter().copied()).is_some()
     }
 
     /// Whether the project's own files name this project, and not the user's alone.
@@ -150,15 +204,20 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     let mut tree = Tree::map(At::default());
     let mut misfits = Vec::new();
     let mut named = BTreeSet::new();
+    let mut tools = Vec::new();
+    let mut top_keys = Vec::new();
     for (file, source) in sources.iter().enumerate() {
         match read_layer(file, source, &folders[file]) {
             Ok((layer, found)) => {
                 if layers[file].kind != LayerKind::User {
                     let projects = layer.as_map().and_then(|top| top.get("projects")?.tree.as_map());
                     named.extend(projects.into_iter().flat_map(|projects| projects.keys().cloned()));
+                    let keys = layer.as_map().into_iter().flatten();
+                    top_keys.extend(keys.map(|(key, entry)| (key.clone(), entry.key_at)));
                 }
                 tree.overlay(layer);
-                misfits.extend(found);
+                misfits.extend(found.misfits);
+                tools.extend(found.tools);
             }
             Err(misfit) => misfits.push(misfit),
         }
@@ -167,10 +226,26 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
         return Err(refuse(&misfits));
     }
 
+    let project_file = layers.iter().position(|layer| layer.kind == LayerKind::Project);
+    let implicit = match project_file {
+        Some(file) if named.is_empty() => {
+            implicit::add(&mut tree, file, &folders[file], places.home.as_deref())
+        }
+        _ => None,
+    };
+    named.extend(implicit.iter().map(|project| project.name.clone()));
+
     let around = Around { env: &places.env, home: places.home.as_deref(), folders };
     let found = fit::fit_whole(&mut tree, &around);
     if !found.misfits.is_empty() {
         return Err(refuse(&found.misfits));
+    }
+    let found_by_layer: BTreeSet<String> = tools.iter().map(|(name, _)| name.clone()).collect();
+    for wrong in found.tools {
+        // Of one that a layer got wrong, what was left of it says nothing more.
+        if !found_by_layer.contains(&wrong.0) {
+            tools.push(wrong);
+        }
     }
     let config: Config = serde_path_to_error::deserialize(tree.to_json()).map_err(|err| {
         let parts: Vec<String> = err.path().iter().map(|part| part.to_string()).collect();
@@ -183,10 +258,12 @@ fn assemble(layers: Vec<Layer>, sources: &[Source], places: &Places) -> Result<L
     }
     let idle = check::idle(&config, &tree);
     let warnings = found.warnings.iter().chain(&idle).map(|misfit| Warning(problem(misfit))).collect();
-    Ok(Loaded { config, layers, warnings, named, tree })
+    let wrong_tools = tools.iter().map(|(name, misfit)| (name.clone(), problem(misfit))).collect();
+    let sources = sources.to_vec();
+    Ok(Loaded { config, layers, warnings, wrong_tools, named, implicit, top_keys, tree, sources })
 }
 
-fn read_layer(file: usize, source: &Source, folder: &Utf8Path) -> Result<(Tree, Vec<Misfit>), Misfit> {
+fn read_layer(file: usize, source: &Source, folder: &Utf8Path) -> Result<(Tree, Found), Misfit> {
     let mut tree = Tree::read(file, &source.text).map_err(|malformed| {
         let tab = source
             .text
@@ -198,7 +275,7 @@ fn read_layer(file: usize, source: &Source, folder: &Utf8Path) -> Result<(Tree, 
     })?;
     dialect::to_main(&mut tree, folder)?;
     let found = fit::fit_layer(&mut tree);
-    Ok((tree, found.misfits))
+    Ok((tree, found))
 }
 
 fn folder_of(path: &Utf8Path, cwd: &Utf8Path) -> Utf8PathBuf {

@@ -1,7 +1,11 @@
 //! The names that are known without being configured.
 
 /// Where agents can run.
-pub const RUNTIMES: &[&str] = &["tmux", "process", "docker", "kubernetes"];
+pub const RUNTIMES: &[&str] = &["tmux", "process"];
+
+/// Runtimes that files from elsewhere name and that are not built in. They are read, and refused where a session would need
+/// one.
+pub const MISSING_RUNTIMES: &[&str] = &["docker", "kubernetes"];
 
 /// How a session gets a checkout of its own.
 pub const WORKSPACES: &[&str] = &["worktree", "clone"];
@@ -9,8 +13,14 @@ pub const WORKSPACES: &[&str] = &["worktree", "clone"];
 /// Where issues live.
 pub const TRACKERS: &[&str] = &["github", "linear", "gitlab", "jira", "local"];
 
+/// The trackers that work in this version. The others can be named, so that files from elsewhere can be read.
+pub const AVAILABLE_TRACKERS: &[&str] = &["local"];
+
 /// Where pull requests live.
 pub const SCMS: &[&str] = &["github", "gitlab", "gitea", "local"];
+
+/// The same for pull requests.
+pub const AVAILABLE_SCMS: &[&str] = &["local"];
 
 /// Agents that need no manifest of their own; `tools` adds to them.
 pub const AGENTS: &[&str] = &[
@@ -51,13 +61,34 @@ pub fn nearest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
 }
 
 /// A word without what differs between `maxParallel`, `max_parallel` and `max-parallel`.
-pub(crate) fn folded(word: &str) -> String {
+pub fn folded(word: &str) -> String {
     word.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
+}
+
+/// A name for a project, made of a folder's name.
+pub fn project_name(folder: &str) -> String {
+    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    let name: String = folder.chars().map(|c| if known(c) { c } else { '-' }).collect();
+    let name = name.trim_matches(|c| c == '-' || c == '.');
+    if name.is_empty() { "project".into() } else { name.into() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_project_is_called_as_its_folder_in_plain_letters() {
+        for (folder, name) in [
+            ("my-app", "my-app"),
+            ("My App", "My-App"),
+            (".dotfiles", "dotfiles"),
+            ("日本", "project"),
+            ("", "project"),
+        ] {
+            assert_eq!(project_name(folder), name);
+        }
+    }
 
     #[test]
     fn the_nearest_word_is_found_and_a_far_one_is_not() {
@@ -69,7 +100,8 @@ mod tests {
             ("kube", Some("kubernetes")),
             ("spaceship", None),
         ] {
-            assert_eq!(nearest(word, RUNTIMES.iter().copied()), meant, "{word}");
+            let runtimes = RUNTIMES.iter().chain(MISSING_RUNTIMES).copied();
+            assert_eq!(nearest(word, runtimes), meant, "{word}");
         }
     }
 }

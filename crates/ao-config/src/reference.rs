@@ -10,13 +10,14 @@ use crate::env_vars::{ENV_VARS, SetBy};
 use crate::rule::{Refs, Rule};
 
 /// The keys of the top, in the order in which people read and write them.
-pub(crate) const TOP: [&str; 18] = [
+pub(crate) const TOP: [&str; 20] = [
     "$schema",
     "port",
     "defaults",
     "projects",
     "reactions",
     "agentReactions",
+    "hooks",
     "notifiers",
     "notificationRouting",
     "quietHours",
@@ -26,6 +27,7 @@ pub(crate) const TOP: [&str; 18] = [
     "tools",
     "plugins",
     "lifecycle",
+    "dailyBudget",
     "dashboard",
     "server",
     "power",
@@ -105,15 +107,9 @@ fn key(path: &str, rule: &Rule, keys: &mut Vec<Key>) {
         example: example(rule),
     });
     let Some((inside, rule)) = mapping_in(path, rule) else { return };
-    let exception = rule.kind() == Some("Reactions") && path != "reactions";
-    if exception {
-        return;
-    }
     let mut inner = rule.all_properties();
     if rule.kind() != Some("Reactions") {
-        // What a plain text stands for need not be told a second time.
-        let short = rule.word("x-short");
-        for (name, rule) in inner.iter().filter(|(name, _)| short != Some(name)) {
+        for (name, rule) in &inner {
             key(&format!("{inside}.{name}"), rule, keys);
         }
         return;
@@ -144,7 +140,7 @@ fn example(rule: &Rule) -> Option<String> {
         return Some((*choice).to_owned());
     }
     match rule.get("default") {
-        Some(Value::String(text)) if !text.is_empty() => return Some(text.clone()),
+        Some(Value::String(text)) if !text.trim().is_empty() => return Some(text.clone()),
         Some(value @ (Value::Number(_) | Value::Bool(_))) => return Some(value.to_string()),
         Some(Value::Object(map)) if map.len() == 1 => {
             return map.get("plugin").and_then(Value::as_str).map(str::to_owned);
@@ -290,6 +286,9 @@ fn default_text(default: &Value) -> String {
             _ => String::new(),
         },
         Value::Array(list) if list.is_empty() => String::new(),
+        Value::String(text) if text.is_empty() => String::new(),
+        // A key or a space would not be seen.
+        Value::String(text) if text.trim().is_empty() => format!("`{default}`"),
         Value::String(text) => format!("`{text}`"),
         other => format!("`{other}`"),
     }

@@ -10,7 +10,8 @@
 //! | `x-one` | a list | one thing by itself stands for a list of it |
 //! | `x-short` | a mapping | a plain text stands for a mapping with this one key |
 //! | `x-truth` | a mapping with `x-short` | it is a plain `true` or `false` that does |
-//! | `x-kind` | a text | `time`, `size`, `path`, `address` or `condition` |
+//! | `x-kind` | a text | `time`, `size`, `path`, `address`, `regex` or `condition` |
+//! | `x-kind` | a mapping | `events` of the user's own are allowed, or it has `tools`: one that is wrong stops no other |
 //! | `x-env` | anything | `now` (as at the top), `late`: references are put in where it is used, `never`: it has none |
 //! | `x-text` | a mapping | numbers and truths behind its keys are texts |
 

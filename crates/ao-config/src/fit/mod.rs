@@ -44,6 +44,8 @@ pub(crate) struct Found {
     pub(crate) misfits: Vec<Misfit>,
     /// What is missing only if it is used.
     pub(crate) warnings: Vec<Misfit>,
+    /// What is wrong with agents of the user's own, by their name. It stops neither the configuration nor other agents.
+    pub(crate) tools: Vec<(String, Misfit)>,
 }
 
 pub(crate) fn fit_layer(tree: &mut Tree) -> Found {
@@ -166,6 +168,9 @@ impl Fitting<'_> {
                 as_text(&mut entry.tree);
             }
             match &inner {
+                Some(inner) if rule.word("x-kind") == Some("tools") => {
+                    self.tool(&mut entry.tree, inner, refs, &right);
+                }
                 Some(inner) => self.node(&mut entry.tree, inner, refs, &right),
                 None => self.free(&mut entry.tree, refs),
             }
@@ -177,6 +182,17 @@ impl Fitting<'_> {
             }
         }
         fitted
+    }
+
+    /// Fits an agent of the user's own, and keeps apart what is wrong with it.
+    fn tool(&mut self, tree: &mut Tree, rule: &Rule, refs: Refs, name: &str) {
+        let before = self.found.misfits.len();
+        self.node(tree, rule, refs, &format!("tools.{name}"));
+        let wrong = self.found.misfits.split_off(before);
+        if tree.as_map().is_none() {
+            *tree = Tree::map(tree.at);
+        }
+        self.found.tools.extend(wrong.into_iter().map(|misfit| (name.to_owned(), misfit)));
     }
 
     /// The name of an event of the user's own, if it is one: nothing that is nearly one of ours, and with an action.
@@ -332,6 +348,15 @@ impl Fitting<'_> {
                     self.misfit(tree.at, what, condition::hint_for(&bad));
                 }
                 None
+            }
+            Some("regex") => {
+                // Its first lines draw the place, which is shown here for every mistake.
+                let why = |err: regex::Error| {
+                    let why = err.to_string();
+                    let last = why.lines().last().unwrap_or(&why);
+                    format!("`{name}` is no regular expression: {}", last.trim_start_matches("error: "))
+                };
+                regex::Regex::new(&text).err().map(why)
             }
             Some("path") => self.resolve_path(tree),
             _ => None,

@@ -131,11 +131,13 @@ impl Default for AutoAssignConfig {
 }
 
 /// The agent that looks after the others.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct OrchestratorConfig {
-    /// Whether there is one.
-    pub enabled: bool,
+    /// Starts one with `ao start`. If absent, only if its agent stays at its prompt: one that ends its process with each turn
+    /// would spend a turn on every start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub enabled: Option<bool>,
     /// Whether new issues are given to agents without a person's word: to the specialist whose filters fit, or else to the
     /// project's own agent. A project can say otherwise for itself.
     pub auto_assign: bool,
@@ -161,18 +163,5 @@ impl Filters {
         (self.projects.is_empty() || self.projects.iter().any(|name| name == project))
             && (self.labels.is_empty() || self.labels.iter().any(has))
             && !self.exclude_labels.iter().any(has)
-    }
-}
-
-impl Default for OrchestratorConfig {
-    fn default() -> OrchestratorConfig {
-        OrchestratorConfig {
-            enabled: true,
-            auto_assign: false,
-            agent: None,
-            agent_config: AgentConfig::default(),
-            prompt: None,
-            every: None,
-        }
     }
 }

@@ -13,6 +13,7 @@ mod quiet;
 mod reaction;
 mod settings;
 mod tell;
+mod tools;
 pub mod units;
 
 use indexmap::IndexMap;
@@ -87,7 +88,7 @@ pub struct Config {
     /// Specialists: agents for certain work, chosen by the labels of an issue.
     pub agents: Vec<Specialist>,
     /// Agents of your own, by name: how a program is started, read and spoken to.
-    #[schemars(extend("x-env" = "never"))]
+    #[schemars(with = "IndexMap<String, tools::ToolConfig>", extend("x-env" = "never", "x-kind" = "tools"))]
     pub tools: IndexMap<String, serde_json::Map<String, serde_json::Value>>,
     /// The agent that looks after the others.
     pub orchestrator: OrchestratorConfig,
@@ -97,15 +98,17 @@ pub struct Config {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
 pub struct Defaults {
-    /// Where agents run: `tmux`, `process`, `docker` or `kubernetes`.
+    /// Where agents run: `tmux` or `process`.
     pub runtime: Plugin,
     /// Which agent does the work: `claude-code`, `codex`, `aider` and others, or a name from `tools` or `agents`.
     pub agent: String,
     /// How each session gets a checkout of its own: `worktree` or `clone`.
     pub workspace: Plugin,
-    /// Where issues live: `github`, `linear`, `gitlab`, `jira` or `local`.
+    /// Where issues live: `local`. `github`, `linear`, `gitlab` and `jira` can be written and are not available in this version
+    /// yet.
     pub tracker: Plugin,
-    /// Where pull requests live: `github`, `gitlab`, `gitea` or `local`. As the tracker, if it is one of those.
+    /// Where pull requests live: `local`. `github`, `gitlab` and `gitea` can be written and are not available in this version
+    /// yet. As the tracker, if it is one of those.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scm: Option<Plugin>,
     /// How people are told things: `desktop`, `slack`, `discord`, `composio`, `webhook`, `openclaw`, `telegram`, or the

@@ -57,7 +57,7 @@ pub struct CaseGiven {
     /// Files with a thread of a person that is not resolved.
     #[schemars(extend("x-one" = true))]
     pub open_threads: Vec<String>,
-    /// Checks by name: `passed`, `failed`, `pending` or `skipped`. One that has passed, if none is named.
+    /// Checks by name: `passed`, `failed`, `pending` or `skipped`. If none is named, all that the policy requires have passed.
     pub checks: IndexMap<String, CaseCheck>,
     /// Its labels.
     #[schemars(extend("x-one" = true))]
@@ -69,7 +69,7 @@ pub struct CaseGiven {
     pub conflicts: Vec<String>,
     /// Lines that it adds, by file. They are looked through as those of a pull request are.
     pub added: IndexMap<String, String>,
-    /// When it is judged, such as `2026-12-24 10:00` in UTC; now, if absent.
+    /// When it is judged, such as `2026-12-24 10:00` in UTC; outside of every freeze, if absent.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }

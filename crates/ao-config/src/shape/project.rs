@@ -119,6 +119,10 @@ pub struct Project {
     /// How its merge queue goes about it. With this, `ao pr merge` goes through the queue too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_queue: Option<MergeQueueConfig>,
+    /// Whether a merge closes the issues that it settles: the one that its session works on, and those that its title, its
+    /// text or its commits name behind a word such as `Closes`.
+    #[serde(default = "yes")]
+    pub close_merged_issues: bool,
     /// Whether its sessions go on by themselves after a provider's limit; as in `lifecycle`, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub auto_resume: Option<bool>,
@@ -273,6 +277,10 @@ pub struct BudgetConfig {
     /// Time that its process runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<Time>,
+}
+
+fn yes() -> bool {
+    true
 }
 
 fn main_branch() -> String {

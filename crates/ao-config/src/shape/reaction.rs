@@ -125,11 +125,16 @@ pub enum EscalateAfter {
 }
 
 /// Every kind, in the order in which they are listed for people, and by which other names documents know it.
-const KINDS: [(IncidentKind, &str, &[&str]); 17] = [
+const KINDS: [(IncidentKind, &str, &[&str]); 18] = [
     (IncidentKind::CiFailed, "A check failed on a pull request.", &["ci-failure"]),
     (IncidentKind::ChangesRequested, "A reviewer asks for changes.", &["review-comments"]),
     (IncidentKind::BotComments, "A review tool left remarks.", &["bugbot-comments"]),
     (IncidentKind::MergeConflicts, "A branch conflicts with its base.", &["merge-conflict"]),
+    (
+        IncidentKind::ReviewNeeded,
+        "A pull request waits for a person: for a review, a decision or its merge.",
+        &[],
+    ),
     (IncidentKind::ApprovedAndGreen, "A pull request is approved, and its checks pass.", &["approved"]),
     (IncidentKind::LabelAdded, "A label was added.", &[]),
     (IncidentKind::PrClosed, "A pull request was closed without a merge.", &[]),

@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-/// A plugin by name, with options of its own if it takes any: `docker`, or `{ plugin: docker, image: node:24 }`.
+/// A plugin by name, with options of its own if it takes any: `local`, or `{ plugin: local, keep: files }`.
 ///
 /// Options are kept as they are written. They may refer to secrets by `${NAME}`, and [`Plugin::resolved`] puts those in
 /// where they are used, so that they are in no log and in no listing.
@@ -115,8 +115,8 @@ impl JsonSchema for Plugin {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "A plugin by name, with options of its own if it takes any: `docker`, or \
-                `{ plugin: docker, image: node:24 }`. Options may refer to secrets by `${NAME}`.",
+            "description": "A plugin by name, with options of its own if it takes any: `local`, or \
+                `{ plugin: local, keep: files }`. Options may refer to secrets by `${NAME}`.",
             "type": "object",
             "properties": { "plugin": { "type": "string", "description": "Its name." } },
             "required": ["plugin"],

@@ -81,17 +81,25 @@ impl Tree {
     pub(crate) fn follow<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> &Tree {
         let mut here = self;
         for part in path {
-            let next = match &here.value {
-                Value::Map(map) => map.get(part).map(|entry| &entry.tree),
-                Value::List(list) => part.parse().ok().and_then(|n: usize| list.get(n)),
-                _ => None,
-            };
-            match next {
+            match here.part(part) {
                 Some(next) => here = next,
                 None => break,
             }
         }
         here
+    }
+
+    /// Follows keys and positions to the end.
+    pub(crate) fn find<'a>(&self, path: impl IntoIterator<Item = &'a str>) -> Option<&Tree> {
+        path.into_iter().try_fold(self, Tree::part)
+    }
+
+    fn part(&self, part: &str) -> Option<&Tree> {
+        match &self.value {
+            Value::Map(map) => map.get(part).map(|entry| &entry.tree),
+            Value::List(list) => part.parse().ok().and_then(|n: usize| list.get(n)),
+            _ => None,
+        }
     }
 
     /// Lays another tree over this one: mappings field by field, anything else as a whole.

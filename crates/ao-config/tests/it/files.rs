@@ -1,6 +1,6 @@
 //! The first file of a project.
 
-use ao_config::init::{self, Init, InitError};
+use ao_config::init::{self, Init, InitCheck, InitError};
 use ao_config::{Places, parse_str};
 use camino::{Utf8Path, Utf8PathBuf};
 use insta::assert_snapshot;
@@ -17,8 +17,36 @@ fn init(project: &str, path: &str) -> Init {
         agent: "codex".into(),
         runtime: "process".into(),
         workspace: "clone".into(),
+        notifiers: vec!["desktop".into()],
         schema: None,
+        checks: vec![],
+        runs_checks: false,
     }
+}
+
+fn with_checks(runs_checks: bool) -> String {
+    let check = |name: &str, command: &str| InitCheck { name: name.into(), command: command.into() };
+    let checks = vec![check("npm-test", "npm ci && npm test"), check("odd", "it's: {odd} # really")];
+    init::template(&Init { checks, runs_checks, ..init("my-app", ".") })
+}
+
+#[test]
+fn checks_that_fit_are_switched_on_or_left_as_a_comment() {
+    let commands = |text: &str| {
+        let loaded = read(text).unwrap_or_else(|err| panic!("{err}\n{text}"));
+        let checks = &loaded.config.projects["my-app"].checks;
+        checks.iter().map(|check| (check.name(), check.command.clone())).collect::<Vec<_>>()
+    };
+    let expected = [("npm-test", "npm ci && npm test"), ("odd", "it's: {odd} # really")];
+    let expected: Vec<_> = expected.map(|(name, command)| (name.to_owned(), command.to_owned())).into();
+    assert_eq!(commands(&with_checks(true)), expected);
+    let off = with_checks(false);
+    assert_eq!(commands(&off), []);
+    // As the comment says: without the signs before them, the lines are what they look like.
+    let (before, commented) = off.split_once("# checks:\n").unwrap();
+    let uncommented = format!("{before}checks:\n{}", commented.replace("    #   - ", "      - "));
+    assert_eq!(commands(&uncommented), expected, "{uncommented}");
+    assert!(before.trim_end().ends_with("take away the `# ` before the lines below."), "{before}");
 }
 
 #[test]
@@ -28,14 +56,14 @@ fn a_first_file_is_one_to_read_and_to_load() {
     # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
     # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
 
-    port: 3000                # the dashboard and the HTTP interface
+    # port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
 
     defaults:
-      runtime: process        # tmux | process | docker | kubernetes
+      runtime: process        # tmux | process
       agent: codex            # claude-code | codex | aider | cursor | opencode | …
       workspace: clone        # worktree | clone
-      tracker: github         # github | linear | gitlab | jira | local
-      notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
+      tracker: github         # not available yet; there is local
+      notifiers: [desktop]    # desktop | slack | discord | composio | webhook | openclaw | telegram
 
     projects:
       my-app:
@@ -46,6 +74,7 @@ fn a_first_file_is_one_to_read_and_to_load() {
         # include: [.env]                # copied from your checkout
         # postCreate: [npm install]      # run in each new workspace
         # maxParallelAgents: 3
+        # checks: [make test]            # what must pass before a merge; without any, nothing is checked
 
     reactions:
       ci-failed:

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ao_config::{Env, Layer, LayerKind, Loaded, Places, find, load, parse_layers};
+use ao_config::{Env, Layer, LayerKind, Loaded, Places, find, load, parse_layers, parse_str};
 use ao_core::incident::IncidentKind;
 use camino::{Utf8Path, Utf8PathBuf};
 
@@ -231,4 +231,55 @@ fn budgets_have_a_place_for_every_scope_and_the_spellings_of_all_dialects() {
     assert_eq!((project.per_task.micros, project.daily.turns), (Some(2_500_000), Some(40)));
     assert_eq!((project.total.tokens, project.total.seconds), (Some(9), Some(7200)));
     assert_eq!((project.auto_resume, core("b").auto_resume), (Some(true), None));
+}
+
+/// A checkout as git leaves it, with a commit on these branches.
+fn checkout(branches: &[&str], head: &str) -> (tempfile::TempDir, Utf8PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = Utf8PathBuf::from_path_buf(dir.path().canonicalize().unwrap()).unwrap().join("My App");
+    std::fs::create_dir_all(root.join(".git/refs/heads")).unwrap();
+    std::fs::write(root.join(".git/HEAD"), format!("ref: refs/heads/{head}\n")).unwrap();
+    for branch in branches {
+        std::fs::write(root.join(".git/refs/heads").join(branch), "0000\n").unwrap();
+    }
+    (dir, root)
+}
+
+#[test]
+fn a_file_without_projects_is_about_the_repository_that_it_is_in() {
+    let (_dir, root) = checkout(&["master", "topic"], "topic");
+    let file = root.join("agent-orchestrator.yaml");
+    let loaded = parse_str(&file, "defaults: { agent: codex }\n", &places()).unwrap();
+    let project = &loaded.config.projects["My-App"];
+    assert_eq!(project.path, root);
+    assert_eq!(project.default_branch, "master", "and not what happens to be checked out");
+    assert!(loaded.names("My-App"));
+    assert_eq!(loaded.implicit.as_ref().map(|project| project.name.as_str()), Some("My-App"));
+
+    // What names its projects is about those alone.
+    let named = parse_str(&file, "projects: { docs: { path: ./docs } }\n", &places()).unwrap();
+    assert_eq!(named.config.projects.keys().collect::<Vec<_>>(), ["docs"]);
+    // What the user has named already is not named twice.
+    let own = format!("projects: {{ mine: {{ path: \"{root}\" }} }}\n");
+    let texts = [
+        (LayerKind::User, Utf8Path::new("/srv/own.yaml"), own.as_str()),
+        (LayerKind::Project, &file, "{}\n"),
+    ];
+    let both = parse_layers(&texts, &places()).unwrap();
+    assert_eq!(both.config.projects.keys().collect::<Vec<_>>(), ["mine"]);
+    // Another one of the user's that has the same name stays what it is.
+    let other = "projects: { My-App: { path: /elsewhere } }\n";
+    let texts =
+        [(LayerKind::User, Utf8Path::new("/srv/own.yaml"), other), (LayerKind::Project, &file, "{}\n")];
+    let both = parse_layers(&texts, &places()).unwrap();
+    assert_eq!(both.config.projects.keys().collect::<Vec<_>>(), ["My-App", "My-App-2"]);
+    assert_eq!(both.config.projects["My-App-2"].path, root);
+}
+
+#[test]
+fn a_file_without_projects_outside_of_a_repository_is_about_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = Utf8PathBuf::from_path_buf(dir.path().join("agent-orchestrator.yaml")).unwrap();
+    let loaded = parse_str(&file, "defaults: { agent: codex }\n", &places()).unwrap();
+    assert!(loaded.config.projects.is_empty() && loaded.implicit.is_none());
 }

@@ -5,6 +5,7 @@ mod dialects;
 mod edits;
 mod files;
 mod hooks;
+mod keys;
 mod layers;
 mod limits;
 mod mistakes;

@@ -1,8 +1,9 @@
 //! Whatever is wrong is shown at its place, with what would be right.
 
+use camino::Utf8Path;
 use insta::assert_snapshot;
 
-use super::support::wrong_with;
+use super::support::{places, wrong_with};
 
 #[test]
 fn an_unknown_key_comes_with_the_nearest_right_one() {
@@ -361,4 +362,70 @@ fn several_mistakes_are_told_at_once() {
      5 |     escalateAfter: soon
        |                    ^
     ");
+}
+
+/// Everything that is wrong with the agents that a text describes, as people see it.
+fn wrong_tools(text: &str) -> String {
+    let loaded = ao_config::parse_str(Utf8Path::new("ao.yaml"), text, &places()).unwrap();
+    let wrong: Vec<String> = loaded.wrong_tools().iter().map(|(_, problem)| problem.to_string()).collect();
+    wrong.join("\n\n")
+}
+
+#[test]
+fn what_is_wrong_with_an_agent_of_ones_own_is_told_at_its_place_and_stops_no_other() {
+    let text = "tools:\n  mine:\n    program: ./mine\n    promt: typed\n    io: pip\n    screen: { busy: '(' }\n    \
+        keys: { human-quiet: 3 }\n  plain: { program: sh }\n  none: { args: [a] }\n  odd: 7\n";
+    assert_snapshot!(wrong_tools(text), @"
+    ao.yaml:4:5: unknown key `promt` in `tools.mine`
+       |
+     4 |     promt: typed
+       |     ^
+     hint: did you mean `prompt`?
+
+    ao.yaml:5:9: `io` cannot be `pip`
+       |
+     5 |     io: pip
+       |         ^
+     hint: did you mean `pipes`?
+
+    ao.yaml:6:21: `busy` is no regular expression: unclosed group
+       |
+     6 |     screen: { busy: '(' }
+       |                     ^
+
+    ao.yaml:7:13: unknown key `human-quiet` in `keys`
+       |
+     7 |     keys: { human-quiet: 3 }
+       |             ^
+     hint: did you mean `humanQuietMs`?
+
+    ao.yaml:10:8: `tools.odd` has to be a mapping, and is `7`
+        |
+     10 |   odd: 7
+        |        ^
+
+    ao.yaml:9:9: `program` is missing in `tools.none`
+       |
+     9 |   none: { args: [a] }
+       |         ^
+    ");
+    let loaded = ao_config::parse_str(Utf8Path::new("ao.yaml"), text, &places()).unwrap();
+    assert_eq!(loaded.config.tools["plain"]["program"], "sh");
+}
+
+#[test]
+fn keys_of_an_agent_of_ones_own_are_known_in_every_spelling() {
+    for first_launch in ["firstLaunch", "first_launch", "first-launch"] {
+        for quiet in ["humanQuietMs", "human_quiet_ms", "human-quiet-ms"] {
+            let text = format!(
+                "tools:\n  mine:\n    program: x\n    env: {{ N: 1 }}\n    keys: {{ {quiet}: 5, answers: {{ yes: 1 }} }}\n    \
+                 {first_launch}: [{{ question: a, answer: b }}]\n"
+            );
+            let loaded = ao_config::parse_str(Utf8Path::new("ao.yaml"), &text, &places()).unwrap();
+            assert_eq!(loaded.wrong_tools(), []);
+            let mine = &loaded.config.tools["mine"];
+            assert_eq!((&mine["keys"]["humanQuietMs"], &mine["env"]["N"]), (&5.into(), &"1".into()));
+            assert_eq!(mine["firstLaunch"][0]["answer"], "b");
+        }
+    }
 }
