@@ -24,6 +24,7 @@ mod webhook;
 mod words;
 
 pub use channel::Channel;
+pub use desktop::desktop_reachable;
 pub use links::Page;
 pub use pace::Pace;
 pub use routing::{Audience, Routed};

@@ -4,7 +4,6 @@ use std::error::Error;
 use std::io;
 use std::path::PathBuf;
 
-use ao_core::SessionId;
 use ao_ports::WorkspaceError;
 
 use ao_git::GitError;
@@ -32,8 +31,19 @@ pub(crate) enum TreeError {
     BadName { name: String },
     #[error("`{}` was not made by ao and is left as it is; move it away, or choose another name", .path.display())]
     NotOurs { path: PathBuf },
-    #[error("`{}` is the worktree of {owner}", .path.display())]
-    Taken { path: PathBuf, owner: SessionId },
+    #[error(
+        "`{0}` is the worktree of a session that is not in this data folder: another `ao` runs it, or its record was lost. \
+         Look at the work in it; then take it away with `git worktree remove {0}`, which refuses if something is not \
+         committed, and try again: what is on its branch is gone on with. Or choose another name",
+        .path.display()
+    )]
+    Taken { path: PathBuf },
+    #[error(
+        "`{}` is the clone of a session that is not in this data folder: another `ao` runs it, or its record was lost. Save \
+         the work in it, move it away, and try again; or choose another name",
+        .path.display()
+    )]
+    CloneTaken { path: PathBuf },
     #[error("the branch `{branch}` is checked out in `{}`", .other.display())]
     BranchInUse { branch: String, other: PathBuf },
     #[error(
@@ -58,8 +68,8 @@ pub(crate) enum TreeError {
         #[source]
         err: GitError,
     },
-    #[error("`{}` is no longer the tree that was made for {session}, so nothing is changed in it: {why}", .path.display())]
-    Strayed { path: PathBuf, session: SessionId, why: &'static str },
+    #[error("`{}` is no longer the tree that was made for the session, so nothing is changed in it: {why}", .path.display())]
+    Strayed { path: PathBuf, why: &'static str },
     #[error("`{}` could not be removed, because something still writes in it; it is put back, and a later try goes on", .path.display())]
     StillWritten {
         path: PathBuf,

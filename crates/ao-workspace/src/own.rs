@@ -76,7 +76,7 @@ impl OwnTree {
     }
 
     fn strayed(&self, why: &'static str) -> TreeError {
-        TreeError::Strayed { path: self.path.clone(), session: self.session, why }
+        TreeError::Strayed { path: self.path.clone(), why }
     }
 }
 
@@ -94,7 +94,7 @@ pub(crate) async fn nobody_at_work(path: &Path, git_dir: Option<&Path>) -> Resul
 
 /// The git directory of a tree, if the tree is the session's.
 fn shown(kind: &Kind, path: &Path, session: SessionId) -> Result<PathBuf, TreeError> {
-    let strayed = |why| TreeError::Strayed { path: path.to_owned(), session, why };
+    let strayed = |why| TreeError::Strayed { path: path.to_owned(), why };
     let git_dir = git_dir(kind, path).map_err(strayed)?;
     let common_dir = match kind {
         Kind::Worktree { common_dir } => common_dir,

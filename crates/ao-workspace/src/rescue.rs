@@ -88,6 +88,18 @@ pub(crate) async fn leave(
     point(git, session, branch, commit, &rescue_ref(session), &why).await
 }
 
+/// Keeps what else a tree has that goes, in a ref of its own beside that of its last state.
+pub(crate) async fn beside(
+    git: &Git,
+    session: SessionId,
+    name: &str,
+    commit: &str,
+) -> Result<String, TreeError> {
+    let short: String = commit.chars().take(12).collect();
+    let rescue = format!("{}-{}-{short}", rescue_ref(session), name.replace('/', "-"));
+    point(git, session, name, commit, &rescue, &format!("ao: tree of {session} removed")).await
+}
+
 /// Keeps what a branch was before it was rebased. In a ref of its own: the tree lives on, and its removal leaves another.
 pub(crate) async fn before_rebase(
     git: &Git,
@@ -109,7 +121,7 @@ async fn point(
     rescue: &str,
     why: &str,
 ) -> Result<String, TreeError> {
-    let what = || TreeError::tried(format!("keep the last state of {session} in a rescue ref"));
+    let what = || TreeError::tried("keep its last state in a rescue ref");
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let tag = format!(
         "object {commit}\ntype commit\ntag ao-rescue-{session}\ntagger Agent {session} <{}> {now} +0000\n\n\

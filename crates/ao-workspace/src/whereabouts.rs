@@ -22,6 +22,7 @@ pub(crate) async fn look(
 ) -> Whereabouts {
     let git_dir = match git_dir(kind, path) {
         Ok(git_dir) => git_dir,
+        Err(_) if path.symlink_metadata().is_err() => return gone(path, branch),
         Err(why) => return Whereabouts { stand: None, wrong: vec![why.to_owned()] },
     };
     let marker = Marker::read(&git_dir).ok().flatten();
@@ -30,7 +31,7 @@ pub(crate) async fn look(
     let mut wrong = vec![];
     if marked != Some(session) && adopted != Some(session) {
         wrong.push(match marked.or(adopted) {
-            Some(other) => format!("the tree is that of {other}"),
+            Some(_) => "the tree bears the mark of another session".to_owned(),
             None => "the tree does not bear the session's mark".to_owned(),
         });
     }
@@ -57,6 +58,16 @@ pub(crate) async fn look(
     }
     let stand = on.map(|branch| Stand { branch, head: head.as_deref().map(Commit::new) });
     Whereabouts { stand, wrong }
+}
+
+/// What is told of a tree whose folder somebody has removed, and how it comes back.
+fn gone(path: &Path, branch: &str) -> Whereabouts {
+    let why = format!(
+        "its folder is gone (`{}`); stop the session and restore it, and it is made anew from its branch `{branch}`, without \
+         what was not committed",
+        path.display()
+    );
+    Whereabouts { stand: None, wrong: vec![why] }
 }
 
 /// Whether the branch has only been given another name: then the tree is where it was. Git moves what it remembers of a

@@ -22,6 +22,8 @@ use crate::words::{as_it_is, entities, fit};
 
 const NAME: &str = "org.freedesktop.Notifications";
 const PATH: &str = "/org/freedesktop/Notifications";
+const BUS: &str = "org.freedesktop.DBus";
+const BUS_PATH: &str = "/org/freedesktop/DBus";
 /// More of a text would be cut, or fill the screen.
 const TEXT: usize = 1000;
 /// How long a notice can be clicked on, and how many at a time.
@@ -111,6 +113,23 @@ impl System {
         }
         Ok(())
     }
+}
+
+/// Asks the session's bus for a desktop that shows notices, or that would be started for one.
+pub(super) async fn reach(address: Option<String>) -> Result<(), String> {
+    let builder = match &address {
+        Some(address) => Builder::address(address.as_str()),
+        None => Builder::session(),
+    };
+    let connection = builder.build().await.map_err(|_| "no desktop session answers".to_owned())?;
+    for method in ["ListNames", "ListActivatableNames"] {
+        let answer = connection.call_method(Some(BUS), BUS_PATH, Some(BUS), method, &()).await;
+        let names: zbus::Result<Vec<String>> = answer.and_then(|answer| answer.body().deserialize());
+        if names.is_ok_and(|names| names.iter().any(|name| name == NAME)) {
+            return Ok(());
+        }
+    }
+    Err("no desktop in this session shows notices".to_owned())
 }
 
 async fn signals(connection: &Connection) -> zbus::Result<MessageStream> {

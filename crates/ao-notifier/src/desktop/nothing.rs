@@ -5,6 +5,10 @@ use reqwest::Url;
 
 use crate::settings::{ChannelError, Settings};
 
+pub(super) async fn reach(_: Option<String>) -> Result<(), String> {
+    Err("this build of `ao` cannot show notices on a desktop".to_owned())
+}
+
 #[derive(Debug)]
 pub(super) enum System {}
 

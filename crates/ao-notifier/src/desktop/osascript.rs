@@ -20,6 +20,14 @@ const SCRIPT: [&str; 6] = [
     "end run",
 ];
 
+/// Over ssh, notices would be shown where nobody sits.
+pub(super) async fn reach(_: Option<String>) -> Result<(), String> {
+    match std::env::var_os("SSH_CONNECTION") {
+        Some(_) => Err("this is a session over ssh".to_owned()),
+        None => Ok(()),
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct System;
 

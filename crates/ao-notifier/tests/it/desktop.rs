@@ -148,6 +148,21 @@ async fn a_desktop_that_knows_markup_gets_none() {
     assert_eq!(*desktop.shown.lock().unwrap(), [shown("action: ses_4f", text, 1)]);
 }
 
+/// What is told of a desktop before anything is shown on it.
+#[tokio::test]
+async fn a_desktop_is_reachable_only_if_something_shows_notices() {
+    let bus = PrivateBus::start().await;
+    let address = bus.address();
+    let env = |name: &str| (name == "DBUS_SESSION_BUS_ADDRESS").then(|| address.clone());
+    let why = ao_notifier::desktop_reachable(&env).await.unwrap_err();
+    assert_eq!(why, "no desktop in this session shows notices");
+    let desktop = StandIn::serve(&bus, &["body"]).await;
+    assert_eq!(ao_notifier::desktop_reachable(&env).await, Ok(()));
+    drop(desktop);
+    fs::remove_file(bus.dir.path().join("bus")).unwrap();
+    assert_eq!(ao_notifier::desktop_reachable(&env).await.unwrap_err(), "no desktop session answers");
+}
+
 #[tokio::test]
 async fn a_bus_without_a_desktop_and_no_bus_are_failures() {
     let bus = PrivateBus::start().await;

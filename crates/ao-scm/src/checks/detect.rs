@@ -72,6 +72,12 @@ fn node(root: &Utf8Path) -> Vec<Proposed> {
 
 fn python(root: &Utf8Path) -> Vec<Proposed> {
     let mentions = |name: &str, word: &str| read(root, name).is_some_and(|text| text.contains(word));
+    // It makes the environments that its tests need, so it works in a clean checkout where pytest alone may not.
+    let tox = [("tox.ini", "[testenv"), ("tox.ini", "[tox]"), ("pyproject.toml", "[tool.tox")];
+    if let Some((file, _)) = tox.into_iter().find(|(file, word)| mentions(file, word)) {
+        let command = if is_file(root, "uv.lock") { "uv run tox" } else { "tox" };
+        return vec![proposed("tox", command, &format!("`{file}` says what tox runs"))];
+    }
     let because = if is_file(root, "pytest.ini") {
         "there is a `pytest.ini`"
     } else if mentions("pyproject.toml", "pytest") {

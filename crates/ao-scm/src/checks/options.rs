@@ -57,7 +57,8 @@ impl Options {
         self.folder.join("trees")
     }
 
-    pub(super) fn logs(&self) -> Utf8PathBuf {
+    /// The folder of what checks have put out, which messages to agents name.
+    pub fn logs(&self) -> Utf8PathBuf {
         self.folder.join("logs")
     }
 

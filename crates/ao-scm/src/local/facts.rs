@@ -38,6 +38,7 @@ impl LocalScm {
             labels: pull.labels.clone(),
             mergeable: pull.mergeable.clone(),
             checks: self.check_facts(pull, runs),
+            no_checks: self.options.checks.is_empty(),
             reviews: pull.reviews.iter().map(|given| review(pull, given)).collect(),
             threads: entry.threads.values().map(|thread| self.thread(pull, thread)).collect(),
             size: pull.size.clone(),

@@ -101,6 +101,20 @@ impl LocalScm {
         Ok(self.repository.diff_as_text(fork(&entry)?, head, limit).await?)
     }
 
+    pub(super) async fn words_of(&self, pull: &PullId) -> Result<String, LocalError> {
+        self.up_to_date_about(pull).await?;
+        let entry = self.entry(pull).await?;
+        let record = &entry.pull;
+        let mut words = format!("{}\n{}\n", record.title, record.body);
+        if let Some(fork) = &record.fork {
+            let count = format!("--max-count={COMMITS}");
+            let (head, not) = (record.head.as_str(), format!("^{fork}"));
+            let args = ["log", "--format=%B", "--no-show-signature", &count, head, &not, "--"];
+            words += &self.repository.git.read(&args).await?;
+        }
+        Ok(words)
+    }
+
     async fn commits_of(&self, entry: &Entry) -> Result<Vec<CommitSeen>, LocalError> {
         let Some(fork) = &entry.pull.fork else { return Ok(vec![]) };
         let count = format!("--max-count={COMMITS}");

@@ -82,6 +82,10 @@ impl Scm for LocalScm {
         Ok(self.detail(pull).await?)
     }
 
+    async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
+        Ok(self.words_of(pull).await?)
+    }
+
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {
         Ok(self.diff_of(pull, limit).await?)
     }

@@ -2,10 +2,11 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use ao_core::Commit;
-use ao_ports::{CheckSpec, RunFilter, RunState};
-use ao_scm::checks::{Job, Options};
+use ao_ports::{CheckRun, CheckSpec, RunFilter, RunState};
+use ao_scm::checks::{Job, Options, Runner};
 
 use crate::checks_support::{Bench, check, finished, lives, output, pull, until};
 
@@ -241,6 +242,58 @@ async fn what_is_given_up_is_ended_when_the_last_who_asked_has_given_it_up() {
     let again = runner.run(job).await.unwrap().remove(0);
     assert!(again.id != first.id && again.same_as.is_none(), "{again:?}");
     runner.stop().await;
+}
+
+/// The runs of the pull request of the bench, once they are as they should be.
+async fn listed(runner: &Runner, enough: impl Fn(&[CheckRun]) -> bool) -> Vec<CheckRun> {
+    let filter = RunFilter { pull: Some(pull(7)), ..RunFilter::default() };
+    let mut news = runner.subscribe();
+    let looking = async {
+        loop {
+            let runs = runner.runs(&pull(7).project, &filter).await.unwrap();
+            if enough(&runs) {
+                return runs;
+            }
+            // Not everything makes news: what is forgotten does not.
+            tokio::time::timeout(Duration::from_millis(20), news.recv()).await.ok();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(30), looking).await.expect("the runs are as they should be")
+}
+
+/// A test that is void before its runs have a name.
+#[tokio::test]
+async fn who_goes_away_while_it_is_asked_has_given_up_what_was_for_nobody_else() {
+    let bench = Bench::new();
+    let runner = bench.runner().await;
+    let alone = bench.job(vec![check("sleep 600")]);
+    let behind = Job { ahead: vec![pull(5)], ..bench.job(vec![check("sleep 601")]) };
+    for job in [&alone, &behind] {
+        tokio::select! {
+            biased;
+            _ = runner.run(job.clone()) => panic!("that takes a moment"),
+            () = std::future::ready(()) => {}
+        }
+    }
+    let given_up = |run: &CheckRun| run.state == RunState::Cancelled;
+    let runs = listed(&runner, |runs| runs.len() == 2 && given_up(&runs[0])).await;
+    assert_eq!((runs[0].ahead.len(), runs[1].ahead.len()), (1, 0));
+    assert!(!given_up(&runs[1]), "the pull request's own goes on, whoever has asked");
+    runner.stop().await;
+}
+
+/// However often the merge queue tries a change, its own runs are not forgotten for that.
+#[tokio::test]
+async fn what_was_tried_with_others_ahead_is_forgotten_before_the_pull_requests_own() {
+    let bench = Bench::new();
+    let runner = bench.runner_with(Options { keep_runs: 2, ..bench.options() }).await;
+    let own = bench.run(&runner, check("true")).await;
+    for number in 20..26 {
+        let job = Job { ahead: vec![pull(number)], ..bench.job(vec![check("true")]) };
+        bench.run_job(&runner, job).await;
+    }
+    let runs = listed(&runner, |runs| runs.len() == 3).await;
+    assert_eq!(runs[2].id, own.id);
 }
 
 #[tokio::test]

@@ -33,6 +33,27 @@ pub fn read(text: &str) -> Result<Vec<Draft>, ImportError> {
     Ok(drafts)
 }
 
+/// Returns the number in a name such as `GH-789`, by which people call an issue of GitHub elsewhere.
+pub(crate) fn number_named(name: &str) -> Option<u64> {
+    let (prefix, number) = name.split_once('-')?;
+    number_in(number).filter(|_| prefix.eq_ignore_ascii_case("gh"))
+}
+
+/// Returns the number that GitHub gave to the issue with this key, if its key says that it came from there.
+pub(crate) fn number_of_key(key: &str) -> Option<u64> {
+    let number = match key.strip_prefix("github:") {
+        Some(number) => number,
+        None if key.starts_with("https://") || key.starts_with("http://") => key.rsplit_once("/issues/")?.1,
+        None => return None,
+    };
+    number_in(number)
+}
+
+/// A number in its one spelling.
+fn number_in(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|number: &u64| *number > 0 && number.to_string() == text)
+}
+
 fn is_pull(entry: &Map<String, Value>) -> bool {
     entry.get("pull_request").is_some_and(|pull| !pull.is_null())
         || entry.get("isPullRequest") == Some(&Value::Bool(true))

@@ -14,6 +14,7 @@ use ao_ports::NewTask;
 
 pub use self::bring::{Brought, Outcome, bring_in};
 pub use self::github::read as github;
+pub(crate) use self::github::{number_named as github_number, number_of_key as github_number_of};
 pub use self::markdown::read as markdown;
 
 /// No list may be longer than this, in bytes.

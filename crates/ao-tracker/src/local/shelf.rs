@@ -33,6 +33,9 @@ pub(super) trait Shelf: Send + Sync {
 
     async fn find(&self, key: &str) -> Result<Option<u64>, TrackerError>;
 
+    /// The keys that issues were made with, each with the number of its issue, in no order.
+    async fn keys(&self) -> Result<Vec<(String, u64)>, TrackerError>;
+
     /// Makes one. The number that it has already is not looked at; the one that it gets is returned.
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError>;
 

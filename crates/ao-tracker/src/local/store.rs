@@ -208,6 +208,10 @@ impl Shelf for StoreShelf {
         self.read(&self.key(&format!("key/{key}"))).await
     }
 
+    async fn keys(&self) -> Result<Vec<(String, u64)>, TrackerError> {
+        self.all("key/").await
+    }
+
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError> {
         let (counter, now) = self.counter().await?;
         let number = counter.last + 1;

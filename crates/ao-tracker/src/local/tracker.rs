@@ -20,6 +20,7 @@ use super::files::{FileShelf, Warning};
 use super::issue::{self, Comment, Issue, task_id};
 use super::shelf::{Shelf, Wanted};
 use super::store::StoreShelf;
+use crate::import;
 
 /// How many tasks make a page.
 const PAGE: usize = 100;
@@ -86,8 +87,36 @@ impl LocalTracker {
 
     async fn issue(&self, task: &TaskId) -> Result<Issue, TrackerError> {
         let missing = || TrackerError::not_found(format!("issue `{task}`"));
-        let number = issue::number(&task.key).filter(|_| task.project == self.project).ok_or_else(missing)?;
-        self.shelf.get(number).await?.ok_or_else(missing)
+        if task.project != self.project {
+            return Err(missing());
+        }
+        let number = match import::github_number(&task.key) {
+            Some(number) => self.imported_from_github(number, task).await?,
+            None => issue::number(&task.key),
+        };
+        self.shelf.get(number.ok_or_else(missing)?).await?.ok_or_else(missing)
+    }
+
+    /// Finds the issue that GitHub calls `GH-789`: the one that was imported with that number. Where no issue came from GitHub,
+    /// the numbers are our own, and it is issue 789. An issue that GitHub knows by another number is never taken for it.
+    async fn imported_from_github(&self, number: u64, task: &TaskId) -> Result<Option<u64>, TrackerError> {
+        let imported: Vec<(u64, u64)> = (self.shelf.keys().await?)
+            .into_iter()
+            .filter_map(|(key, ours)| Some((import::github_number_of(&key)?, ours)))
+            .collect();
+        let meant: Vec<u64> =
+            imported.iter().filter(|(theirs, _)| *theirs == number).map(|(_, ours)| *ours).collect();
+        match meant[..] {
+            [one] => Ok(Some(one)),
+            [] if imported.is_empty() => Ok(Some(number)),
+            [] => Ok(None),
+            _ => {
+                let ids: Vec<String> =
+                    meant.iter().map(|ours| format!("`{}`", task_id(&self.project, *ours))).collect();
+                let what = format!("`{task}` is the number of several imported issues: {}", ids.join(", "));
+                Err(TrackerError::refused(what))
+            }
+        }
     }
 
     /// The numbers of issues that shall be waited for.

@@ -1,5 +1,6 @@
 //! Lists of others become issues, once.
 
+use ao_core::TaskId;
 use ao_core::pull::Standing;
 use ao_ports::{TaskFilter, Tracker};
 use ao_testkit::contract::tracker::TrackerBench;
@@ -250,6 +251,38 @@ async fn a_task_that_is_new_below_a_known_one_has_to_be_done_first() {
     }
     let release = tracker.task(&bench.id(1)).await.unwrap();
     assert_eq!(release.facts.blocked_by, [bench.id(2)].into());
+}
+
+#[tokio::test]
+async fn a_number_of_github_means_the_issue_that_was_imported_with_it() {
+    for bench in [Bench::store(), Bench::files()] {
+        let tracker = bench.local();
+        let at = |key: &str| TaskId { project: bench.project(), key: key.to_owned() };
+        let found = async |key: &str| tracker.task(&at(key)).await.map(|seen| seen.task.key);
+        let ours = import::markdown("- [ ] Ours\n- [ ] Two\n").unwrap();
+        bring_in(&tracker, &bench.project(), &ann(), &ours, false).await.unwrap();
+        // The numbers are our own for as long as none came from GitHub.
+        assert_eq!(found("GH-1").await.unwrap(), "1");
+        assert_eq!(found("gh-2").await.unwrap(), "2");
+        assert!(
+            found("GH-3").await.is_err() && found("GH-02").await.is_err() && found("XY-1").await.is_err()
+        );
+
+        let list = r#"[{"number": 789, "title": "Export"}, {"number": 1, "title": "Old"},
+            {"number": 5, "title": "By address", "url": "https://github.com/owner/my-app/issues/5"}]"#;
+        bring_in(&tracker, &bench.project(), &ann(), &import::github(list).unwrap(), false).await.unwrap();
+        assert_eq!(found("GH-789").await.unwrap(), "3");
+        assert_eq!(found("GH-1").await.unwrap(), "4", "and not our own first one");
+        assert_eq!(found("GH-5").await.unwrap(), "5");
+        assert!(found("GH-2").await.is_err(), "GitHub's second one was not imported");
+        assert_eq!(found("2").await.unwrap(), "2");
+
+        let other =
+            r#"[{"number": 5, "title": "Elsewhere", "url": "https://github.com/owner/other/issues/5"}]"#;
+        bring_in(&tracker, &bench.project(), &ann(), &import::github(other).unwrap(), false).await.unwrap();
+        let several = found("GH-5").await.unwrap_err().to_string();
+        assert!(several.contains("#5`") && several.contains("#6`"), "{several}");
+    }
 }
 
 #[test]

@@ -6,16 +6,17 @@ use std::sync::Arc;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
-use ao_core::workspace::{KeepReason, TreeFacts, reasons_to_keep};
+use ao_core::workspace::{KeepReason, TreeFacts};
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
+    WorkspaceError,
 };
 use async_trait::async_trait;
 
 use super::{create, place, remove, subject};
 use crate::error::TreeError;
-use crate::gate::processes;
+use crate::gate::{self, processes};
 use crate::options::Options;
 use crate::own::{Kind, OwnTree};
 use crate::repository::{Repository, same};
@@ -56,7 +57,7 @@ impl Clones {
             return Ok(None);
         };
         let process_inside = processes::any_inside(&path).await;
-        let reasons = reasons_to_keep(&subject::facts(source, &path, order, process_inside).await);
+        let reasons = order.reasons(&subject::facts(source, &path, order, process_inside).await);
         let ignored = clean::ignored(&Git::in_tree(&path, &source.settings)).await.unwrap_or_default();
         let whole = vec![path.clone()];
         let sizes = tokio::task::spawn_blocking(move || (size::freed(&whole), size::freed(&ignored)));
@@ -155,7 +156,7 @@ impl Workspace for Clones {
 
     async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
         let Some((repository, path)) = self.found(order).await? else {
-            return Err(WorkspaceError::Failed(format!("the workspace of {} is gone", order.session)));
+            return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
         let tree = OwnTree::clone_of(&repository, &path, order.session)?;
         let common_dir = path.join(".git");
@@ -174,6 +175,14 @@ impl Workspace for Clones {
         }
         surveyed.extend(self.strangers(orders, &surveyed).await?);
         Ok(surveyed)
+    }
+
+    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
+        let Some((source, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
+        match subject::subject(&source, &path, order, None).await? {
+            Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
+            None => Ok(WorkFound::default()),
+        }
     }
 
     async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
@@ -205,7 +214,7 @@ impl Workspace for Clones {
         }
         if !order.teardown.is_empty()
             && let Some(path) = place.filter(|path| path.exists())
-            && reasons_to_keep(&self.inspect(order).await).is_empty()
+            && order.reasons(&self.inspect(order).await).is_empty()
         {
             self.shop.teardown(order, &path).await?;
         }

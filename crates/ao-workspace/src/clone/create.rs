@@ -26,7 +26,7 @@ pub(super) async fn create(
 ) -> Result<Made, TreeError> {
     if let Some(marker) = Marker::read(&path.join(".git"))? {
         if marker.session != session {
-            return Err(TreeError::Taken { path: path.to_owned(), owner: marker.session });
+            return Err(TreeError::CloneTaken { path: path.to_owned() });
         }
         return Ok(made(path, &marker.base));
     }

@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-use ao_core::workspace::{KeepReason, reasons_to_keep};
+use ao_core::workspace::KeepReason;
 use ao_core::{ProjectId, SessionId};
 use ao_ports::{Removal, RemoveOrder};
 
@@ -84,7 +84,7 @@ pub(super) fn take_back(
 
 async fn judged(source: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = processes::any_inside(path).await;
-    reasons_to_keep(&subject::facts(source, path, order, process_inside).await)
+    order.reasons(&subject::facts(source, path, order, process_inside).await)
 }
 
 /// Keeps the last state in the source, which outlives the clone.
@@ -92,12 +92,41 @@ async fn leave_rescue(source: &Repository, path: &Path, order: &RemoveOrder) -> 
     let tree = OwnTree::clone_of(source, path, order.session)?;
     let last = rescue::last_state(&tree, order.session).await?;
     let rescue = rescue::leave(&tree.writer()?, order.session, &order.branch, &last).await?;
-    let (from, refspec) = (path.to_string_lossy(), format!("+{rescue}:{rescue}"));
+    let mut kept = vec![rescue.clone()];
+    if order.discard {
+        // The gate lets go of what is on its other branches, in its tags and in its stashes; they go along with it.
+        for (name, commit) in others(&tree, &last).await? {
+            kept.push(rescue::beside(&tree.writer()?, order.session, &name, &commit).await?);
+        }
+    }
+    let from = path.to_string_lossy();
+    let refspecs: Vec<String> = kept.iter().map(|kept| format!("+{kept}:{kept}")).collect();
     let args = ["fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance"];
-    source.git.write(&[&args[..], &["--no-recurse-submodules", &from, &refspec]].concat()).await.map_err(
+    let refspecs: Vec<&str> = refspecs.iter().map(String::as_str).collect();
+    source.git.write(&[&args[..], &["--no-recurse-submodules", &from], &refspecs].concat()).await.map_err(
         TreeError::tried(format!("keep the last state of `{from}` in `{}`", source.root.display())),
     )?;
     Ok(rescue)
+}
+
+/// What a clone has besides its last state, and that has not: the tips of its branches and tags, and its stashes.
+async fn others(tree: &OwnTree, last: &str) -> Result<Vec<(String, String)>, TreeError> {
+    let git = tree.git();
+    let format = "--format=%(refname:short) %(objectname)";
+    let mut told = git.read(&["for-each-ref", format, "refs/heads", "refs/tags"]).await?;
+    if git.commit("refs/stash").await?.is_some() {
+        let stashes = git.read(&["stash", "list", "--format=stash %H"]).await?;
+        told = format!("{told}\n{stashes}");
+    }
+    let mut others = vec![];
+    for line in told.lines() {
+        let Some((name, commit)) = line.rsplit_once(' ') else { continue };
+        let Some(commit) = git.commit(commit).await? else { continue };
+        if !git.asks(&["merge-base", "--is-ancestor", &commit, last]).await? {
+            others.push((name.to_owned(), commit));
+        }
+    }
+    Ok(others)
 }
 
 /// Takes away what a creation has left half-way.

@@ -26,7 +26,7 @@ pub(super) async fn facts(
     }
 }
 
-async fn subject(
+pub(super) async fn subject(
     source: &Repository,
     path: &Path,
     order: &RemoveOrder,

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ao_core::SessionId;
 use ao_core::workspace::TreeFacts;
+use ao_ports::WorkFound;
 
 use super::{hidden, merged, submodules};
 use crate::config;
@@ -20,6 +21,9 @@ pub(super) const OPERATIONS: [&str; 7] = [
     "BISECT_LOG",
     "sequencer",
 ];
+
+/// How many files and commits are named to a person who is about to lose them.
+const LISTED: usize = 20;
 
 /// A tree to be judged, and what is known of it without asking git.
 #[derive(Debug)]
@@ -168,6 +172,37 @@ async fn stashed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, G
     }))
 }
 
+/// Lists the work that is only in a tree: the first files and commits, and how many there are.
+pub(crate) async fn work(subject: &Subject) -> Result<WorkFound, GitError> {
+    let git = Git::in_tree(&subject.path, &subject.settings);
+    let args = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames"];
+    let told = git.read(&args).await?;
+    let files: Vec<&str> = told.split('\0').filter_map(|entry| entry.get(3..)).collect();
+    let mut found = WorkFound {
+        files_in_all: files.len() as u64,
+        files: files.into_iter().take(LISTED).map(str::to_owned).collect(),
+        ..WorkFound::default()
+    };
+    let branch = git.answer(&["symbolic-ref", "--quiet", "--short", "HEAD"]).await?;
+    let own = own_branches(&subject.own, branch.as_deref());
+    if unpushed(&git, subject, &own).await? {
+        let tips = tips(&git, &subject.own, &own).await?;
+        let keeps_branches = matches!(subject.own, Own::Branch(_));
+        let list = async |how: &[&str]| {
+            let how = how.iter().map(|arg| (*arg).to_owned()).collect();
+            kept_nowhere(&git, how, &tips, &own, keeps_branches, &subject.elsewhere).await
+        };
+        let most = format!("--max-count={LISTED}");
+        found.commits = list(&["log", "--no-show-signature", "--format=%h %s", &most])
+            .await?
+            .lines()
+            .map(str::to_owned)
+            .collect();
+        found.commits_in_all = list(&["rev-list", "--count"]).await?.trim().parse().unwrap_or_default();
+    }
+    Ok(found)
+}
+
 /// Whether its head or its branches have commits that nothing else keeps, and whose change no base has either.
 async fn unpushed(git: &Git, subject: &Subject, own: &[String]) -> Result<bool, GitError> {
     let tips = tips(git, &subject.own, own).await?;
@@ -220,7 +255,20 @@ pub(crate) async fn beyond(
     keeps_branches: bool,
     elsewhere: &Elsewhere,
 ) -> Result<bool, GitError> {
-    let mut args: Vec<String> = vec!["rev-list".into(), "--max-count=1".into()];
+    let how = vec!["rev-list".into(), "--max-count=1".into()];
+    Ok(!kept_nowhere(git, how, tips, left_out, keeps_branches, elsewhere).await?.is_empty())
+}
+
+/// What git tells, asked in this way, of the commits that the tips reach and nothing else keeps.
+async fn kept_nowhere(
+    git: &Git,
+    how: Vec<String>,
+    tips: &[String],
+    left_out: &[String],
+    keeps_branches: bool,
+    elsewhere: &Elsewhere,
+) -> Result<String, GitError> {
+    let mut args = how;
     args.extend(tips.iter().cloned());
     args.push("--not".into());
     if keeps_branches {
@@ -229,11 +277,11 @@ pub(crate) async fn beyond(
     }
     args.extend(["--remotes".into(), "--glob=refs/ao/pull/*".into()]);
     if elsewhere.commits.is_empty() {
-        return Ok(!git.read(&args).await?.is_empty());
+        return git.read(&args).await;
     }
     args.extend(["--not".into(), "--stdin".into()]);
     let kept: String = elsewhere.commits.iter().map(|commit| format!("^{commit}\n")).collect();
-    Ok(!reading(git, elsewhere).read_with(&args, &kept).await?.is_empty())
+    reading(git, elsewhere).read_with(&args, &kept).await
 }
 
 /// Git that finds the objects of elsewhere too.

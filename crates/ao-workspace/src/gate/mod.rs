@@ -9,4 +9,4 @@ mod merged;
 pub(crate) mod processes;
 mod submodules;
 
-pub(crate) use facts::{Elsewhere, Own, Subject, beyond, gather, objects_of};
+pub(crate) use facts::{Elsewhere, Own, Subject, beyond, gather, objects_of, work};

@@ -29,7 +29,7 @@ pub(super) async fn adopt(
     if let Some(other) = owner.or(user.as_ref().map(|user| user.session))
         && (other != session || owner.is_some())
     {
-        return Err(no(&format!("it is the worktree of {other}; go on with that session, or end it first")));
+        return Err(no("it is the worktree of another session; go on with that one, or end it first"));
     }
     let base = match user {
         Some(user) => user.base,
@@ -53,7 +53,7 @@ pub(super) fn lend(repository: &Repository, session: SessionId, path: &Path) -> 
     let git_dir = own_git_dir(repository, path).map_err(|why| no(why.to_owned()))?;
     match Marker::read(&git_dir)? {
         Some(marker) if marker.session == session => Marker { lent: true, ..marker }.write(&git_dir),
-        _ => Err(no(format!("it was not made for {session}"))),
+        _ => Err(no("it was not made for the session".into())),
     }
 }
 

@@ -87,7 +87,7 @@ fn found(
     };
     if let Some(marker) = marker {
         if marker.session != session {
-            return Err(TreeError::Taken { path: path.to_owned(), owner: marker.session });
+            return Err(TreeError::Taken { path: path.to_owned() });
         }
         if path.exists() {
             return Ok(Found::Whole(marker));

@@ -1,9 +1,9 @@
-//! Removing a worktree: only through the gate, and never by force.
+//! Removing a worktree: only through the gate, and by force only if a person throws its work away or git cannot do it otherwise.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_core::workspace::{KeepReason, reasons_to_keep};
+use ao_core::workspace::KeepReason;
 use ao_ports::{Removal, RemoveOrder};
 
 use super::{adopt, create, place, removing, subject};
@@ -49,8 +49,8 @@ pub(super) async fn remove(
     // The gate found nothing that is not committed. What came in since is kept by this, and not lost.
     let last = rescue::last_state(&tree, order.session).await?;
     let rescue = rescue::leave(&repository.git, order.session, &order.branch, &last).await?;
-    // Git refuses a worktree with submodules, however clean, unless it is forced to, and then it looks at nothing.
-    let forced = has_submodules(&tree).await?;
+    // Git refuses a worktree with work or submodules in it unless it is forced to, and then it looks at nothing.
+    let forced = order.discard || has_submodules(&tree).await?;
     removing::begin(repository, order.session, &tree.git_dir).await?;
     if forced {
         let reasons = judged_again(repository, order, &tree, &last).await;
@@ -89,7 +89,7 @@ async fn judged_again(
 
 async fn judged(repository: &Repository, path: &Path, order: &RemoveOrder) -> Vec<KeepReason> {
     let process_inside = gate::processes::any_inside(path).await;
-    reasons_to_keep(&subject::facts(repository, path, order, process_inside).await)
+    order.reasons(&subject::facts(repository, path, order, process_inside).await)
 }
 
 /// Lets git remove the worktree; if it cannot, it is as if nobody had tried.

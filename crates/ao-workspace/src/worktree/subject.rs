@@ -27,7 +27,7 @@ pub(super) async fn facts(
     }
 }
 
-async fn subject(
+pub(super) async fn subject(
     repository: &Repository,
     path: &Path,
     order: &RemoveOrder,

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ao_core::workspace::{KeepReason, reasons_to_keep};
+use ao_core::workspace::KeepReason;
 use ao_ports::{RemoveOrder, Surveyed};
 use futures::future::join_all;
 
@@ -11,6 +11,7 @@ use super::place::{self, FOLDER};
 use super::subject;
 use crate::error::TreeError;
 use crate::gate::processes;
+use crate::marker::Marker;
 use crate::repository::{Repository, same};
 use crate::{clean, size};
 use ao_git::Git;
@@ -33,21 +34,17 @@ pub(super) async fn survey(
             path: path.display().to_string(),
             bytes,
             ignored_bytes,
-            reasons: reasons_to_keep(&facts),
+            reasons: order.reasons(&facts),
         }
     });
     let mut surveyed = join_all(looks).await;
     for path in strangers(repository, &ours) {
         let (bytes, ignored_bytes) = sizes(repository, &path).await;
+        let marker = repository.git_dir_of(&path).and_then(|git_dir| Marker::read(&git_dir).ok().flatten());
+        let reason = if marker.is_some() { KeepReason::UnknownSession } else { KeepReason::NotOurs };
         let path = path.display().to_string();
         // Whatever it is, none of our records names it, so no removal of ours would take it.
-        surveyed.push(Surveyed {
-            session: None,
-            path,
-            bytes,
-            ignored_bytes,
-            reasons: vec![KeepReason::NotOurs],
-        });
+        surveyed.push(Surveyed { session: None, path, bytes, ignored_bytes, reasons: vec![reason] });
     }
     Ok(surveyed)
 }

@@ -5,16 +5,17 @@ use std::sync::Arc;
 
 use ao_core::effect::{SetUpPlan, WorkspacePlan};
 use ao_core::setup::Origin;
-use ao_core::workspace::{TreeFacts, reasons_to_keep};
+use ao_core::workspace::TreeFacts;
 use ao_core::{Attempt, SessionId, Timestamp};
 use ao_ports::{
-    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, Workspace, WorkspaceError,
+    Captured, Cleaned, Made, Removal, RemoveOrder, Surveyed, Whereabouts, WorkFound, Workspace,
+    WorkspaceError,
 };
 use async_trait::async_trait;
 
 use super::{adopt, create, place, remove, subject, survey};
 use crate::error::TreeError;
-use crate::gate::processes;
+use crate::gate::{self, processes};
 use crate::options::Options;
 use crate::own::{Kind, OwnTree};
 use crate::repository::Repository;
@@ -106,7 +107,7 @@ impl Workspace for Worktrees {
 
     async fn capture(&self, order: &RemoveOrder, scratch: &str) -> Result<Captured, WorkspaceError> {
         let Some((repository, path)) = self.found(order).await? else {
-            return Err(WorkspaceError::Failed(format!("the workspace of {} is gone", order.session)));
+            return Err(WorkspaceError::Failed("the workspace is gone".into()));
         };
         let tree = OwnTree::worktree(&repository, &path, order.session)?;
         let common_dir = repository.common_dir.clone();
@@ -120,6 +121,14 @@ impl Workspace for Worktrees {
     ) -> Result<Vec<Surveyed>, WorkspaceError> {
         let repository = self.shop.repository(Path::new(repository)).await?;
         Ok(survey::survey(&repository, orders).await?)
+    }
+
+    async fn work(&self, order: &RemoveOrder) -> Result<WorkFound, WorkspaceError> {
+        let Some((repository, path)) = self.found(order).await? else { return Ok(WorkFound::default()) };
+        match subject::subject(&repository, &path, order, None).await? {
+            Some(subject) => Ok(gate::work(&subject).await.map_err(TreeError::from)?),
+            None => Ok(WorkFound::default()),
+        }
     }
 
     async fn clean(&self, order: &RemoveOrder) -> Result<Cleaned, WorkspaceError> {
@@ -148,7 +157,7 @@ impl Workspace for Worktrees {
         let _here = self.shop.queues.turn(&remove::queue_of(&repository, order)).await;
         if !order.teardown.is_empty()
             && let Some(path) = place::of(&repository, order)?.filter(|path| path.exists())
-            && reasons_to_keep(&self.inspect(order).await).is_empty()
+            && order.reasons(&self.inspect(order).await).is_empty()
         {
             // Before the repository's turn, which others wait for; what it changes, the gate sees afterwards.
             self.shop.teardown(order, &path).await?;

@@ -51,7 +51,7 @@ async fn a_branch_that_only_the_remote_has_is_fetched_and_followed() {
     );
 
     let told = adopt(&repo, OTHER, Origin::Branch, "none").await.unwrap_err().to_string();
-    assert!(told.contains(".worktrees/fix` is the worktree of ses_4f"), "{told}");
+    assert!(told.contains(".worktrees/fix` is the worktree of a session that is not"), "{told}");
     let plan = WorkspacePlan { origin: Origin::Branch, branch: "none".into(), ..repo.plan("none") };
     let told = repo.worktrees.create(OTHER, Attempt(1), &plan).await.unwrap_err().to_string();
     assert!(told.starts_with("there is no branch `none` in"), "{told}");
@@ -106,7 +106,7 @@ async fn a_worktree_is_used_as_it_is_found_and_never_removed() {
     repo.worktrees.clean(&order).await.unwrap_err();
 
     let told = adopt(&repo, OTHER, tree(&hand), "hand").await.unwrap_err().to_string();
-    assert!(told.contains("it is the worktree of ses_4f"), "{told}");
+    assert!(told.contains("it is the worktree of another session"), "{told}");
     let Removal::Kept { reasons } = repo.worktrees.remove(&order).await.unwrap() else { panic!("removed") };
     assert!(reasons.contains(&KeepReason::NotOurs), "{reasons:?}");
     assert_eq!(fs::read_to_string(hand.join("draft.txt")).unwrap(), "mine");
@@ -121,7 +121,7 @@ async fn what_is_not_free_to_be_adopted_is_refused_with_the_reason() {
     let none = tempfile::tempdir().unwrap();
     for (origin, why) in [
         (tree(repo.path()), "it is the repository's main checkout"),
-        (tree(&ours.path), "it is the worktree of ses_50"),
+        (tree(&ours.path), "it is the worktree of another session"),
         (tree(none.path()), "it is no worktree of"),
         (tree("/nonexistent"), "there is no such folder"),
     ] {

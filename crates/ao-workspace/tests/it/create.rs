@@ -78,7 +78,12 @@ async fn another_sessions_worktree_is_refused() {
     let repo = Repo::new();
     repo.create("fix").await.unwrap();
     let other = repo.worktrees.create(SessionId(0x50), Attempt(1), &repo.plan("fix")).await;
-    assert_eq!(failure(other, &repo), "`[repo]/.worktrees/fix` is the worktree of ses_4f");
+    let told = failure(other, &repo);
+    assert!(
+        told.starts_with("`[repo]/.worktrees/fix` is the worktree of a session that is not in this"),
+        "{told}"
+    );
+    assert!(told.contains("`git worktree remove [repo]/.worktrees/fix`") && !told.contains("ses_"), "{told}");
 }
 
 #[tokio::test]

@@ -7,6 +7,7 @@ mod clones;
 mod commands;
 mod contract;
 mod create;
+mod discard;
 mod disk;
 mod files;
 mod keep;

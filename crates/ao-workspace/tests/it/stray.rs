@@ -61,7 +61,7 @@ async fn a_folder_that_was_replaced_is_told_and_nothing_is_written_there() {
 
         let told = repo.worktrees.clean(&order).await.unwrap_err().to_string();
         assert!(
-            told.contains("is no longer the tree that was made for ses_4f") && told.contains(wrong),
+            told.contains("is no longer the tree that was made for the session") && told.contains(wrong),
             "{told}"
         );
         let removal = repo.worktrees.remove(&order).await;

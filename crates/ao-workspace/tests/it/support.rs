@@ -140,6 +140,7 @@ impl Repo {
             teardown: vec![],
             environment: Default::default(),
             timeout: Duration::from_secs(60),
+            discard: false,
         }
     }
 

@@ -151,6 +151,11 @@ impl Shelf for FileShelf {
         self.look(move |known| known.issues().find(|issue| issue.key == key).map(|issue| issue.number)).await
     }
 
+    async fn keys(&self) -> Result<Vec<(String, u64)>, TrackerError> {
+        let key = |issue: &Issue| Some((issue.key.clone()?, issue.number));
+        self.look(move |known| known.issues().filter_map(key).collect()).await
+    }
+
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError> {
         let last = self.records.get("issues", &self.counter_key()).await.map_err(failed)?;
         let last: u64 = last.and_then(|last| serde_json::from_str(&last).ok()).unwrap_or(0);
