@@ -23,6 +23,7 @@ mod reaction;
 mod segment;
 mod session;
 pub mod terminal;
+mod work;
 mod workspace;
 
 pub use budget::{Budget, Budgets, LimitedAccount, Limits};
@@ -57,10 +58,11 @@ pub use reaction::{
 };
 pub use segment::segment;
 pub use session::{
-    Agent, Hold, NewSession, Output, Resume, Session, SessionStatus, Sessions, Spawned, Spend, Status, Stop,
-    Tree,
+    Agent, Hold, NewSession, Output, Restore, Resume, Session, SessionStatus, Sessions, Spawned, Spend,
+    Status, Stop, Tree,
 };
-pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport};
+pub use work::{PullSummary, PullWork, WorkState};
+pub use workspace::{Cleanup, CleanupOrder, Decision, TreeReport, TreeWork};
 
 /// The path that all calls but `/healthz` and `/metrics` begin with.
 pub const BASE: &str = "/api";

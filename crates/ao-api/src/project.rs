@@ -25,6 +25,12 @@ pub struct Project {
     pub workspace: String,
     pub live_sessions: u32,
     pub max_parallel_agents: Option<u32>,
+    /// Whether its issues are given to agents without a person's word.
+    #[serde(default)]
+    pub auto_assign: bool,
+    /// Who has stopped all its work. While this is there, none of its issues is begun without a person's word.
+    #[serde(default)]
+    pub stopped_by: Option<String>,
 }
 
 /// A repository to take care of: a folder with a configuration file, or a file.

@@ -7,12 +7,16 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::budget::Budget;
+use crate::work::{PullWork, WorkState};
 
 /// Every session that is known, newest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sessions {
     pub sessions: Vec<Session>,
+    /// The open pull requests that none of them answers for.
+    #[serde(default)]
+    pub pulls: Vec<PullWork>,
     /// The place in the event log that this is true for. Events behind it are news.
     pub seq: u64,
 }
@@ -32,7 +36,11 @@ pub struct Session {
     pub title: String,
     /// The issue that it is for, by its tracker's own key, such as `42`.
     pub issue: Option<String>,
+    /// Where its process stands.
     pub status: Status,
+    /// Where its work stands, and whose turn it is.
+    #[serde(default)]
+    pub work: WorkState,
     pub agent: Agent,
     /// Where its process runs: `process`, `tmux`, …
     pub runtime: String,
@@ -64,6 +72,9 @@ pub struct Session {
     /// Why it gets no further turn though nothing is wrong with it.
     #[serde(default)]
     pub holds: Vec<Hold>,
+    /// Whether it can be restored now: it is at rest, its work is wanted, and no other session has taken its place.
+    #[serde(default)]
+    pub can_restore: bool,
     /// How many problems of it are open.
     pub incidents: u32,
 }
@@ -151,6 +162,9 @@ pub struct SessionStatus {
     pub branch: String,
     pub workspace_path: Option<String>,
     pub runtime: String,
+    /// Where its work stands, and whose turn it is.
+    #[serde(default)]
+    pub work: WorkState,
 }
 
 /// A wish for a new session. It needs an issue, a title or a prompt.
@@ -159,7 +173,7 @@ pub struct SessionStatus {
 pub struct NewSession {
     /// May be left out if there is only one project.
     pub project_id: Option<String>,
-    /// An issue by its tracker's own key: `42`, `#42`, `GH-789`.
+    /// An issue by its tracker's own key: `42`, `#42`, `my-app#42`, `GH-789`. It must exist.
     pub issue: Option<String>,
     pub title: Option<String>,
     /// What the agent is to do; made of the issue and the title if it is left out.
@@ -179,6 +193,9 @@ pub struct NewSession {
     /// Answer for an issue that an outsider wrote: its text becomes the agent's task. Only the owner can; no agent's token
     /// may say it.
     pub trust: bool,
+    /// Start although the tracker cannot be asked about the issue. An issue that the tracker does not have starts nothing all
+    /// the same. Only the owner can say it.
+    pub force: bool,
 }
 
 /// The session that a wish has come to.
@@ -211,6 +228,15 @@ pub struct Resume {
     pub tokens: Option<u64>,
     pub turns: Option<u64>,
     pub seconds: Option<u64>,
+}
+
+/// How a session is brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+pub struct Restore {
+    /// The runtime in which it goes on; the one that is configured now, if left out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<String>,
 }
 
 /// A piece of what a session's program has put out.

@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::auth::Caller;
 use crate::limits::too_large;
 use crate::problem::{Failure, forbidden};
-use crate::resolve::{Choice, resolve};
+use crate::resolve::resolve;
 
 /// A body as JSON.
 #[derive(Debug)]
@@ -148,27 +148,25 @@ pub(crate) async fn find(
     meant: String,
     looks: bool,
 ) -> Result<Box<Session>, Failure> {
+    let may = move |caller: &Caller, session: &Session| match looks {
+        true => caller.may_see(session),
+        false => caller.may_direct(session),
+    };
+    find_among(app, caller, meant, may).await
+}
+
+/// Finds the session that is meant among those that the caller may have to do with.
+pub(crate) async fn find_among(
+    app: &Arc<App>,
+    caller: Caller,
+    meant: String,
+    may: impl Fn(&Caller, &Session) -> bool + Send + 'static,
+) -> Result<Box<Session>, Failure> {
     app.handle
         .view(move |state| {
-            let within: Vec<&Session> = state
-                .sessions
-                .values()
-                .map(|session| &**session)
-                .filter(|session| if looks { caller.may_see(session) } else { caller.may_direct(session) })
-                .collect();
-            let ids: Vec<String> = within.iter().map(|session| session.id.to_string()).collect();
-            let choices: Vec<Choice<'_, &Session>> = within
-                .iter()
-                .zip(&ids)
-                .map(|(&session, id)| Choice {
-                    id,
-                    name: &session.spec.name,
-                    issue: session.spec.task.as_ref().map(|task| task.key.as_str()),
-                    live: session.is_live(),
-                    it: session,
-                })
-                .collect();
-            let found = resolve(&choices, &meant).map(|session| Box::new(session.clone()));
+            let sessions = state.sessions.values().map(|session| &**session);
+            let within: Vec<&Session> = sessions.filter(|session| may(&caller, session)).collect();
+            let found = resolve(&within, &meant).map(|session| Box::new(session.clone()));
             // An agent does not hear which others there are.
             found.map_err(|problem| if caller == Caller::Owner { problem } else { forbidden().into() })
         })

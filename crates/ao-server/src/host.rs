@@ -27,6 +27,9 @@ pub trait Host: Send + Sync + 'static {
     /// Makes a whole order of a wish: what the wish leaves open is as the configuration says.
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem>;
 
+    /// The runtime in which a session that is restored goes on: the one that is asked for, or the one that is configured now.
+    async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem>;
+
     /// The projects that the configuration names. How many sessions are live is filled in by the caller.
     fn projects(&self) -> Vec<Project>;
 

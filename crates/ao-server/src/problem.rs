@@ -119,6 +119,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::Ended { .. } => (409, "session-ended"),
         Refusal::NotNow { .. } => (409, "not-now"),
         Refusal::Budget { .. } => (409, "budget-spent"),
+        Refusal::Limited { .. } => (409, "rate-limited"),
         Refusal::Stale { .. } => (409, "stale"),
         Refusal::NotRunning { .. } => (409, "not-running"),
         Refusal::ProjectInUse { .. } => (409, "project-in-use"),
@@ -130,8 +131,8 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::UnknownProject(_) => {
             problem = problem.hint("`ao add-project PATH` takes a repository into care");
         }
-        Refusal::TaskTaken { session, .. } | Refusal::HasOrchestrator { session, .. } => {
-            problem = problem.hint(format!("`ao status {session}` shows it"));
+        Refusal::TaskTaken { session, name, .. } | Refusal::HasOrchestrator { session, name, .. } => {
+            problem = problem.hint(format!("`ao status {name}` shows it"));
             problem.session_id = Some(session.to_string());
         }
         Refusal::UntrustedTask { task, .. } => {
@@ -140,24 +141,34 @@ fn of_refusal(refusal: &Refusal) -> Problem {
                 task.key, task.key
             ));
         }
-        Refusal::BranchTaken { session, .. } => {
-            problem = problem
-                .hint(format!("choose another branch, or end that session first: `ao stop {session}`"));
+        Refusal::BranchTaken { session, name, .. } => {
+            problem =
+                problem.hint(format!("choose another branch, or end that session first: `ao stop {name}`"));
             problem.session_id = Some(session.to_string());
         }
-        Refusal::Ended { session, .. } => {
-            problem = problem.hint(format!("`ao session restore {session}` brings it back"));
+        Refusal::Ended { session, name, restorable, .. } => {
+            problem = problem.hint(match restorable {
+                true => format!("`ao session restore {name}` brings it back"),
+                false => "it cannot come back; `ao new` or `ao spawn` starts another one".to_owned(),
+            });
             problem.session_id = Some(session.to_string());
         }
         Refusal::Budget { session, retype, .. } => {
             problem = problem.hint(format!("`{retype}`"));
             problem.session_id = Some(session.to_string());
         }
+        Refusal::Limited { name, .. } => {
+            problem = problem
+                .hint("no command lifts a provider's limit; agents of other accounts go on meanwhile")
+                .hint(format!("`ao explain {name}` shows what it waits for"));
+        }
         Refusal::NotNow { name, .. } => {
             problem = problem.hint(format!("`ao explain {name}` says why it is so"));
         }
         Refusal::ProjectInUse { project, .. } => {
-            problem = problem.hint(format!("`ao stop --project {project} --all`, then `ao session cleanup`"));
+            problem = problem.hint(format!(
+                "`ao stop --project {project} --all`, then `ao session cleanup --project {project}`"
+            ));
         }
         _ => {}
     }
@@ -173,13 +184,19 @@ mod tests {
     #[test]
     fn a_refusal_says_what_to_do_next_and_who_stands_in_the_way() {
         let task = TaskId { project: ProjectId::new("my-app"), key: "42".into() };
-        let Failure(problem) = Refusal::TaskTaken { task, session: SessionId(0x4f) }.into();
+        let name = "app-42".to_owned();
+        let Failure(problem) = Refusal::TaskTaken { task, session: SessionId(0x4f), name }.into();
         assert_eq!((problem.status, problem.word()), (409, "task-taken"));
         assert_eq!(problem.session_id.as_deref(), Some("ses_4f"));
-        assert_eq!(problem.title, "my-app#42 already has the session ses_4f");
-        let Failure(ended) =
-            Refusal::Ended { session: SessionId(1), outcome: "stopped by you".into() }.into();
-        assert_eq!(ended.hints, ["`ao session restore ses_1` brings it back"]);
+        assert_eq!(problem.title, "my-app#42 already has the session `app-42`");
+        assert_eq!(problem.hints, ["`ao status app-42` shows it"]);
+        let ended = |restorable| {
+            let (name, outcome) = ("app-1".to_owned(), "stopped by you".to_owned());
+            let Failure(ended) = Refusal::Ended { session: SessionId(1), name, outcome, restorable }.into();
+            ended.hints.concat()
+        };
+        assert_eq!(ended(true), "`ao session restore app-1` brings it back");
+        assert!(!ended(false).contains("restore"));
     }
 
     #[test]

@@ -50,6 +50,8 @@ const RULES: &[(&str, &str, Right)] = &[
     ("GET", "/api/projects", Right::Forge),
     ("POST", "/api/projects", Right::Owner),
     ("DELETE", "/api/projects/{id}", Right::Owner),
+    ("POST", "/api/projects/{id}/stop", Right::Owner),
+    ("POST", "/api/projects/{id}/start", Right::Owner),
     ("GET", "/api/projects/{id}/checks", Right::Forge),
     ("GET", "/api/projects/{id}/flakes", Right::Forge),
     ("GET", "/api/projects/{id}/conflicts", Right::Forge),

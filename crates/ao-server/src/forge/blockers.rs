@@ -10,8 +10,8 @@ pub(crate) struct Blocker {
     pub(crate) yields: bool,
 }
 
-/// Everything that stands in the way. `awaits_checks` says whether a head that no check has reported on is to be waited for.
-pub(crate) fn blockers(pull: &Pull, awaits_checks: bool) -> Vec<Blocker> {
+/// Returns everything that stands in the way.
+pub(crate) fn blockers(pull: &Pull) -> Vec<Blocker> {
     let firm = |what: String| Blocker { what, yields: false };
     let yields = |what: String| Blocker { what, yields: true };
     match &pull.facts.state {
@@ -33,8 +33,7 @@ pub(crate) fn blockers(pull: &Pull, awaits_checks: bool) -> Vec<Blocker> {
         found.push(firm(what));
     }
     match pull.green() {
-        Green::Yes => {}
-        Green::Waiting { .. } if pull.facts.checks.is_empty() && !awaits_checks => {}
+        Green::Yes | Green::Unchecked => {}
         Green::Waiting { why } | Green::Red { why } => found.push(yields(format!("checks: {why}"))),
     }
     for review in pull.changes_requested() {
@@ -71,6 +70,7 @@ mod tests {
             labels: Default::default(),
             mergeable: Mergeable::Clean,
             checks: vec![],
+            no_checks: true,
             reviews: vec![],
             threads: vec![],
             size: ChangeSize::default(),
@@ -78,11 +78,11 @@ mod tests {
     }
 
     fn found(change: impl FnOnce(&mut PullFacts), awaits_checks: bool) -> Vec<String> {
-        let mut facts = facts();
+        let mut facts = PullFacts { no_checks: !awaits_checks, ..facts() };
         change(&mut facts);
         let pull = Pull::at_a_look(&PullId { project: ProjectId::new("my-app"), number: 7 }, &facts);
         let said = |blocker: Blocker| format!("{}{}", blocker.what, if blocker.yields { "?" } else { "!" });
-        blockers(&pull, awaits_checks).into_iter().map(said).collect()
+        blockers(&pull).into_iter().map(said).collect()
     }
 
     fn check(name: &str, commit: &str, state: CheckState, required: bool) -> CheckFacts {

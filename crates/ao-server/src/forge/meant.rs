@@ -2,15 +2,19 @@
 //!
 //! A number is looked for in the caller's projects. What could be several is refused with all of them, and never guessed.
 
+use std::collections::BTreeSet;
+
 use ao_api::Problem;
-use ao_core::pull::PullState;
-use ao_core::{ProjectId, PullId, TaskId};
+use ao_core::pull::{Pull, PullState};
+use ao_core::session::{Session, SessionMatch, session_meant};
+use ao_core::{ProjectId, PullId, SessionId, TaskId};
 use ao_ports::{PullFilter, PullFilterState, TrackerError};
 
 use super::{among, projects};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::problem::{Failure, forbidden};
+use crate::resolve::handle;
 
 /// How many are named to somebody who could have meant any of them.
 const CANDIDATES: usize = 10;
@@ -37,8 +41,13 @@ pub(crate) async fn pull_meant(
         }
         Number::Bare(number) => one_pull(numbered(app, &within, number).await?, meant),
         Number::None => {
-            let known = named_so(app, &within, meant).await?;
-            let known = if known.is_empty() { with_head(app, &within, meant).await? } else { known };
+            let mut known = named_so(app, &within, meant).await?;
+            if known.is_empty() {
+                known = with_head(app, &within, meant).await?;
+            }
+            if known.is_empty() {
+                known = of_session(app, &within, meant).await?;
+            }
             one_pull(known, meant)
         }
     }
@@ -123,12 +132,40 @@ async fn named_so(app: &App, within: &[ProjectId], name: &str) -> Result<Vec<Pul
             .values()
             .filter(|pull| within.contains(&pull.id.project))
             .filter(|pull| pull.facts.head_branch == name || pull.owner.as_ref().is_some_and(of_session));
-        let (open, over): (Vec<_>, Vec<_>) =
-            meant.map(|pull| (pull.id.clone(), pull.is_open())).partition(|(_, open)| *open);
-        let found = if open.is_empty() { over } else { open };
-        found.into_iter().map(|(id, _)| id).collect()
+        open_first(meant.map(|pull| &**pull))
     });
     Ok(found.await?)
+}
+
+/// Those of the session that is meant, by any name that it answers to; of all that could be meant, if there are several.
+async fn of_session(app: &App, within: &[ProjectId], meant: &str) -> Result<Vec<PullId>, Failure> {
+    let (within, meant) = (within.to_vec(), meant.to_owned());
+    let found = app.handle.view(move |state| {
+        let pulls = || state.pulls.values().filter(|pull| within.contains(&pull.id.project));
+        let owners: BTreeSet<SessionId> = pulls().filter_map(|pull| pull.owner).collect();
+        let owners: Vec<(String, &Session)> = owners
+            .iter()
+            .filter_map(|id| state.sessions.get(id))
+            .map(|session| (session.id.to_string(), &**session))
+            .collect();
+        let choices: Vec<_> = owners.iter().map(|(id, session)| (handle(session, id), session.id)).collect();
+        let meant = match session_meant(&choices, &meant) {
+            SessionMatch::One(one) => vec![one],
+            SessionMatch::Several(several) => several,
+            SessionMatch::Nothing => vec![],
+        };
+        let theirs = pulls().filter(|pull| pull.owner.is_some_and(|owner| meant.contains(&owner)));
+        open_first(theirs.map(|pull| &**pull))
+    });
+    Ok(found.await?)
+}
+
+/// The open ones, or those that are over if none is open.
+fn open_first<'a>(pulls: impl Iterator<Item = &'a Pull>) -> Vec<PullId> {
+    let (open, over): (Vec<_>, Vec<_>) =
+        pulls.map(|pull| (pull.id.clone(), pull.is_open())).partition(|(_, open)| *open);
+    let found = if open.is_empty() { over } else { open };
+    found.into_iter().map(|(id, _)| id).collect()
 }
 
 /// Those of a branch that only their forge remembers.

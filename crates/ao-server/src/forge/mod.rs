@@ -3,6 +3,7 @@
 
 mod blockers;
 mod meant;
+mod thread;
 
 use ao_api::Problem;
 use ao_core::pull::{Author, PullFacts, Standing};
@@ -12,6 +13,7 @@ use ao_ports::{PullDetail, Scm, TaskSeen, Tracker, TrackerError};
 
 pub(crate) use self::blockers::{Blocker, blockers};
 pub(crate) use self::meant::{issue_key, issue_meant, pull_meant};
+pub(crate) use self::thread::{answer_place, thread_meant};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::problem::{Failure, forbidden};
@@ -120,12 +122,6 @@ pub(crate) async fn detail(scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Fai
 pub(crate) async fn owner(app: &App, id: &PullId) -> Result<Option<SessionId>, Failure> {
     let id = id.clone();
     Ok(app.handle.view(move |state| state.pulls.get(&id).and_then(|pull| pull.owner)).await?)
-}
-
-/// Whether a project has to wait for checks that have not told anything yet. If its forge runs them itself and none are
-/// configured, none will.
-pub(crate) async fn awaits_checks(app: &App, scm: &dyn Scm, project: &ProjectId) -> Result<bool, Failure> {
-    Ok(!scm.abilities().checks || !app.host.checks(project).await?.checks.is_empty())
 }
 
 // ── words ──

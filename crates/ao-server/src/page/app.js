@@ -6,11 +6,13 @@ import { fleetView } from './fleet.js';
 import { follow } from './live.js';
 import { sessionView } from './session.js';
 import { openWish } from './wish.js';
-import { GROUPS, clockTime, look as looks, stateInWords, tick } from './words.js';
+import { GROUPS, clockTime, groupOf, lookOf, tick } from './words.js';
 
 const main = byId('main');
 const fleet = fleetView();
 let sessions = null;
+/** The open pull requests that no session answers for. */
+let pulls = [];
 let view = null;
 /** Where the list of all sessions was left. */
 let scrolled = 0;
@@ -72,7 +74,7 @@ function route() {
 }
 
 function title() {
-  const waiting = (sessions ?? []).filter(({ status }) => looks(status.state).group === 'needs-you').length;
+  const waiting = [...(sessions ?? []), ...pulls].filter((one) => groupOf(one) === 'needs-you').length;
   const where = view?.kind === 'session' ? `${view.name} · ao` : 'ao';
   return waiting > 0 ? `(${waiting}) ${where}` : where;
 }
@@ -90,8 +92,9 @@ async function look() {
   }
   announce(sessions ?? told.sessions, told.sessions);
   sessions = told.sessions;
+  pulls = told.pulls ?? [];
   route();
-  fleet.update(sessions);
+  fleet.update(sessions, pulls);
   summarise();
   if (view.kind === 'session') await view.update(sessions);
   return told.seq;
@@ -99,7 +102,7 @@ async function look() {
 
 function summarise() {
   const parts = GROUPS.filter(({ folded }) => !folded)
-    .map(({ id, count }) => [sessions.filter(({ status }) => looks(status.state).group === id).length, count])
+    .map(({ id, count }) => [[...sessions, ...pulls].filter((one) => groupOf(one) === id).length, count])
     .filter(([n]) => n > 0)
     .map(([n, count]) => count(n));
   say(byId('summary'), parts.join(' · '));
@@ -108,9 +111,9 @@ function summarise() {
 
 /** Says aloud, for those who listen to the page, what has changed. */
 function announce(before, after) {
-  const states = new Map(before.map(({ id, status }) => [id, status.state]));
-  const news = after.filter(({ id, status }) => states.get(id) !== status.state)
-    .map(({ name, status }) => [name, stateInWords(status), status.question].filter(Boolean).join(', '));
+  const states = new Map(before.map((one) => [one.id, lookOf(one).word]));
+  const news = after.filter((one) => states.get(one.id) !== lookOf(one).word)
+    .map((one) => [one.name, lookOf(one).word, one.status.question].filter(Boolean).join(', '));
   if (news.length > 0) say(byId('spoken'), `${news.slice(0, 5).join('. ')}.`);
 }
 

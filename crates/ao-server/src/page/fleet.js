@@ -1,7 +1,9 @@
-// All sessions at a glance, those that wait for a person first.
+// All work at a glance, what waits for a person first.
 
 import { arrange, copy, make, say, show } from './dom.js';
-import { GROUPS, deniedInWords, look, messagesInWords, setSince, stateInWords } from './words.js';
+import {
+  GROUPS, blocksInWords, commandsOf, deniedInWords, groupOf, lookOf, messagesInWords, pullInWords, setSince,
+} from './words.js';
 
 /** The view of all sessions. It is made once, and changed where something has changed. */
 export function fleetView() {
@@ -10,10 +12,12 @@ export function fleetView() {
   const groups = new Map(GROUPS.map((group) => [group.id, makeGroup(group)]));
   const cards = new Map();
 
-  function update(sessions) {
-    show(empty, sessions.length === 0);
+  /** Shows sessions, and the pull requests that none of them answers for. */
+  function update(sessions, pulls = []) {
+    const all = [...sessions, ...pulls.map(withoutSession)];
+    show(empty, all.length === 0);
     for (const { id } of GROUPS) {
-      const members = inOrder(sessions.filter((session) => look(session.status.state).group === id), id);
+      const members = inOrder(all.filter((one) => groupOf(one) === id), id);
       const { box, list, count } = groups.get(id);
       say(count, String(members.length));
       arrange(list, members.map((session) => {
@@ -24,7 +28,7 @@ export function fleetView() {
       }));
       show(box, members.length > 0);
     }
-    const known = new Set(sessions.map((session) => session.id));
+    const known = new Set(all.map((one) => one.id));
     for (const id of cards.keys()) if (!known.has(id)) cards.delete(id);
   }
 
@@ -41,32 +45,47 @@ function makeGroup({ id, title, folded }) {
   return { box, list: box.querySelector('ul'), count: box.querySelector('.count') };
 }
 
-/** The longest in their state first: they have waited longest. Of the ended, the last to end. */
-function inOrder(sessions, group) {
-  const key = (session) => `${session.status.since} ${session.name}`;
-  const sorted = sessions.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+/** A pull request that no session answers for, in the shape of one. */
+function withoutSession({ projectId, work }) {
+  return { id: work.pull.id, name: work.pull.id, title: work.pull.title, projectId, work, pulls: [] };
+}
+
+const sinceOf = ({ work, status }) => work?.since ?? status?.since;
+
+/** The longest in their state first: they have waited longest; before them, who keeps most others waiting. Of the ended, the
+ * last to end. */
+function inOrder(members, group) {
+  const key = (one) => `${sinceOf(one)} ${one.name}`;
+  const sorted = members.sort((a, b) => (key(a) < key(b) ? -1 : 1));
+  if (group === 'needs-you') sorted.sort((a, b) => (b.work?.unblocks ?? 0) - (a.work?.unblocks ?? 0));
   return group === 'ended' ? sorted.reverse() : sorted;
 }
 
 function fillCard(card, session) {
   const part = (name) => card.querySelector(name);
-  const { status } = session;
+  const { status, work } = session;
   const link = part('a');
-  const href = `#/s/${encodeURIComponent(session.name)}`;
+  const href = status ? `#/s/${encodeURIComponent(session.name)}` : '#/';
   if (link.getAttribute('href') !== href) link.setAttribute('href', href);
-  fillState(card, status);
-  setSince(part('time'), status.since);
+  fillState(card, session);
+  setSince(part('time'), sinceOf(session));
   say(part('.name'), session.name);
   part('.name').title = session.name;
   say(part('.title'), session.title);
-  say(part('.reason'), status.question ?? status.reason);
+  const says = lookOf(session).byPull ? work.says : status.question ?? status.reason;
+  say(part('.reason'), [says, blocksInWords(work)].filter(Boolean).join('; '));
+  const commands = groupOf(session) === 'needs-you' ? commandsOf(work) : [];
+  const next = part('.next');
+  show(next, commands.length > 0);
+  say(next, commands.join('  then  '));
   const facts = [
+    pullInWords(work),
     session.projectId,
-    session.role === 'worker' ? '' : session.role,
-    session.agent.name,
+    !session.role || session.role === 'worker' ? '' : session.role,
+    session.agent?.name,
     session.issue ? `#${session.issue.replace(/^#/, '')}` : '',
     session.branch,
-    ...session.pulls,
+    ...session.pulls.filter((id) => id !== work?.pull?.id),
     deniedInWords(session),
     messagesInWords(session),
   ].filter(Boolean);
@@ -78,10 +97,10 @@ function fillCard(card, session) {
   }
 }
 
-/** A state as a word with a colour and a symbol. */
-export function fillState(root, status) {
-  const { symbol, tone } = look(status.state);
+/** How far it has come, as a word with a colour and a symbol. */
+export function fillState(root, session) {
+  const { symbol, tone, word } = lookOf(session);
   root.querySelector('.state').dataset.tone = tone;
   say(root.querySelector('.symbol'), symbol);
-  say(root.querySelector('.word'), stateInWords(status));
+  say(root.querySelector('.word'), word);
 }

@@ -5,14 +5,14 @@ import { confirm, copy, make, say, sayWithCode, show, showProblem } from './dom.
 import { fillState } from './fleet.js';
 import { outputView } from './output.js';
 import { talkView } from './talk.js';
-import { count, deniedInWords, setSince, span } from './words.js';
+import { commandsOf, count, deniedInWords, lookOf, pullInWords, setSince, span, stateInWords, turnInWords } from './words.js';
 
 const OVER = ['stopped', 'merged'];
 
 // What can be done in which states. The daemon decides; this only keeps out of sight what would be refused.
 const ACTIONS = [
   { word: 'resume', label: 'Resume', body: {}, when: (session) => session.holds.length > 0, primary: true },
-  { word: 'restore', label: 'Restore', when: ({ status }) => ['exited', 'stopped'].includes(status.state), primary: true },
+  { word: 'restore', label: 'Restore', when: ({ status, canRestore }) => canRestore && ['exited', 'stopped'].includes(status.state), primary: true },
   { word: 'retry', label: 'Try again', when: ({ status }) => status.state === 'setup_failed', primary: true },
   {
     word: 'pause', label: 'Pause',
@@ -71,11 +71,13 @@ export function sessionView(name, changed) {
     root.dataset.known = 'yes';
     say(part('h1'), session.name);
     say(part('.title'), session.title);
-    fillState(part('.head'), status);
-    setSince(part('.now time'), status.since);
+    const { byPull } = lookOf(session);
+    fillState(part('.head'), session);
+    setSince(part('.now time'), (byPull && session.work.since) || status.since);
     // A question is shown on its own, and need not be told twice.
     const told = status.question ? `: ${status.question}` : '';
-    say(part('.head .reason'), told && status.reason.endsWith(told) ? status.reason.slice(0, -told.length) : status.reason);
+    const reason = told && status.reason.endsWith(told) ? status.reason.slice(0, -told.length) : status.reason;
+    say(part('.head .reason'), byPull ? session.work.says : reason);
     show(question, status.state === 'needs_input');
     say(part('.asked'), status.question ?? status.reason);
     const actions = ACTIONS.filter(({ when }) => when(session));
@@ -127,7 +129,12 @@ const whys = new WeakMap();
 
 function fillAbout(list, session) {
   const { agent, workspace, spend } = session;
+  const { work, status } = session;
   const facts = {
+    turn: turnInWords(work),
+    pull: pullInWords(work),
+    'to do': work?.turn === 'you' ? commandsOf(work).join('  then  ') : '',
+    process: lookOf(session).byPull ? `${stateInWords(status)}: ${status.reason}` : '',
     project: session.projectId,
     role: session.role === 'worker' ? '' : session.role,
     issue: session.issue ?? '',
@@ -136,7 +143,7 @@ function fillAbout(list, session) {
     branch: session.branch,
     workspace: workspace ? (workspace.state === 'ready' ? workspace.path : `${workspace.path} (${workspace.state})`) : '',
     kept: workspace?.reasons.join('; ') ?? '',
-    pulls: session.pulls.join(', '),
+    pulls: session.pulls.filter((id) => id !== work?.pull?.id).join(', '),
     denied: deniedInWords(session),
     ports: Object.entries(session.ports).map(([name, port]) => `${name}=${port}`).join(' '),
     held: session.holds.map(({ why }) => why).join('; '),

@@ -6,6 +6,7 @@ import { now } from './api.js';
 export const GROUPS = [
   { id: 'needs-you', title: 'Needs you', count: (n) => `${n} need${n === 1 ? 's' : ''} you` },
   { id: 'at-work', title: 'At work', count: (n) => `${n} at work` },
+  { id: 'on-its-way', title: 'In checks or merge queue', count: (n) => `${n} in checks or merge queue` },
   { id: 'idle', title: 'Idle', count: (n) => `${n} idle` },
   { id: 'waiting', title: 'Waiting', count: (n) => `${n} waiting` },
   { id: 'other', title: 'Others', count: (n) => `${n} in other states` },
@@ -38,6 +39,58 @@ export function look(state) {
   const [group, symbol, tone] = STATES[state] ?? ['other', '·', 'calm'];
   return { group, symbol, tone };
 }
+
+// How far work has come, where its pull request says so: symbol and tone.
+const STAGES = {
+  draft: ['◌', 'calm'],
+  conflict: ['×', 'bad'],
+  checks_failed: ['×', 'bad'],
+  checks_broken: ['!', 'bad'],
+  checks_pending: ['◔', 'good'],
+  changes_requested: ['↻', 'ask'],
+  review: ['?', 'ask'],
+  decision: ['!', 'bad'],
+  merge: ['✓', 'ask'],
+  merge_queue: ['⇢', 'good'],
+  freeze: ['‖', 'calm'],
+  closed: ['■', 'calm'],
+};
+
+const TURNS = { you: 'needs-you', agent: 'at-work', checks: 'on-its-way', queue: 'on-its-way', wait: 'waiting', done: 'ended' };
+
+/** The group that a piece of work is shown in: by whose turn it is, and by its process where a daemon tells no more. */
+export function groupOf({ work, status }) {
+  if (work?.turn === 'agent' && work.stage === 'idle') return 'idle';
+  return TURNS[work?.turn] ?? look(status?.state).group;
+}
+
+/** How a piece of work looks: by its pull request, or else by its process. */
+export function lookOf({ work, status }) {
+  const stage = STAGES[work?.stage];
+  if (!stage) return { ...look(status?.state), word: status ? stateInWords(status) : work.stage, byPull: false };
+  return { symbol: stage[0], tone: stage[1], word: work.stage.replaceAll('_', ' '), byPull: true };
+}
+
+/** The pull request in a few words: `!7 · checks green · approved`. */
+export function pullInWords(work) {
+  const { pull } = work ?? {};
+  if (!pull) return '';
+  if (work.turn === 'done') return `!${pull.number}`;
+  const checks = pull.checks === 'none' ? 'no checks' : `checks ${pull.checks}`;
+  const review = { none: '', waiting: 'waits for review' }[pull.review] ?? pull.review.replaceAll('_', ' ');
+  const queued = pull.queued ? `number ${pull.queued} in the merge queue` : '';
+  return [`!${pull.number}`, checks, review, queued].filter(Boolean).join(' · ');
+}
+
+/** Whose turn it is. */
+export const turnInWords = (work) => ({
+  you: 'yours', agent: 'its agent’s', checks: 'the checks’', queue: 'the merge queue’s',
+}[work?.turn] ?? '');
+
+/** What to type, if a person can do something. */
+export const commandsOf = (work) => [work?.command, work?.then].filter(Boolean);
+
+export const blocksInWords = (work) => (work?.unblocks ? `blocks ${count(work.unblocks, 'other')}` : '');
 
 export function stateInWords({ state, quietSeconds }) {
   const word = state.replaceAll('_', ' ');

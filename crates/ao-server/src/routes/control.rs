@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{Resume, Session, Stop};
+use ao_api::{Restore, Resume, Session, Stop};
 use ao_core::budget::{BudgetInput, Limits};
 use ao_core::session::SessionInput;
 use ao_core::{Input, SessionId};
@@ -115,14 +115,20 @@ pub(super) async fn retry(State(app): State<Arc<App>>, Named(session): Named) ->
     tell(&app, session.id, SessionInput::Retry).await
 }
 
-/// Brings back a session that has ended or exited, with its conversation and its workspace.
+/// Brings back a session that has ended or exited, with its conversation and its workspace; in the runtime that is configured
+/// now, or in another one.
 #[utoipa::path(
-    post, path = "/api/sessions/{id}/restore", tag = "sessions",
+    post, path = "/api/sessions/{id}/restore", tag = "sessions", request_body = Restore,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
     responses((status = 200, body = Session)),
 )]
-pub(super) async fn restore(State(app): State<Arc<App>>, Named(session): Named) -> Answer {
-    tell(&app, session.id, SessionInput::Restore).await
+pub(super) async fn restore(
+    State(app): State<Arc<App>>,
+    Named(session): Named,
+    Perhaps(restore): Perhaps<Restore>,
+) -> Answer {
+    let runtime = app.host.runtime_of(&session, restore.runtime.as_deref()).await?;
+    tell(&app, session.id, SessionInput::RestoreIn { runtime }).await
 }
 
 async fn finish(app: &Arc<App>, caller: &Caller, session: SessionId, stop: Stop) -> Answer {
@@ -183,7 +189,7 @@ async fn tell(app: &Arc<App>, session: SessionId, input: SessionInput) -> Answer
 /// Who is said to have done it.
 pub(super) fn name(app: &App, caller: &Caller) -> String {
     match caller {
-        Caller::Session(agent) => agent.id.to_string(),
+        Caller::Session(agent) => agent.name.clone(),
         Caller::Owner | Caller::Nobody => app.owner.clone(),
     }
 }

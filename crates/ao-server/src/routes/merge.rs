@@ -19,7 +19,7 @@ use super::pulls::{Within, is_over, told};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{Blocker, allow, awaits_checks, blockers, invalid, one_of, owner, pull_meant, see};
+use crate::forge::{Blocker, allow, blockers, invalid, one_of, owner, pull_meant, see};
 use crate::problem::{Failure, forbidden};
 
 /// How often a merge is begun anew because another one came before it.
@@ -199,8 +199,7 @@ async fn land(
                 MergeOutcome::Refused { why, .. } => Ok((commit.clone(), Branch::Left(why))),
             };
         }
-        let awaits = awaits_checks(app, scm, &id.project).await?;
-        let mut found = blockers(&Pull::at_a_look(id, &facts), awaits);
+        let mut found = blockers(&Pull::at_a_look(id, &facts));
         if let Some(meant) = wish.head.as_ref().filter(|meant| **meant != *facts.head.as_str()) {
             let what = format!("its head is {}, not {meant}", facts.head);
             found.push(Blocker { what, yields: false });

@@ -78,6 +78,8 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(reactions::test))
         .routes(routes!(projects::list, projects::add))
         .routes(routes!(projects::remove))
+        .routes(routes!(projects::stop))
+        .routes(routes!(projects::start))
         .routes(routes!(checks::of_project))
         .routes(routes!(checks::flakes))
         .routes(routes!(issues::list, issues::add))

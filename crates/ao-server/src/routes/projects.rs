@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use ao_api::{NewProject, Project, Projects};
-use ao_core::ProjectId;
+use ao_core::project::ProjectInput;
+use ao_core::{Input, ProjectId, Refusal};
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 
+use super::control::name;
 use crate::app::App;
 use crate::auth::Caller;
 use crate::extract::{Given, Part};
@@ -50,12 +52,54 @@ pub(super) async fn remove(State(app): State<Arc<App>>, Part(id): Part) -> Resul
     Ok(StatusCode::NO_CONTENT)
 }
 
+/// Stops the work of a project for good: from now on no issue of it is begun without a person's word, also after a restart of
+/// the daemon, until somebody starts again. Sessions that are there are left as they are; end them one by one.
+#[utoipa::path(
+    post, path = "/api/projects/{id}/stop", tag = "projects",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = Project)),
+)]
+pub(super) async fn stop(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+) -> Result<Json<Project>, Failure> {
+    let input = ProjectInput::StopWork { by: name(&app, &caller) };
+    tell(&app, id, input).await
+}
+
+/// Lets issues of a project begin by themselves again, if its configuration says that they do.
+#[utoipa::path(
+    post, path = "/api/projects/{id}/start", tag = "projects",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = Project)),
+)]
+pub(super) async fn start(
+    State(app): State<Arc<App>>,
+    caller: Caller,
+    Part(id): Part,
+) -> Result<Json<Project>, Failure> {
+    let input = ProjectInput::StartWork { by: name(&app, &caller) };
+    tell(&app, id, input).await
+}
+
+async fn tell(app: &App, id: String, input: ProjectInput) -> Result<Json<Project>, Failure> {
+    let project = ProjectId::new(&id);
+    app.handle.ask(Input::Project { project: project.clone(), input }).await?;
+    let found = known(app).await?.into_iter().find(|known| known.id == id);
+    Ok(Json(found.ok_or(Refusal::UnknownProject(project))?))
+}
+
 async fn known(app: &App) -> Result<Vec<Project>, Failure> {
     let mut projects = app.host.projects();
     let counted = app.handle.view(move |state| {
         for project in &mut projects {
-            let live = state.live_in(&ProjectId::new(&project.id)).count();
-            project.live_sessions = u32::try_from(live).unwrap_or(u32::MAX);
+            let id = ProjectId::new(&project.id);
+            project.live_sessions = u32::try_from(state.live_in(&id).count()).unwrap_or(u32::MAX);
+            if let Some(known) = state.projects.get(&id) {
+                project.auto_assign = known.auto_assign.is_some();
+                project.stopped_by = known.stopped.as_ref().map(|stopped| stopped.by.clone());
+            }
         }
         projects
     });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ao_api::{Diff, Problem, Pull, PullDetail, PullEdit, Pulls};
 use ao_core::pull::Pull as Known;
+use ao_core::session::Session;
 use ao_core::{ProjectId, PullId, SessionId, State as Everything};
 use ao_ports::{PullFilter, PullFilterState, PullRow, Scm};
 use axum::Json;
@@ -16,9 +17,9 @@ use utoipa::IntoParams;
 
 use crate::app::App;
 use crate::auth::{Caller, Deed};
-use crate::extract::{Asked, Given, Part, find};
-use crate::forge::{allow, among, awaits_checks, detail, invalid, one_of, owner, projects, pull_meant, see};
-use crate::problem::{Failure, forbidden};
+use crate::extract::{Asked, Given, Part, find_among};
+use crate::forge::{allow, among, detail, invalid, one_of, owner, projects, pull_meant, see};
+use crate::problem::Failure;
 use crate::tell;
 
 const LISTED: usize = 1000;
@@ -139,18 +140,8 @@ async fn ask_forges(app: &App, within: &[ProjectId], filter: &PullFilter) -> Res
 
 /// The session that a filter names. An agent may ask for those of any session of its project, but hears of no others.
 async fn session_meant(app: &Arc<App>, caller: &Caller, meant: &str) -> Result<SessionId, Failure> {
-    if *caller == Caller::Owner {
-        return Ok(find(app, caller.clone(), meant.to_owned(), true).await?.id);
-    }
-    let (name, caller) = (meant.to_owned(), caller.clone());
-    let found = app.handle.view(move |state| {
-        let session = match name.parse::<SessionId>() {
-            Ok(id) => state.sessions.get(&id).map(|session| &**session),
-            Err(_) => state.session_named(&name),
-        };
-        session.filter(|session| caller.may(Deed::Read(&session.spec.project))).map(|session| session.id)
-    });
-    found.await?.ok_or_else(|| forbidden().into())
+    let may = |caller: &Caller, session: &Session| caller.may(Deed::Read(&session.spec.project));
+    Ok(find_among(app, caller.clone(), meant.to_owned(), may).await?.id)
 }
 
 /// One pull request, with what was said of it and what stands in its way.
@@ -267,8 +258,7 @@ fn cut(mut diff: String, limit: usize) -> Diff {
 /// A pull request as it is now, in the words of the wire.
 pub(super) async fn told(app: &App, scm: &dyn Scm, id: &PullId) -> Result<PullDetail, Failure> {
     let detail = detail(scm, id).await?;
-    let awaits = awaits_checks(app, scm, &id.project).await?;
-    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail, awaits)).await?)
+    Ok(app.handle.view(move |state| tell::pull_detail(state, &detail)).await?)
 }
 
 pub(super) fn labels(given: Option<&str>) -> BTreeSet<String> {

@@ -18,7 +18,7 @@ use super::sessions::{begin, look};
 use crate::app::App;
 use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Part, Perhaps};
-use crate::forge::{allow, author, invalid, one_of, owner, pull_meant, see};
+use crate::forge::{allow, answer_place, author, invalid, one_of, owner, pull_meant, see, thread_meant};
 use crate::problem::Failure;
 
 /// Says something on a pull request: in a thread, at a line of a file, at a file, or on the whole.
@@ -43,18 +43,18 @@ pub(super) async fn comment(
         return Err(invalid("a comment says something"));
     }
     let side = side(new.side.as_deref())?;
+    let scm = app.host.scm(&id.project)?;
     let at = match (new.thread, new.path, new.line) {
         (Some(_), Some(_), _) | (Some(_), None, Some(_)) => {
             return Err(invalid("a thread has its place already: name a thread, or a path and a line"));
         }
-        (Some(thread), None, None) => CommentPlace::Thread(thread),
+        (Some(thread), None, None) => answer_place(&*scm, &id, &thread).await?,
         (None, Some(path), line) => CommentPlace::Line { path, line, side },
         (None, None, Some(_)) => return Err(invalid("a line is of a file: name its path")),
         (None, None, None) => CommentPlace::Pull,
     };
     let by = author(&app, &caller);
     let order = ao_ports::NewComment { pull: id.clone(), by, body: new.body, at, key: new.key };
-    let scm = app.host.scm(&id.project)?;
     let saying = app.clone();
     app.to_the_end(async move {
         let thread = scm.comment(&order).await?;
@@ -165,7 +165,7 @@ fn side(given: Option<&str>) -> Result<Side, Failure> {
     post, path = "/api/pulls/{id}/threads/{thread}/resolve", tag = "pulls", request_body = Resolve,
     params(
         ("id" = String, Path, description = "`7`, `!7`, `my-app!7`, a branch, or a session that has one pull request"),
-        ("thread" = String, Path, description = "The thread's id"),
+        ("thread" = String, Path, description = "The thread's id, or that of a comment in it"),
         Within,
     ),
     responses((status = 200, body = PullDetail)),
@@ -183,6 +183,7 @@ pub(super) async fn resolve(
     let scm = app.host.scm(&id.project)?;
     let resolving = app.clone();
     app.to_the_end(async move {
+        let thread = thread_meant(&*scm, &id, &thread).await?;
         scm.resolve(&id, &thread, &by, wish.resolved).await?;
         see(&resolving, &id).await?;
         Ok(Json(told(&resolving, &*scm, &id).await?))

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use ao_api::{Explanation, NewSession, Problem, Session, SessionStatus, Sessions, Spawned};
 use ao_core::input::SpawnRequest;
 use ao_core::session::{Role, StatusWord};
-use ao_core::{Input, Refusal, SessionId, Timestamp};
+use ao_core::work::WorkView;
+use ao_core::{Input, ProjectId, Refusal, SessionId, Timestamp};
 use ao_engine::AskError;
 use axum::Json;
 use axum::extract::State;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use utoipa::IntoParams;
 
 use crate::app::App;
-use crate::auth::Caller;
+use crate::auth::{Caller, Deed};
 use crate::extract::{Asked, Given, Named};
 use crate::problem::{Failure, forbidden};
 use crate::tell;
@@ -26,7 +27,7 @@ use crate::tell;
 pub(super) struct Which {
     /// Only those of this project.
     project: Option<String>,
-    /// Only those in this state, such as `working`.
+    /// Only those in this state, such as `working`; or `waiting` or `error`, which stand for several states each.
     state: Option<String>,
     /// False leaves out those that have ended. Otherwise they are listed while they are in memory, which is a day.
     all: Option<bool>,
@@ -44,17 +45,26 @@ pub(super) async fn list(
     }
     let now = app.clock.now();
     let listed = app.handle.view_at(move |state, seq| {
+        let view = WorkView::of(state, now);
         let mut chosen: Vec<_> = state
             .sessions
             .values()
             .filter(|session| caller.may_see(session))
             .filter(|session| which.all != Some(false) || session.is_live())
             .filter(|session| which.project.as_deref().is_none_or(|id| session.spec.project.as_str() == id))
-            .map(|session| tell::session(state, session, now))
-            .filter(|session| which.state.as_ref().is_none_or(|word| session.status.state == *word))
+            .filter(|session| {
+                let asked = which.state.as_ref();
+                asked.is_none_or(|asked| session.status(now).word.is_meant_by(asked))
+            })
+            .map(|session| tell::session(&view, session))
             .collect();
         chosen.sort_by(|a, b| (b.created_at, &b.id).cmp(&(a.created_at, &a.id)));
-        Sessions { sessions: chosen, seq }
+        let meant = |project: &ProjectId| which.project.as_deref().is_none_or(|id| project.as_str() == id);
+        // A filter by state is about sessions.
+        let loose = view.without_session().filter(|_| which.state.is_none());
+        let loose = loose.filter(|pull| meant(&pull.id.project) && caller.may(Deed::Read(&pull.id.project)));
+        let pulls = loose.map(|pull| tell::pull_work(state, &view, pull)).collect();
+        Sessions { sessions: chosen, pulls, seq }
     });
     Ok(Json(listed.await?))
 }
@@ -79,6 +89,15 @@ pub(super) async fn spawn(
             return Err(Problem::new(403, "forbidden", "an agent cannot answer for what an outsider wrote")
                 .hint("a person can: `ao spawn ISSUE --trust`")
                 .into());
+        }
+        if wish.force {
+            return Err(Problem::new(
+                403,
+                "forbidden",
+                "an agent cannot start work on an issue that was not read",
+            )
+            .hint("a person can: `ao spawn ISSUE --force`")
+            .into());
         }
         wish.project_id.get_or_insert_with(|| agent.project.to_string());
     }
@@ -122,17 +141,46 @@ pub(super) async fn show(
     Ok(Json(look(&app, session.id).await?))
 }
 
+/// How a state is told.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(super) struct StateWords {
+    /// `classic` tells `state` as one of the four that clients of the original know: `working`, `waiting`, `idle` or `error`.
+    /// Left out, or `full`, it is one of all states.
+    states: Option<String>,
+}
+
 /// Where a session stands, in few words.
 #[utoipa::path(
     get, path = "/api/sessions/{id}/status", tag = "sessions",
-    params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
+    params(
+        ("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with"),
+        StateWords,
+    ),
     responses((status = 200, body = SessionStatus)),
 )]
 pub(super) async fn status(
     State(app): State<Arc<App>>,
     Named(session): Named,
+    Asked(words): Asked<StateWords>,
 ) -> Result<Json<SessionStatus>, Failure> {
-    Ok(Json(tell::status(look(&app, session.id).await?)))
+    let classic = match words.states.as_deref() {
+        None | Some("full") => false,
+        Some("classic") => true,
+        Some(other) => {
+            let shown: String = other.chars().take(100).collect();
+            let mut problem = Problem::new(400, "unknown-states", format!("there are no states `{shown}`"))
+                .hint("leave `states` out for all states, or ask for the four that the original has");
+            problem.candidates = vec!["full".into(), "classic".into()];
+            return Err(problem.into());
+        }
+    };
+    let mut status = tell::status(look(&app, session.id).await?);
+    if let Some(word) = StatusWord::of_word(&status.state).filter(|_| classic) {
+        status.state = tell::word(&word.classic());
+    }
+    Ok(Json(status))
 }
 
 /// Why a session is said to be what it is said to be.
@@ -155,9 +203,10 @@ pub(super) async fn explain(
 /// A session as it is now.
 pub(super) async fn look(app: &App, id: SessionId) -> Result<Session, Failure> {
     let now: Timestamp = app.clock.now();
-    let told = app
-        .handle
-        .view(move |state| state.sessions.get(&id).map(|session| tell::session(state, session, now)));
+    let told = app.handle.view(move |state| {
+        let known = state.sessions.get(&id);
+        known.map(|session| tell::session(&WorkView::of(state, now), session))
+    });
     told.await?.ok_or_else(|| gone().into())
 }
 
@@ -167,32 +216,12 @@ pub(super) fn gone() -> Problem {
 }
 
 fn known_state(state: &str) -> Result<(), Failure> {
-    use StatusWord::*;
-    let words = [
-        Queued,
-        SettingUp,
-        SetupFailed,
-        Starting,
-        Working,
-        Idle,
-        NeedsInput,
-        Blocked,
-        RateLimited,
-        Unknown,
-        Capped,
-        Paused,
-        Retrying,
-        Exited,
-        Stopping,
-        Stopped,
-        Merged,
-    ]
-    .map(|known| tell::word(&known));
-    if words.iter().any(|known| known == state) {
+    if StatusWord::ALL.iter().any(|known| known.is_meant_by(state)) {
         return Ok(());
     }
     let shown: String = state.chars().take(100).collect();
     let mut problem = Problem::new(400, "unknown-state", format!("there is no state `{shown}`"));
-    problem.candidates = words.to_vec();
+    problem.candidates = StatusWord::ALL.map(StatusWord::word).to_vec();
+    problem.candidates.extend(["waiting".into(), "error".into()]);
     Err(problem.into())
 }

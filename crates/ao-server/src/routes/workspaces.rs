@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{Cleanup, CleanupOrder};
+use ao_api::{Cleanup, CleanupOrder, Problem};
 use axum::Json;
 use axum::extract::State;
 
@@ -28,6 +28,11 @@ pub(super) async fn cleanup(
     caller: Caller,
     Given(mut order): Given<CleanupOrder>,
 ) -> Result<Json<Cleanup>, Failure> {
+    if order.discard && order.session.is_none() {
+        return Err(Problem::new(422, "invalid", "work is thrown away one session at a time")
+            .hint("name it with `session`")
+            .into());
+    }
     if let Some(meant) = order.session.take() {
         order.session = Some(find(&app, caller, meant, false).await?.id.to_string());
     }

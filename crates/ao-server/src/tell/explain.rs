@@ -53,7 +53,7 @@ pub(crate) fn explanation(state: &State, session: &Session, now: Timestamp) -> E
         incidents: incidents(state, session),
         messages: messages(state, session, now).messages,
         astray: session.astray.clone(),
-        next: next(session, now),
+        next: next(state, session, now),
     }
 }
 
@@ -67,6 +67,7 @@ fn phase(phase: &Phase) -> &'static str {
         Phase::Stopping { .. } => "stopping",
         Phase::Retrying { .. } => "retrying",
         Phase::Exited { .. } => "exited",
+        Phase::Resting { .. } => "resting",
         Phase::Ended { .. } => "ended",
     }
 }
@@ -185,6 +186,9 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
         }
         Obstacle::NoSpecialist => "no specialist is for its labels".into(),
         Obstacle::NotAssigned { why } => format!("it could not be given to an agent: {why}"),
+        Obstacle::Stopped { by } => {
+            format!("{by} has stopped all work of its project; `ao start` lets issues begin again")
+        }
         Obstacle::Worked => "it has had its session; another one is for a person to start".into(),
         Obstacle::Begun => "its session is being made".into(),
     }
@@ -216,12 +220,16 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
 }
 
 /// What one can do about it, as commands.
-fn next(session: &Session, now: Timestamp) -> Vec<String> {
+fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
         StatusWord::NeedsInput => &["ao answer NAME yes", "ao attach NAME"],
         StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
-        StatusWord::Exited | StatusWord::Stopped => &["ao session restore NAME", "ao logs NAME"],
+        StatusWord::Exited | StatusWord::Stopped if state.may_restore(session, now).is_ok() => {
+            &["ao session restore NAME", "ao logs NAME"]
+        }
+        StatusWord::Exited => &["ao logs NAME", "ao stop NAME"],
+        StatusWord::Stopped => &["ao logs NAME"],
         StatusWord::Paused => &["ao resume NAME"],
         StatusWord::Capped => &["ao budget", "ao resume NAME"],
         StatusWord::Blocked | StatusWord::Unknown | StatusWord::Idle => &["ao attach NAME", "ao send NAME …"],

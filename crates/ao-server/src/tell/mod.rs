@@ -11,6 +11,7 @@ mod pull;
 mod queue;
 mod reaction;
 mod session;
+mod work;
 
 use ao_core::Timestamp;
 use serde::Serialize;
@@ -26,6 +27,7 @@ pub(crate) use pull::{pull, pull_detail, pull_row};
 pub(crate) use queue::merge_queue;
 pub(crate) use reaction::{reactions, steps, subject, tested};
 pub(crate) use session::{session, status};
+pub(crate) use work::pull_work;
 
 pub(crate) fn time(at: Timestamp) -> ao_api::Timestamp {
     ao_api::Timestamp::from_millisecond(at.0).unwrap_or(ao_api::Timestamp::UNIX_EPOCH)

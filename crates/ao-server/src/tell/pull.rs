@@ -57,7 +57,7 @@ pub(crate) fn pull_row(state: &State, row: &PullRow) -> ao_api::Pull {
 }
 
 /// One with everything that can be read of it.
-pub(crate) fn pull_detail(state: &State, detail: &PullDetail, awaits_checks: bool) -> ao_api::PullDetail {
+pub(crate) fn pull_detail(state: &State, detail: &PullDetail) -> ao_api::PullDetail {
     let facts = &detail.facts;
     let mut seen = Pull::at_a_look(&detail.pull, facts);
     seen.owner = state.pulls.get(&detail.pull).and_then(|known| known.owner);
@@ -94,7 +94,7 @@ pub(crate) fn pull_detail(state: &State, detail: &PullDetail, awaits_checks: boo
         check_runs: detail.checks.iter().map(check_run).collect(),
         reviews: facts.reviews.iter().map(|given| review(detail, &facts.head, given)).collect(),
         threads: facts.threads.iter().map(|it| thread(it, detail.threads.get(&it.id))).collect(),
-        blockers: blockers(&seen, awaits_checks).into_iter().map(|blocker| blocker.what).collect(),
+        blockers: blockers(&seen).into_iter().map(|blocker| blocker.what).collect(),
         pull: summary,
     }
 }
@@ -155,6 +155,7 @@ fn state_word(state: &PullState) -> &'static str {
 fn checks(pull: &Pull) -> &'static str {
     match pull.green() {
         Green::Yes => "passed",
+        Green::Unchecked => "none",
         Green::Red { .. } => "failed",
         Green::Waiting { .. } if pull.facts.checks.is_empty() => "none",
         Green::Waiting { .. } => "pending",

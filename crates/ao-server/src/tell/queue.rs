@@ -1,6 +1,7 @@
 //! Merge queues as they are told: in the order of landing, each with what it waits for.
 
 use ao_api::{MergeQueue, QueuedPull};
+use ao_core::pull::Green;
 use ao_core::queue::{Entry, InTheWay, Lane, LaneState, Part};
 use ao_core::{ProjectId, PullId, State};
 
@@ -73,6 +74,7 @@ fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> S
         (LaneState::Failed { .. }, _) => format!("{} to land, which may be why it failed", ahead()),
         (LaneState::Landing { .. }, _) => "its merge".to_owned(),
         (_, Some(why)) => format!("the queue is paused: {why}"),
+        (LaneState::Testing {}, None) if is_unchecked(state, pull) => "a trial of its merge".to_owned(),
         (LaneState::Testing {}, None) => "its checks".to_owned(),
         (LaneState::Tested { .. }, None) if !lane.left.is_empty() => format!("{} to land", ahead()),
         (LaneState::Tested { .. }, None) => {
@@ -84,6 +86,10 @@ fn of_lane(lane: &Lane, paused: Option<&str>, state: &State, pull: &PullId) -> S
             if unheard { "the hook `before-merge`".to_owned() } else { "its merge".to_owned() }
         }
     }
+}
+
+fn is_unchecked(state: &State, pull: &PullId) -> bool {
+    state.pulls.get(pull).is_some_and(|pull| pull.green() == Green::Unchecked)
 }
 
 fn names(parts: &[Part]) -> Vec<String> {

@@ -159,6 +159,7 @@ fn order(order: &Order) -> String {
             let agent = agent.as_deref().unwrap_or("the project's agent");
             format!("{task} is given to {agent}: {why}")
         }
+        Order::Settle { pull, .. } => format!("the issues that {pull} settles are closed"),
         Order::Rerun { check, commit, .. } => format!("the check `{check}` is run again on {commit}"),
         Order::CheckBase { check, branch, .. } => format!("the check `{check}` is run on `{branch}` itself"),
         Order::Rebase { pull, .. } => format!("the branch of {pull} is put onto its base"),

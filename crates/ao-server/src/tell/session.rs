@@ -1,16 +1,18 @@
 //! A session as a list shows it.
 
-use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree};
+use ao_api::{Agent, Hold, SessionStatus, Spend, Status, Tree, WorkState};
 use ao_core::evidence::{Rule, judge};
 use ao_core::incident::Subject;
 use ao_core::schedule::obstacle;
 use ao_core::session::{Phase, Session, StatusWord};
+use ao_core::work::WorkView;
 use ao_core::workspace::WorkspaceState;
 use ao_core::{State, Timestamp};
 
 use super::{time, word};
 
-pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_api::Session {
+pub(crate) fn session(view: &WorkView<'_>, session: &Session) -> ao_api::Session {
+    let (state, now) = (view.state(), view.now());
     let spec = &session.spec;
     let under_way: usize = session.outbox.under_way().map(|delivery| delivery.messages.len()).sum();
     ao_api::Session {
@@ -21,6 +23,7 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
         title: title(session),
         issue: spec.task.as_ref().map(|task| task.key.clone()),
         status: status_of(state, session, now),
+        work: work_of(view, session),
         agent: Agent {
             name: spec.agent.name.clone(),
             model: spec.agent.model.clone(),
@@ -41,6 +44,7 @@ pub(crate) fn session(state: &State, session: &Session, now: Timestamp) -> ao_ap
         spend: spend(session, now),
         budgets: super::budget::of_session(state, session, now),
         holds: holds(session),
+        can_restore: state.may_restore(session, now).is_ok(),
         incidents: count(state.incidents_of(&Subject::Session(session.id)).count()),
     }
 }
@@ -60,6 +64,7 @@ pub(crate) fn status(session: ao_api::Session) -> SessionStatus {
         branch: session.branch,
         workspace_path: session.workspace.map(|tree| tree.path),
         runtime: session.runtime,
+        work: session.work,
     }
 }
 
@@ -69,6 +74,16 @@ fn reason(state: &State, session: &Session, now: Timestamp) -> String {
         Some(obstacle) if session.holds.is_empty() => super::explain::waits_for(state, &obstacle),
         _ => session.status(now).reason,
     }
+}
+
+/// Where its work stands; of one that waits in line, what it waits for.
+fn work_of(view: &WorkView<'_>, session: &Session) -> WorkState {
+    let (state, now) = (view.state(), view.now());
+    let mut work = super::work::session_work(state, view, session);
+    if matches!(session.phase, Phase::Queued { .. }) && session.holds.is_empty() && work.pull.is_none() {
+        work.says = reason(state, session, now);
+    }
+    work
 }
 
 pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Status {

@@ -50,6 +50,7 @@ pub(crate) fn task(project: &str, key: &str) -> TaskId {
 pub(crate) fn facts(branch: &str) -> PullFacts {
     PullFacts {
         head_title: None,
+        no_checks: false,
         observed_at: Timestamp(1),
         title: "Add a thing".into(),
         url: "https://forge/7".into(),
@@ -173,8 +174,10 @@ impl Scm for Forge {
     async fn pulls(&self, pulls: &[PullId]) -> Result<Vec<(PullId, PullFacts)>, TrackerError> {
         let inside = self.ask("pulls")?;
         let observed_at = Timestamp(inside.now);
-        let look =
-            |id: &PullId| Some((id.clone(), PullFacts { observed_at, ..inside.pulls.get(id)?.clone() }));
+        let no_checks = !inside.configured;
+        let look = |id: &PullId| {
+            Some((id.clone(), PullFacts { observed_at, no_checks, ..inside.pulls.get(id)?.clone() }))
+        };
         Ok(pulls.iter().filter_map(look).collect())
     }
 
@@ -246,9 +249,10 @@ impl Scm for Forge {
     async fn show(&self, pull: &PullId) -> Result<PullDetail, TrackerError> {
         let mut inside = self.ask("show")?;
         let checks = inside.runs.iter().filter(|run| run.pull.as_ref() == Some(pull)).cloned().collect();
+        let no_checks = !inside.configured;
         Ok(PullDetail {
             pull: pull.clone(),
-            facts: inside.pull(pull)?.clone(),
+            facts: PullFacts { no_checks, ..inside.pull(pull)?.clone() },
             body: "why".into(),
             created_at: Timestamp(1),
             updated_at: Timestamp(2),

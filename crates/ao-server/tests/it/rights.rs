@@ -238,6 +238,9 @@ async fn no_agent_answers_for_what_an_outsider_wrote() {
     for who in ["worker", "reviewer", "chief"] {
         let wish = json!({"title": "x", "trust": true});
         assert!(post("/api/sessions", wish).token(who).to(&app).await.told().starts_with("403"), "{who}");
+        // Neither for an issue that was not read at all.
+        let wish = json!({"issue": "42", "force": true});
+        assert!(post("/api/sessions", wish).token(who).to(&app).await.told().starts_with("403"), "{who}");
     }
     assert_eq!(post("/api/sessions", json!({"title": "x"})).token("chief").to(&app).await.told(), "201");
     assert_eq!(

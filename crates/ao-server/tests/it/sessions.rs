@@ -66,7 +66,47 @@ async fn an_ended_session_can_be_ended_again_and_is_left_out_if_only_the_living_
     let message = post(&format!("/api/sessions/{id}/message"), json!({"content": "go on"}));
     let message = message.owner().to(&app).await;
     assert_eq!(message.told(), "409 session-ended");
-    assert_eq!(message.json["hints"][0], format!("`ao session restore {id}` brings it back"));
+    let name = stopped.json["sessions"][0]["name"].as_str().unwrap();
+    assert_eq!(message.json["hints"][0], format!("`ao session restore {name}` brings it back"));
+    assert!(!message.json["title"].as_str().unwrap().contains("ses_"), "{}", message.json["title"]);
+    assert_eq!(stopped.json["sessions"][0]["canRestore"], true);
+    house.end().await;
+}
+
+/// The names that the documents of the original use, and its four states for those who ask for them.
+#[tokio::test]
+async fn a_session_answers_to_its_title_and_its_issue_and_tells_the_classic_states() {
+    let house = House::new().await;
+    let app = house.app().await;
+    let wish =
+        json!({"projectId": "my-app", "issue": "789", "title": "Add user export feature", "name": "app-789"});
+    let made = post("/api/sessions", wish).owner().to(&app).await;
+    let id = made.json["session"]["id"].as_str().unwrap().to_owned();
+    for name in
+        ["app-789", "my-app-add-user-export-feature", "my-app-add-user", "issue-789", "%23789", "789", &id]
+    {
+        let found = get(&format!("/api/sessions/{name}/status")).owner().to(&app).await;
+        assert_eq!((found.told().as_str(), &found.json["id"]), ("200", &json!(id)), "{name}");
+    }
+    let state = |query: &'static str| {
+        let (app, id) = (app.clone(), id.clone());
+        async move {
+            let told = get(&format!("/api/sessions/{id}/status{query}")).owner().to(&app).await;
+            told.json["state"].as_str().map(str::to_owned).unwrap_or_else(|| told.told())
+        }
+    };
+    let id = id.parse().unwrap();
+    house.run(id).await;
+    house.agent_shows(id, Reading::Asking { question: "Allow `rm`?".into() }).await;
+    assert_eq!(state("").await, "needs_input");
+    assert_eq!(state("?states=full").await, "needs_input");
+    assert_eq!(state("?states=classic").await, "waiting");
+    assert_eq!(state("?states=modern").await, "400 unknown-states");
+    let listed = async |filter: &str| {
+        let listed = get(&format!("/api/sessions?state={filter}")).owner().to(&app).await;
+        listed.json["sessions"].as_array().unwrap().len()
+    };
+    assert_eq!((listed("waiting").await, listed("error").await, listed("working").await), (1, 0, 0));
     house.end().await;
 }
 

@@ -361,6 +361,10 @@ impl Host for TestHost {
         Ok(order(wish))
     }
 
+    async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem> {
+        Ok(asked_for.map_or_else(|| session.spec.runtime.clone(), str::to_owned))
+    }
+
     fn projects(&self) -> Vec<Project> {
         let project = |id: &str| Project {
             id: id.into(),
@@ -373,6 +377,8 @@ impl Host for TestHost {
             workspace: "worktree".into(),
             live_sessions: 0,
             max_parallel_agents: None,
+            auto_assign: false,
+            stopped_by: None,
         };
         vec![project("my-app"), project("docs")]
     }

@@ -1,0 +1,52 @@
+//! Work in the words of the wire. Whose turn it is is derived by the core alone.
+
+use ao_api::{PullSummary, WorkState};
+use ao_core::State;
+use ao_core::outside::one_line;
+use ao_core::pull::Pull;
+use ao_core::session::Session;
+use ao_core::work::{NextStep, PullWork, WorkView};
+
+use super::{time, word};
+
+/// A session as a piece of work.
+pub(crate) fn session_work(state: &State, view: &WorkView<'_>, session: &Session) -> WorkState {
+    let work = view.session(session);
+    let pull = work.pull.as_ref().map(|pull| summary(state, pull));
+    told(work.step, work.unblocks, pull)
+}
+
+/// A pull request that no session answers for, as a piece of work.
+pub(crate) fn pull_work(state: &State, view: &WorkView<'_>, pull: &Pull) -> ao_api::PullWork {
+    let work = view.pull(pull);
+    let pull = summary(state, &work);
+    ao_api::PullWork {
+        project_id: work.id.project.to_string(),
+        work: told(work.step, work.unblocks, Some(pull)),
+    }
+}
+
+fn told(step: NextStep, unblocks: u32, pull: Option<PullSummary>) -> WorkState {
+    WorkState {
+        turn: word(&step.turn),
+        stage: word(&step.stage),
+        says: step.says,
+        since: Some(time(step.since)),
+        command: step.command,
+        then: step.then,
+        unblocks,
+        pull,
+    }
+}
+
+fn summary(state: &State, work: &PullWork) -> PullSummary {
+    let title = state.pulls.get(&work.id).map(|pull| one_line(&pull.facts.title));
+    PullSummary {
+        id: work.id.to_string(),
+        number: work.id.number,
+        title: title.unwrap_or_default(),
+        checks: word(&work.checks),
+        review: word(&work.review),
+        queued: work.queued,
+    }
+}
