@@ -233,6 +233,8 @@ fn start(data_dir: &Utf8Path, port: Option<u16>, config: Option<&Utf8Path>) -> R
         command.env_remove(name);
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(last_words);
+    // Nor are the files that our shell had open: a daemon, and each of its agents, would keep them for as long as it lives.
+    ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let mut child = command.spawn().map_err(|err| {
         CommandError::environment(format!("`{}` cannot be started: {err}", program.display()))
     })?;

@@ -9,7 +9,7 @@ use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs,
     HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest,
-    Output, Plan, Project, Projects, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    Output, Plan, Project, Projects, Restore, Resume, Session, Sessions, Spawned, Stop, Token, segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -95,8 +95,8 @@ pub(crate) async fn retry(client: &Client, session: &str) -> Called<Session> {
     client.post(&session_path(session, "/retry"), &json!({})).await
 }
 
-pub(crate) async fn restore(client: &Client, session: &str) -> Called<Session> {
-    client.post(&session_path(session, "/restore"), &json!({})).await
+pub(crate) async fn restore(client: &Client, session: &str, how: &Restore) -> Called<Session> {
+    client.post(&session_path(session, "/restore"), how).await
 }
 
 /// A piece of output from an offset on. With `wait`, not before there is more or the program has ended, or it has taken too
@@ -129,6 +129,16 @@ pub(crate) async fn projects(client: &Client) -> Called<Vec<Project>> {
 
 pub(crate) async fn daemon(client: &Client) -> Called<Daemon> {
     client.get("/api/daemon").await
+}
+
+/// Lets no issue of a project begin without a person's word any more.
+pub(crate) async fn stop_work(client: &Client, project: &str) -> Called<Project> {
+    client.post(&format!("/api/projects/{}/stop", segment(project)), &serde_json::json!({})).await
+}
+
+/// Lets issues of a project begin by themselves again.
+pub(crate) async fn start_work(client: &Client, project: &str) -> Called<Project> {
+    client.post(&format!("/api/projects/{}/start", segment(project)), &serde_json::json!({})).await
 }
 
 /// Forgets a project together with the file that names it.

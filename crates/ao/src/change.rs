@@ -5,12 +5,14 @@ use std::io;
 
 use ao_api::Reloaded;
 use ao_config::edit::{self, EditError};
-use ao_config::{Layer, LayerKind, Places};
+use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use camino::{Utf8Path, Utf8PathBuf};
 use rustix::fs::{FlockOperation, flock};
 
+use crate::combination;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::host::force::strange_tools;
 use crate::{settings, ui};
 
 /// A file that is to be changed, and all those that it is read with.
@@ -100,7 +102,9 @@ impl Change {
         if after == before {
             return Ok(false);
         }
-        self.check(&after).map_err(|err| err.hint("the file was not changed"))?;
+        self.check(&after)
+            .and_then(|loaded| self.adds_nothing_unworkable(&before, &loaded))
+            .map_err(|err| err.hint("the file was not changed"))?;
         match edit::write(&self.file, &after) {
             Ok(()) => Ok(true),
             Err(err) => {
@@ -118,9 +122,24 @@ impl Change {
     }
 
     /// Reads all files as they would be with this text in the one that changes.
-    fn check(&self, text: &str) -> Result<(), CommandError> {
-        ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?;
-        Ok(())
+    fn check(&self, text: &str) -> Result<Loaded, CommandError> {
+        Ok(ao_config::load_edited(self.layers.clone(), &self.file, text, &self.places)?)
+    }
+
+    /// Refuses what cannot work, unless it stood there before: one thing is mended after the other.
+    fn adds_nothing_unworkable(&self, before: &str, after: &Loaded) -> Result<(), CommandError> {
+        let unworkable = |loaded: &Loaded| {
+            let mut problems = strange_tools(loaded);
+            problems.extend(combination::unworkable(loaded).refused);
+            problems
+        };
+        let was = self.check(before).map(|loaded| unworkable(&loaded)).unwrap_or_default();
+        let mut new = unworkable(after);
+        new.retain(|problem| !was.iter().any(|known| known.what == problem.what));
+        match new.is_empty() {
+            true => Ok(()),
+            false => Err(ConfigError { problems: new }.into()),
+        }
     }
 }
 
@@ -150,6 +169,11 @@ pub(crate) fn tell_daemon(file: &Utf8Path, cx: &Context) -> Result<Told, Command
 }
 
 impl Told {
+    /// Whether a daemon runs and does not read the file.
+    pub(crate) fn is_unread(&self) -> bool {
+        self.reloaded.is_some() && !self.used
+    }
+
     /// Says it to people.
     pub(crate) fn show(&self) -> io::Result<()> {
         match &self.reloaded {

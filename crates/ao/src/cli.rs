@@ -8,7 +8,7 @@ use clap_complete::CompleteEnv;
 use crate::commands::*;
 use crate::context::{Context, Global, outside_of_agents};
 use crate::error::CommandError;
-use crate::help;
+use crate::{help, other_names};
 
 /// The variable by which a shell's completion script asks us for words.
 pub(crate) const COMPLETE: &str = "AO_COMPLETE";
@@ -101,7 +101,7 @@ pub(crate) fn run() -> Result<(), CommandError> {
         // Answers the shell and ends, if it is a shell that asks.
         CompleteEnv::with_factory(command).var(COMPLETE).complete();
     }
-    let Cli { global, command } = parse();
+    let Cli { global, command } = parse()?;
     let cx = Context::new(global);
     match &command {
         Command::Init(args) => init::run(args, &cx),
@@ -164,10 +164,15 @@ pub(crate) fn run() -> Result<(), CommandError> {
 }
 
 /// Reads the arguments. Help is put together only for those who ask for it.
-fn parse() -> Cli {
+fn parse() -> Result<Cli, CommandError> {
     let args: Vec<OsString> = std::env::args_os().collect();
     let asks = args.len() < 2 || args.iter().any(|arg| arg == "-h" || arg == "--help" || arg == "help");
     let command = if asks { command() } else { Cli::command() };
-    let mut matches = command.get_matches_from(args);
-    Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|err| err.format(&mut Cli::command()).exit())
+    let mut matches = match command.try_get_matches_from(&args) {
+        Ok(matches) => matches,
+        Err(err) => {
+            return Err(other_names::meant(&err, &args, &Cli::command()).unwrap_or_else(|| err.exit()));
+        }
+    };
+    Ok(Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|err| err.format(&mut Cli::command()).exit()))
 }

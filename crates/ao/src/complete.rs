@@ -5,12 +5,13 @@ use std::future::Future;
 use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
+use ao_core::session::SessionHandle;
 use clap::{Args, FromArgMatches};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 
 use crate::calls::{self, forge::Query};
 use crate::context::{Context, Global};
-use crate::show::plain;
+use crate::show::{is_over, plain};
 
 /// Longer than this nobody waits for a key press.
 const PATIENCE: Duration = Duration::from_millis(800);
@@ -23,13 +24,28 @@ pub(crate) fn sessions() -> ArgValueCompleter {
     ArgValueCompleter::new(|typed: &OsStr| {
         named(typed, async |client| {
             let sessions = calls::sessions(&client).await?.sessions;
+            // A shell takes only words that begin as typed, so that is the name that is offered.
+            let typed = typed.to_str().unwrap_or_default().to_owned();
             let told = |session: ao_api::Session| {
-                let help = format!("{}: {}", session.status.state, session.title);
-                (session.name, help)
+                let help = plain(&format!("{}: {}", session.status.state, session.title));
+                let fits = handle(&session).all().into_iter().find(|name| name.starts_with(&typed))?;
+                Some((fits, help))
             };
-            Ok(sessions.into_iter().map(told).collect())
+            Ok(sessions.into_iter().filter_map(told).collect())
         })
     })
+}
+
+/// What a listed session answers to, by the same rule as the daemon's.
+fn handle(session: &ao_api::Session) -> SessionHandle<'_> {
+    SessionHandle {
+        id: &session.id,
+        name: &session.name,
+        project: &session.project_id,
+        title: &session.title,
+        issue: session.issue.as_deref(),
+        live: !is_over(&session.status.state),
+    }
 }
 
 /// Completes open pull requests: by number, or with their project where there are several.

@@ -85,7 +85,8 @@ pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
     match (set("AO_ATTEMPT"), set("AO_TOKEN")) {
         (Some(attempt), Some(token)) => Ok(Some(format!("{session}/{attempt}/{token}"))),
         _ => {
-            let what = format!("this runs for the session {session}, but without the token of its agent");
+            let what =
+                "this runs for an agent's session (AO_SESSION is set), but without the token of its agent";
             Err(CommandError::new(Kind::Forbidden, what).hint(
                 "AO_TOKEN and AO_ATTEMPT must come along with AO_SESSION; run it in a shell of your own to act as yourself",
             ))
@@ -93,10 +94,18 @@ pub(crate) fn own_token() -> Result<Option<String>, CommandError> {
     }
 }
 
+/// The session whose agent runs us, if one does.
+pub(crate) fn own_session() -> Option<String> {
+    set("AO_SESSION")
+}
+
 /// Refuses to go on inside an agent. What is started there belongs to that agent, and ends with it.
 pub(crate) fn outside_of_agents(what: &str) -> Result<(), CommandError> {
-    let Some(session) = set("AO_SESSION") else { return Ok(()) };
-    let why = format!("{what} from within the session {session}: it would end with its agent");
+    if set("AO_SESSION").is_none() {
+        return Ok(());
+    }
+    let why =
+        format!("{what} from within an agent's session (AO_SESSION is set): it would end with its agent");
     Err(CommandError::new(Kind::Forbidden, why).hint("run it in a shell of your own"))
 }
 

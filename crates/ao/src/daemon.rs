@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ao_agent::hook::Spool;
-use ao_agent::{CommandAgent, Ground};
+use ao_agent::{AgentPlaces, CommandAgent, Ground};
 use ao_core::ProjectId;
 use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
@@ -97,6 +97,7 @@ struct GroundFor {
     clock: Arc<dyn Clock>,
     spool: Arc<Spool>,
     environment: BTreeMap<String, String>,
+    places: AgentPlaces,
 }
 
 /// A running daemon.
@@ -151,14 +152,22 @@ impl Daemon {
 
         let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
         let spool = Arc::new(spool);
+        let queues = Arc::new(Queues::default());
+        let checks = checks::Options {
+            cap: max_parallel_checks,
+            ..checks::Options::new(data_dir.join("checks"), queues.clone())
+        };
         let agents_ground = GroundFor {
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
             spool: spool.clone(),
             environment: way_home(&data_dir, &program),
+            places: AgentPlaces {
+                ao: program.to_string_lossy().into_owned(),
+                check_logs: checks.logs().to_string(),
+            },
         };
-        let queues = Arc::new(Queues::default());
         let (worktrees, workspaces) = workspaces(&data_dir, &queues);
         let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
@@ -190,10 +199,6 @@ impl Daemon {
         processes.watch(reporter.clone()).map_err(CommandError::environment)?;
         tmux.watch(reporter.clone()).await.map_err(CommandError::environment)?;
         let records: Arc<dyn Records> = Arc::new(DiscreetRecords(Arc::new(store.clone())));
-        let checks = checks::Options {
-            cap: max_parallel_checks,
-            ..checks::Options::new(data_dir.join("checks"), queues.clone())
-        };
         let runner =
             Runner::open(checks, records.clone(), clock.clone()).await.map_err(CommandError::environment)?;
         let ground = forge::Ground { records, runner, queues, clock: clock.clone() };
@@ -268,6 +273,11 @@ impl Daemon {
 
     pub fn agent(&self, name: &str) -> Option<Arc<dyn Agent>> {
         self.plugged().agents.get(name).map(|(_, agent)| agent.clone())
+    }
+
+    /// Our own program, by its full path.
+    pub(crate) fn ao(&self) -> String {
+        self.ground.places.ao.clone()
     }
 
     /// The names of all agents, as people are told them.
@@ -345,6 +355,7 @@ impl GroundFor {
             state: self.data_dir.join("agents").join(agent).into(),
             hooks: Some(self.spool.clone()),
             environment: self.environment.clone(),
+            places: self.places.clone(),
         }
     }
 }

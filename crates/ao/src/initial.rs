@@ -6,13 +6,14 @@ use std::fs::Permissions;
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
-use ao_config::init::Init;
-use ao_config::{PROJECT_FILES, names};
+use ao_config::init::{Init, InitCheck};
+use ao_config::{Env, PROJECT_FILES, names};
+use ao_scm::checks::Proposed;
 use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
-use crate::{known_agents, program};
+use crate::{combination, findings, known_agents, offer, program};
 
 /// What somebody wants; what is absent is found out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,15 +35,25 @@ pub(crate) struct Initial {
     pub(crate) agent: String,
     pub(crate) workspace: String,
     pub(crate) tracker: String,
+    /// The checks that the repository's files suggest.
+    pub(crate) checks: Vec<Proposed>,
+    /// Whether they are switched on.
+    pub(crate) runs_checks: bool,
+    pub(crate) notifiers: Vec<String>,
     /// What was chosen for want of something better.
     pub(crate) notes: Vec<String>,
 }
 
 impl Initial {
     /// Chooses what fits the repository and the machine.
-    pub(crate) fn choose(repository: &Repository, wishes: &Wishes) -> Result<Initial, CommandError> {
+    pub(crate) async fn choose(repository: &Repository, wishes: &Wishes) -> Result<Initial, CommandError> {
         let mut notes = Vec::new();
         let runtime = match &wishes.runtime {
+            Some(wanted) if names::MISSING_RUNTIMES.contains(&wanted.as_str()) => {
+                let unfit = combination::missing_runtime(wanted);
+                return Err(CommandError::new(Kind::Config, unfit.what)
+                    .hint("choose `--runtime tmux` or `--runtime process`"));
+            }
             Some(wanted) => known("runtime", wanted, names::RUNTIMES)?,
             None if program::find("tmux").is_some() => "tmux".to_owned(),
             None => {
@@ -56,11 +67,12 @@ impl Initial {
         let agent = match &wishes.agent {
             Some(wanted) => known("agent", wanted, names::AGENTS)?,
             None => match known_agents::installed() {
-                Some(agent) => agent.name.to_owned(),
+                Some(agent) => agent.name.clone(),
                 None => {
-                    let usual = known_agents::KNOWN_AGENTS[0];
-                    notes.push(format!("no agent is installed; to get {}: `{}`", usual.name, usual.install));
-                    usual.name.to_owned()
+                    let usual = known_agents::usual();
+                    let install = known_agents::install(usual);
+                    notes.push(format!("no agent is installed; to get {}: `{install}`", usual.name));
+                    usual.name.clone()
                 }
             },
         };
@@ -72,8 +84,19 @@ impl Initial {
             Some(wanted) => known("workspace", wanted, names::WORKSPACES)?,
             None => "worktree".to_owned(),
         };
+        let notifiers = match findings::desktop(&Env::of_process()).await {
+            Ok(()) => vec!["desktop".to_owned()],
+            Err(_) => {
+                notes.push(
+                    "there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells \
+                     of other channels"
+                        .into(),
+                );
+                vec![]
+            }
+        };
         let project = wishes.project.clone().unwrap_or_else(|| repository.name.clone());
-        if crate::repository::project_name(&project) != project {
+        if names::project_name(&project) != project {
             return Err(CommandError::new(
                 Kind::Config,
                 format!("`{project}` cannot be the name of a project"),
@@ -88,8 +111,29 @@ impl Initial {
             agent,
             workspace,
             tracker,
+            checks: ao_scm::checks::propose(&repository.root),
+            runs_checks: false,
+            notifiers,
             notes,
         })
+    }
+
+    /// Asks the person at the terminal, if there is one, whether the checks that fit are to run. Otherwise they are written as
+    /// a comment, and a note says how to switch them on.
+    pub(crate) fn settle_checks(&mut self, asks: bool) -> Result<(), CommandError> {
+        if self.checks.is_empty() {
+            return Ok(());
+        }
+        self.runs_checks = asks && offer::accepted(&self.checks)?;
+        if !self.runs_checks {
+            let commands: Vec<String> =
+                self.checks.iter().map(|check| format!("`{}`", check.command)).collect();
+            self.notes.push(format!(
+                "nothing is checked yet; {} would fit, and stand as a comment under `checks` in the file",
+                commands.join(" and ")
+            ));
+        }
+        Ok(())
     }
 
     /// The file as it is written.
@@ -103,16 +147,25 @@ impl Initial {
             agent: self.agent.clone(),
             runtime: self.runtime.clone(),
             workspace: self.workspace.clone(),
+            notifiers: self.notifiers.clone(),
             schema: None,
+            checks: self.checks.iter().map(to_init).collect(),
+            runs_checks: self.runs_checks,
         })
+    }
+
+    /// Refuses to write over what is there already, unless `force` is set. Asked before a person is asked anything.
+    pub(crate) fn can_be_written(&self, root: &Utf8Path, force: bool) -> Result<(), CommandError> {
+        match existing(root).filter(|_| !force) {
+            Some(there) => Err(already(&there)),
+            None => Ok(()),
+        }
     }
 
     /// Writes it to the repository's root, whole or not at all. What is there already is kept unless `force` is set.
     pub(crate) fn write(&self, root: &Utf8Path, force: bool) -> Result<Utf8PathBuf, CommandError> {
+        self.can_be_written(root, force)?;
         let file = root.join(PROJECT_FILES[0]);
-        if !force && let Some(there) = existing(root) {
-            return Err(already(&there));
-        }
         match write_whole(&file, &self.text(), force) {
             Ok(()) => Ok(file),
             // Somebody was faster.
@@ -121,6 +174,10 @@ impl Initial {
                 .hint("look at who owns the folder, and whether the disk is full; nothing was changed")),
         }
     }
+}
+
+fn to_init(check: &Proposed) -> InitCheck {
+    InitCheck { name: check.name.clone(), command: check.command.clone() }
 }
 
 /// The configuration file that a repository has already.

@@ -1,43 +1,35 @@
-//! The agents that people have: by which program each is there, and how one gets it.
+//! The agents that people have: by which program each is there, and how one gets it. Their manifests say it.
+
+use std::sync::LazyLock;
+
+use ao_agent::Options;
 
 use crate::program;
 
-/// An agent that is known by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct KnownAgent {
-    /// As it is configured.
-    pub(crate) name: &'static str,
-    /// The program that is looked for.
-    pub(crate) program: &'static str,
-    /// The command that installs it.
-    pub(crate) install: &'static str,
-}
-
-const fn known(name: &'static str, program: &'static str, install: &'static str) -> KnownAgent {
-    KnownAgent { name, program, install }
-}
-
 /// In the order in which they are chosen from.
-pub(crate) const KNOWN_AGENTS: [KnownAgent; 10] = [
-    known("claude-code", "claude", "npm install -g @anthropic-ai/claude-code"),
-    known("codex", "codex", "npm install -g @openai/codex"),
-    known("opencode", "opencode", "npm install -g opencode-ai"),
-    known("gemini", "gemini", "npm install -g @google/gemini-cli"),
-    known("aider", "aider", "pipx install aider-chat"),
-    known("cursor", "cursor-agent", "curl -fsS https://cursor.com/install | bash"),
-    known("copilot", "copilot", "npm install -g @github/copilot"),
-    known("qwen", "qwen", "npm install -g @qwen-code/qwen-code"),
-    known("kimicode", "kimi", "npm install -g @moonshot-ai/kimi-code"),
-    known("goose", "goose", "npm install -g @aaif/goose"),
-];
+static KNOWN: LazyLock<Vec<Options>> = LazyLock::new(ao_agent::known);
 
-pub(crate) fn by_name(name: &str) -> Option<KnownAgent> {
-    KNOWN_AGENTS.into_iter().find(|agent| agent.name == name)
+pub(crate) fn all() -> &'static [Options] {
+    &KNOWN
+}
+
+/// The one that is chosen where none is installed.
+pub(crate) fn usual() -> &'static Options {
+    &KNOWN[0]
+}
+
+pub(crate) fn by_name(name: &str) -> Option<&'static Options> {
+    all().iter().find(|agent| agent.name == name)
 }
 
 /// The first one that is installed.
-pub(crate) fn installed() -> Option<KnownAgent> {
-    KNOWN_AGENTS.into_iter().find(|agent| program::find(agent.program).is_some())
+pub(crate) fn installed() -> Option<&'static Options> {
+    all().iter().find(|agent| program::find(&agent.program).is_some())
+}
+
+/// The command that installs an agent, as far as it is known.
+pub(crate) fn install(agent: &Options) -> String {
+    agent.install.clone().unwrap_or_else(|| format!("install `{}`", agent.program))
 }
 
 #[cfg(test)]
@@ -45,12 +37,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_agent_that_can_be_configured_is_known() {
+    fn every_agent_that_can_be_configured_is_known_and_the_other_way_round() {
         for name in ao_config::names::AGENTS {
-            assert!(by_name(name).is_some(), "{name} cannot be looked for");
+            assert!(by_name(name).is_some(), "{name} cannot be started");
         }
-        for agent in KNOWN_AGENTS {
-            assert!(ao_config::names::AGENTS.contains(&agent.name), "{} cannot be configured", agent.name);
+        for agent in all() {
+            assert!(
+                ao_config::names::AGENTS.contains(&agent.name.as_str()),
+                "{} cannot be configured",
+                agent.name
+            );
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::time::Duration;
 
+use ao_config::names::project_name;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::try_join;
 
@@ -157,14 +158,6 @@ pub(crate) fn is_born(folder: &Utf8Path) -> bool {
     branch.starts_with("refs/heads/") && (git_dir.join(branch).is_file() || is_packed())
 }
 
-/// A name for a project, made of a folder's name.
-pub fn project_name(folder: &str) -> String {
-    let known = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name: String = folder.chars().map(|c| if known(c) { c } else { '-' }).collect();
-    let name = name.trim_matches(|c| c == '-' || c == '.');
-    if name.is_empty() { "project".into() } else { name.into() }
-}
-
 /// What git answered: with nothing, if there is no such thing.
 struct Answer {
     said: String,
@@ -219,18 +212,5 @@ mod tests {
         assert_eq!(default_branch(branches, "").as_deref(), Some("main"));
         assert_eq!(default_branch("refs/heads/fix ", "refs/heads/new").as_deref(), Some("fix"));
         assert_eq!(default_branch("", "refs/heads/main"), None);
-    }
-
-    #[test]
-    fn a_project_is_called_as_its_folder_in_plain_letters() {
-        for (folder, name) in [
-            ("my-app", "my-app"),
-            ("My App", "My-App"),
-            (".dotfiles", "dotfiles"),
-            ("日本", "project"),
-            ("", "project"),
-        ] {
-            assert_eq!(project_name(folder), name);
-        }
     }
 }

@@ -82,7 +82,11 @@ fn harmless(config: &Config) -> Config {
             workspace: named(&defaults.workspace),
             tracker: named(&defaults.tracker),
             scm: defaults.scm.as_ref().map(named),
-            ..Defaults::default()
+            // To tell nobody reaches nothing.
+            notifiers: match defaults.notifiers.is_empty() {
+                true => vec![],
+                false => Defaults::default().notifiers,
+            },
         },
         reactions,
         ..Config::default()
@@ -143,7 +147,10 @@ mod tests {
             agent: "codex".into(),
             runtime: "tmux".into(),
             workspace: "worktree".into(),
+            notifiers: vec![],
             schema: None,
+            checks: vec![],
+            runs_checks: false,
         };
         assert_eq!(said(&ao_config::init::template(&init)), <[String; 0]>::default());
     }

@@ -97,6 +97,16 @@ impl Form {
     }
 }
 
+/// Asks a person a question that only a clear yes answers with yes.
+pub(crate) fn says_yes(question: &str) -> Result<bool, CommandError> {
+    let failed = |err| CommandError::environment(format!("the answer cannot be read: {err}"));
+    let mut err = anstream::stderr();
+    write!(err, "{question} [y/N] ").and_then(|()| err.flush()).map_err(failed)?;
+    let mut answer = String::new();
+    std::io::stdin().read_line(&mut answer).map_err(failed)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
 /// Whether there is a person who could be asked to edit something.
 pub(crate) fn somebody_is_here() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()

@@ -68,6 +68,12 @@ pub(crate) fn note(note: impl fmt::Display) {
     let _ = writeln!(anstream::stderr().lock(), "{HINT}note:{HINT:#} {note}");
 }
 
+/// Says what does not work, where the rest does.
+pub(crate) fn warning(warning: impl fmt::Display) {
+    // With stderr gone there is nobody left to tell.
+    let _ = writeln!(anstream::stderr().lock(), "{BUSY}warning:{BUSY:#} {warning}");
+}
+
 /// A number of things, in words: `1 event`, `2 events`.
 pub(crate) fn count(number: u64, thing: &str) -> String {
     let ending = if number == 1 { "" } else { "s" };

@@ -45,6 +45,7 @@ impl Memory {
         };
         Ok(PullFacts {
             head_title: None,
+            no_checks: false,
             observed_at: SystemClock.now(),
             title: pull.title.clone(),
             url: format!("memory:{number}"),

@@ -227,7 +227,9 @@ impl Ping {
     /// The call that an event is, if it is one.
     pub(crate) fn of(event: &Value) -> Option<Ping> {
         let notice = event["data"].get("raised")?.get("notice")?;
-        if !matches!(notice["level"].as_str(), Some("action" | "urgent")) {
+        // A review is told of only if the change still waits for it after a while.
+        let is_review = notice["incident"]["kind"] == "review-needed";
+        if !matches!(notice["level"].as_str(), Some("action" | "urgent")) || is_review {
             return None;
         }
         let about =

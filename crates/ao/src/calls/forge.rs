@@ -3,19 +3,17 @@
 //! Names are passed on as they were typed: `7`, `!7`, `my-app!7`, `42`, `#42`, `my-app#42`. Which project is meant goes along
 //! where the name does not say it.
 
-use std::path::{Path, PathBuf};
-
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     CheckLog, CheckRun, CheckRuns, CheckWish, Checks, Claim, CommentEdit, Commented, Conflict, Conflicts,
     Diff, Flakes, ImportOrder, Imported, Issue, IssueEdit, Issues, MergeDone, MergeQueue, MergeQueues,
-    MergeWish, NewComment, NewIssue, NewIssueComment, NewPull, NewReview, Project, Pull, PullDetail,
-    PullEdit, Pulls, QueuePause, QueuePriority, QueueWish, Resolve, Reviewed, ReviewerWish, Spawned, segment,
+    MergeWish, NewComment, NewIssue, NewIssueComment, NewPull, NewReview, Pull, PullDetail, PullEdit, Pulls,
+    QueuePause, QueuePriority, QueueWish, Resolve, Reviewed, ReviewerWish, Spawned, segment,
 };
 use serde::Serialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 
-use super::{Called, projects};
+use super::Called;
 
 const ISSUES: &str = "/api/issues";
 const PULLS: &str = "/api/pulls";
@@ -288,49 +286,6 @@ pub(crate) async fn checks(client: &Client, project: &str) -> Called<Checks> {
     client.get(&format!("/api/projects/{}/checks", segment(project))).await
 }
 
-/// The project that was named, or the one whose folder we are in. If neither is known, the daemon decides.
-pub(crate) async fn project(client: &Client, named: Option<&str>) -> Option<String> {
-    match named {
-        Some(named) => Some(named.to_owned()),
-        None => project_here(client).await.map(|project| project.id),
-    }
-}
-
-/// The project that something is about: none if a session or a pull request says it already.
-pub(crate) async fn project_about(
-    client: &Client,
-    session: Option<&str>,
-    pull: Option<&str>,
-    named: Option<&str>,
-) -> Option<String> {
-    let said = session.is_some() || pull.is_some_and(says_project);
-    if said && named.is_none() { None } else { project(client, named).await }
-}
-
-/// The project whose folder, or a workspace of which, we are in.
-pub(crate) async fn project_here(client: &Client) -> Option<Project> {
-    let here = std::env::current_dir().ok()?.canonicalize().ok()?;
-    let projects = projects(client).await.ok()?;
-    let around = innermost(&projects, &here).or_else(|| innermost(&projects, &main_checkout(&here)?));
-    around.cloned()
-}
-
-/// The project that a folder lies in; the innermost, where one lies in another.
-pub(crate) fn innermost<'a>(projects: &'a [Project], here: &Path) -> Option<&'a Project> {
-    let around = projects.iter().filter(|project| here.starts_with(&project.path));
-    around.max_by_key(|project| project.path.len())
-}
-
-/// The main checkout that a linked worktree belongs to. Read from the file that git has put there: to ask git would take
-/// longer than the call itself.
-fn main_checkout(here: &Path) -> Option<PathBuf> {
-    let root = here.ancestors().find(|folder| folder.join(".git").exists())?;
-    let link = std::fs::read_to_string(root.join(".git")).ok()?;
-    let git_dir = Path::new(link.trim().strip_prefix("gitdir: ")?);
-    let worktrees = git_dir.parent().filter(|folder| folder.ends_with("worktrees"))?;
-    worktrees.parent()?.parent()?.canonicalize().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,41 +306,5 @@ mod tests {
         let query = Query::new().with("state", "open").maybe("author", None).maybe("label", Some("a&b,c"));
         assert_eq!(query.finish(), "?state=open&label=a%26b%2Cc");
         assert_eq!(Query::new().finish(), "");
-    }
-
-    #[test]
-    fn a_worktree_belongs_to_the_checkout_it_was_made_from() {
-        let folder = tempfile::tempdir().unwrap();
-        let root = folder.path().canonicalize().unwrap();
-        let (main, tree) = (root.join("app"), root.join("trees/one"));
-        std::fs::create_dir_all(main.join(".git/worktrees/one")).unwrap();
-        std::fs::create_dir_all(tree.join("src")).unwrap();
-        let link = format!("gitdir: {}\n", main.join(".git/worktrees/one").display());
-        std::fs::write(tree.join(".git"), link).unwrap();
-        assert_eq!(main_checkout(&tree.join("src")), Some(main.clone()));
-        assert_eq!(main_checkout(&main), None, "it is one itself");
-    }
-
-    #[test]
-    fn a_folder_belongs_to_the_innermost_project_around_it() {
-        let project = |id: &str, path: &str| Project {
-            id: id.into(),
-            path: path.into(),
-            default_branch: "main".into(),
-            repo: None,
-            config: None,
-            agent: "claude-code".into(),
-            runtime: "process".into(),
-            workspace: "worktree".into(),
-            live_sessions: 0,
-            max_parallel_agents: None,
-        };
-        let projects =
-            [project("outer", "/w/app"), project("inner", "/w/app/docs"), project("other", "/w/ap")];
-        let of = |here| innermost(&projects, Path::new(here)).map(|project| project.id.as_str());
-        assert_eq!(of("/w/app/src"), Some("outer"));
-        assert_eq!(of("/w/app/docs/en"), Some("inner"));
-        assert_eq!(of("/w/app"), Some("outer"));
-        assert_eq!(of("/w/apple"), None);
     }
 }

@@ -9,12 +9,12 @@ use crate::change::{Change, tell_daemon};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
-use crate::{initial, settings, ui};
+use crate::{calls, initial, settings, ui};
 
 /// Add a repository to those that are looked after
 ///
 /// It is added to the configuration that counts here, or to your own if there is none. A repository with a configuration of
-/// its own keeps that, and the daemon that runs is told of it.
+/// its own keeps that: if it names the repository, the daemon that runs is told of it; if it names others, it is added there.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao add-project ~/docs
@@ -29,9 +29,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let repository = cx.wait_for(async { Ok(Repository::at(&args.path).await?) })?;
-    match initial::existing(&repository.root) {
-        Some(own) => tell_of_file(&own, args, cx),
-        None => add(&repository, args, cx),
+    let Some(own) = initial::existing(&repository.root) else {
+        let change = match Change::of_found_file(cx)? {
+            Some(change) => change,
+            None => Change::of_user_file(cx)?,
+        };
+        return add(&repository, &change, &settings::load(cx)?, args, cx);
+    };
+    // What is wrong with it is better told here, where its lines can be shown.
+    let layer = Layer { kind: LayerKind::Project, path: own.clone() };
+    let loaded = ao_config::load_files(vec![layer], &settings::places(cx)?)?;
+    match known_as(&loaded, &repository) {
+        Some(_) => tell_of_file(&own, args, cx),
+        // It names others, and not the repository that it is in.
+        None => add(&repository, &Change::of_file(&own, cx)?, &loaded, args, cx),
     }
 }
 
@@ -44,37 +55,42 @@ fn tell_of_file(file: &Utf8Path, args: &Args, cx: &Context) -> Result<(), Comman
         )
         .hint("it says what the project is called; leave out `--project`, or change it there"));
     }
-    // What is wrong with it is better told here, where its lines can be shown.
-    let layer = Layer { kind: LayerKind::Project, path: file.to_owned() };
-    ao_config::load_files(vec![layer], &settings::places(cx)?)?;
-    let client = cx.client()?;
-    let added = cx.wait_for(async {
-        let wish = NewProject { config: file.to_string() };
-        client.post::<Projects>("/api/projects", &wish).await.map_err(|err| match err.is_absence() {
-            true => CommandError::new(Kind::NoDaemon, err).hint(format!(
-                "the repository has a configuration of its own, `{file}`; start with `ao start {}`",
-                args.path
-            )),
-            false => err.into(),
-        })
+    let added = registered(file, cx).map_err(|err| match err.kind() {
+        Kind::NoDaemon => CommandError::new(Kind::NoDaemon, err.to_plain()).hint(format!(
+            "the repository has a configuration of its own, `{file}`; start with `ao start {}`",
+            args.path
+        )),
+        _ => err,
     })?;
     if cx.json() {
         ui::json(&json!({ "file": file, "changed": false, "projects": added.projects }))?;
         return Ok(());
     }
+    show_registered(&added, file)
+}
+
+/// Has the daemon that runs look after what a file names.
+fn registered(file: &Utf8Path, cx: &Context) -> Result<Projects, CommandError> {
+    let client = cx.client()?;
+    let wish = NewProject { config: file.to_string() };
+    cx.wait_for(async { Ok(client.post::<Projects>("/api/projects", &wish).await?) })
+}
+
+fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError> {
     for project in &added.projects {
         ui::line(format_args!("The daemon looks after {} now, as {file} says", project.id))?;
     }
     Ok(())
 }
 
-fn add(repository: &Repository, args: &Args, cx: &Context) -> Result<(), CommandError> {
-    let change = match Change::of_found_file(cx)? {
-        Some(change) => change,
-        None => Change::of_user_file(cx)?,
-    };
-    let loaded = settings::load(cx)?;
-    if let Some(known) = known_as(&loaded, repository) {
+fn add(
+    repository: &Repository,
+    change: &Change,
+    loaded: &Loaded,
+    args: &Args,
+    cx: &Context,
+) -> Result<(), CommandError> {
+    if let Some(known) = known_as(loaded, repository) {
         if args.project.as_deref().is_some_and(|wanted| wanted != known) {
             return Err(CommandError::new(
                 Kind::User,
@@ -85,7 +101,7 @@ fn add(repository: &Repository, args: &Args, cx: &Context) -> Result<(), Command
             &format!("{} is the project {known} already", repository.root),
             known,
             false,
-            &change,
+            change,
             cx,
         );
     }
@@ -97,11 +113,21 @@ fn add(repository: &Repository, args: &Args, cx: &Context) -> Result<(), Command
         )
         .hint(format!("call this one otherwise: `ao add-project {} --project {name}-2`", args.path)));
     }
-    let path = written_path(&repository.root, &change);
+    let path = written_path(&repository.root, change);
     let mut fields = vec![("path", path.as_str()), ("defaultBranch", &repository.default_branch)];
     fields.extend(repository.repo().map(|repo| ("repo", repo)));
-    change.make(|text| edit::add_project(text, name, &fields))?;
-    said(&format!("Added {name} to {}", change.file()), name, true, &change, cx)
+    // A file that names a project takes no repository by itself any more, so the one that it took is written down, too.
+    let taken = loaded.implicit.as_ref().filter(|_| loaded.main_file() == Some(change.file()));
+    change.make(|text| {
+        let mut text = text.to_owned();
+        if let Some(taken) = taken {
+            let mut fields = vec![("path", ".")];
+            fields.extend(taken.default_branch.as_deref().map(|branch| ("defaultBranch", branch)));
+            text = edit::add_project(&text, &taken.name, &fields)?;
+        }
+        edit::add_project(&text, name, &fields)
+    })?;
+    said(&format!("Added {name} to {}", change.file()), name, true, change, cx)
 }
 
 /// The name under which the repository is there already.
@@ -131,11 +157,32 @@ fn said(text: &str, name: &str, changed: bool, change: &Change, cx: &Context) ->
         ui::line(text)?;
     }
     let told = if changed { Some(tell_daemon(change.file(), cx)?) } else { None };
+    // A daemon that does not read the file yet looks after nothing that it names.
+    let unread = match &told {
+        Some(told) => told.is_unread(),
+        None => !is_looked_after(name, cx)? && change.places().user_file().as_deref() != Some(change.file()),
+    };
+    let added = if unread { Some(registered(change.file(), cx)?) } else { None };
     if cx.json() {
         let daemon = told.and_then(|told| told.reloaded);
         ui::json(&json!({ "file": change.file(), "project": name, "changed": changed, "daemon": daemon }))?;
-    } else if let Some(told) = told {
-        told.show()?;
+        return Ok(());
     }
-    Ok(())
+    match (added, told) {
+        (Some(added), _) => show_registered(&added, change.file()),
+        (None, Some(told)) => Ok(told.show()?),
+        (None, None) => Ok(()),
+    }
+}
+
+/// Whether the daemon that runs knows a project. Where none runs, nothing can be told to it.
+fn is_looked_after(name: &str, cx: &Context) -> Result<bool, CommandError> {
+    let client = cx.client()?;
+    cx.wait_for(async {
+        match calls::projects(&client).await {
+            Ok(projects) => Ok(projects.iter().any(|project| project.id == name)),
+            Err(err) if err.is_absence() => Ok(true),
+            Err(err) => Err(err.into()),
+        }
+    })
 }

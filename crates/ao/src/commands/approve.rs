@@ -36,7 +36,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
         let head = pinned(args.head.as_deref(), &pull.head);
         let (key, verdict) = (Some(repeat::key()), "approve".to_owned());

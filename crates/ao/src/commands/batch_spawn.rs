@@ -1,6 +1,6 @@
 //! `ao batch-spawn`: a session for each of many issues.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ao_api::NewSession;
 use ao_api::client::ClientError;
@@ -9,12 +9,13 @@ use super::new::How;
 use super::spawn;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::which_project::project_of_issue;
 use crate::{calls, complete, ui};
 
 /// Start a session for each of several issues
 ///
-/// Goes on after one that fails, and exits with 1 if any did. An issue that has a session keeps that one, so it can be
-/// repeated.
+/// Goes on after one that fails. Exits with 5 if all that failed are issues that are not there, and with 1 if one failed for
+/// another reason. An issue that has a session keeps that one, so it can be repeated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao batch-spawn 101 102 103
@@ -33,16 +34,25 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = spawn::project(&client, args.project.as_deref()).await;
-        let (mut failed, mut seen) = (0, BTreeSet::new());
+        // Found out for all of them before the first one is started.
+        let mut projects = BTreeMap::new();
+        for issue in &args.issues {
+            let project = project_of_issue(&client, issue, args.project.as_deref()).await?;
+            projects.insert(issue.as_str(), project);
+        }
+        let (mut failed, mut unknown, mut seen) = (0, 0, BTreeSet::new());
         for issue in args.issues.iter().filter(|issue| seen.insert(issue.as_str())) {
-            let wish =
-                NewSession { project_id: project.clone(), issue: Some(issue.clone()), ..args.how.wish() };
+            let wish = NewSession {
+                project_id: projects.get(issue.as_str()).cloned().flatten(),
+                issue: Some(issue.clone()),
+                ..args.how.wish()
+            };
             match calls::spawn(&client, &wish).await {
                 Ok(spawned) if cx.json() => ui::json(&spawned)?,
                 Ok(spawned) => ui::line(format_args!("{issue} → {}", spawn::told(&spawned)))?,
                 Err(ClientError::Refused(problem)) => {
                     failed += 1;
+                    unknown += u32::from(problem.status == 404);
                     if cx.json() {
                         ui::json(&problem)?;
                     } else {
@@ -57,7 +67,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         match failed {
             0 => Ok(()),
             failed => Err(CommandError::new(
-                Kind::User,
+                if failed == unknown { Kind::Unknown } else { Kind::User },
                 format!("{failed} of {} got no session", ui::count(seen.len() as u64, "issue")),
             )),
         }

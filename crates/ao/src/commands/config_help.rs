@@ -49,7 +49,7 @@ fn leads_to(path: &str, wanted: &str) -> bool {
         let part = part.trim_end_matches("[]");
         // `$schema` and `schema` alike; a list is typed with its brackets or without.
         let typed = typed.trim_end_matches("[]");
-        (part.starts_with('<') && !typed.is_empty()) || part.eq_ignore_ascii_case(typed)
+        (part.starts_with('<') && !typed.is_empty()) || names::folded(part) == names::folded(typed)
     };
     parts.len() == typed.len() && parts.iter().zip(typed).all(|(part, typed)| same(part, typed))
 }
@@ -137,6 +137,7 @@ mod tests {
             ("projects.<name>.agent", "projects.my-app.agent", true),
             ("projects.<name>.agent", "projects.agent", false),
             ("agents[].tool", "agents.tool", true),
+            ("tools.<name>.firstLaunch", "tools.mine.first_launch", true),
             ("defaults", "defaults.runtime", false),
         ] {
             assert_eq!(leads_to(path, typed), is, "{typed}");

@@ -1,9 +1,9 @@
 //! `ao conflicts`: which branches will not merge with each other.
 
-use crate::commands::check::here_or_only;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project_id;
 use crate::{calls, complete, ui};
 
 /// Show which branches will not merge with each other
@@ -31,16 +31,7 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let project = cx.wait_for(async {
-        let project = match &args.project {
-            Some(named) => Some(named.clone()),
-            None => here_or_only(&client).await?,
-        };
-        project.ok_or_else(|| {
-            CommandError::new(Kind::User, "which project is meant is not known")
-                .hint("name it with `--project`")
-        })
-    })?;
+    let project = cx.wait_for(project_id(&client, args.project.as_deref()))?;
     if let (Some(a), Some(b)) = (&args.a, &args.b) {
         let conflict = cx.wait_for(async { Ok(calls::forge::conflict(&client, &project, a, b).await?) })?;
         if cx.json() {

@@ -38,6 +38,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
+    // One that is started in the foreground may have files of its shell open; its agents get none of them.
+    ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;
     background::make_data_dir(&data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -3,10 +3,10 @@
 use ao_api::NewEvent;
 
 use super::reactions::{data, told};
-use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
+use crate::which_project::project_about;
 use crate::{complete, ui};
 
 /// Tell of an event of your own, and have done what is configured for it
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let taken = cx.wait_for(async {
         let (session, pull) = (args.session.as_deref(), args.pr.as_deref());
-        let project_id = forge::project_about(&client, session, pull, args.project.as_deref()).await;
+        let project_id = project_about(&client, session, pull, args.project.as_deref()).await?;
         let event = NewEvent {
             event: args.event.clone(),
             session: args.session.clone(),

@@ -7,6 +7,7 @@ use clap::builder::PossibleValuesParser;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{self, Canvas, Cell, Column, Table};
+use crate::which_project::project_about;
 use crate::{calls, complete, ui};
 
 /// See which hooks there are, read what they said, and try them
@@ -68,7 +69,7 @@ struct Test {
     /// The session that the document is about
     #[arg(long, short, add = complete::sessions())]
     session: Option<String>,
-    /// The project whose hooks they are [default: the session's, or the only one]
+    /// The project whose hooks they are [default: the session's, or the one of this folder]
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
 }
@@ -147,8 +148,12 @@ fn told(logs: &[HookLog], canvas: Canvas) -> Table {
 
 fn test(args: &Test, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let test = HookTest { project_id: args.project.clone(), session: args.session.clone() };
-    let tested = cx.wait_for(async { Ok(calls::hook_test(&client, &args.point, &test).await?) })?;
+    let tested = cx.wait_for(async {
+        let project_id =
+            project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?;
+        let test = HookTest { project_id, session: args.session.clone() };
+        Ok(calls::hook_test(&client, &args.point, &test).await?)
+    })?;
     if tested.results.is_empty() {
         return Err(CommandError::new(Kind::User, format!("no hook is configured at `{}`", args.point))
             .hint("`ao hooks list` shows what is configured"));

@@ -4,27 +4,31 @@ use serde_json::json;
 
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::findings::{self, ConfigFinding};
+use crate::host::configs;
 use crate::initial::{Initial, Wishes};
 use crate::repository::Repository;
-use crate::{paths, ui};
+use crate::{offer, paths, ui};
 
 /// Write a configuration file for this repository
 ///
 /// The file is `agent-orchestrator.yaml` at the repository's root, and can be committed. What you do not say is found out:
-/// tmux if it is installed, the first agent that is, GitHub if `origin` is there.
+/// tmux if it is installed, the first agent that is, and whether there is a desktop for notices. Checks that fit what is in the
+/// repository (`cargo test`, `npm test`, `pytest`, `go test`, `make test`) are offered at a terminal, and written as a comment
+/// elsewhere.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao init
   ao init --tracker github --agent claude-code --runtime tmux
   ao init --agent codex --runtime process --force   writes over the file that is there")]
 pub(crate) struct Args {
-    /// Where issues live: github, gitlab, linear, jira or local
+    /// Where issues live: local; github, gitlab, linear and jira are written down and not available yet
     #[arg(long, value_name = "NAME")]
     tracker: Option<String>,
     /// Which agent does the work: claude-code, codex, aider, opencode, …
     #[arg(long, value_name = "NAME")]
     agent: Option<String>,
-    /// Where agents run: process, tmux, docker or kubernetes
+    /// Where agents run: process or tmux
     #[arg(long, value_name = "NAME")]
     runtime: Option<String>,
     /// How each session gets a checkout of its own: worktree or clone
@@ -36,6 +40,9 @@ pub(crate) struct Args {
     /// Write over the file that is there
     #[arg(long)]
     force: bool,
+    /// Ask nothing; checks that fit the repository are written as a comment
+    #[arg(long, short)]
+    yes: bool,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
@@ -48,8 +55,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         workspace: args.workspace.clone(),
         project: args.project.clone(),
     };
-    let initial = Initial::choose(&repository, &wishes)?;
+    let mut initial = cx.wait_for(Initial::choose(&repository, &wishes))?;
+    initial.can_be_written(&repository.root, args.force)?;
+    initial.settle_checks(!args.yes && !cx.json() && offer::can_ask())?;
     let file = initial.write(&repository.root, args.force)?;
+    let findings = cx.wait_for(findings::of(&configs::load(Some(&file))?, cx))?;
     if cx.json() {
         ui::json(&json!({
             "config": file,
@@ -62,6 +72,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             "workspace": initial.workspace,
             "tracker": initial.tracker,
             "notes": initial.notes,
+            "warnings": findings.iter().map(ConfigFinding::json).collect::<Vec<_>>(),
         }))?;
         return Ok(());
     }
@@ -72,8 +83,15 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     ui::line(format_args!("  runtime    {}", initial.runtime))?;
     ui::line(format_args!("  workspace  {}", initial.workspace))?;
     ui::line(format_args!("  tracker    {}", initial.tracker))?;
+    if initial.runs_checks {
+        let names: Vec<&str> = initial.checks.iter().map(|check| check.name.as_str()).collect();
+        ui::line(format_args!("  checks     {}", names.join(", ")))?;
+    }
     for note in &initial.notes {
         ui::note(note);
+    }
+    for finding in &findings {
+        ui::warning(&finding.problem);
     }
     ui::line("Next: `ao start`")?;
     Ok(())

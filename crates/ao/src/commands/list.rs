@@ -2,7 +2,7 @@
 
 use ao_api::{Session, Sessions};
 
-use super::wait::STATES;
+use super::wait::{STATES, is_one_of};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
@@ -13,12 +13,13 @@ use crate::{calls, complete, ui};
 #[command(after_help = "Examples:
   ao list
   ao ls --project my-app --state needs_input,blocked
+  ao list --state waiting,error
   ao list --json | jq -r '.sessions[] | select(.status.state == \"idle\") | .name'")]
 pub(crate) struct Args {
     /// Only those of this project
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
-    /// Only those in one of these states
+    /// Only those in one of these states; `waiting` and `error` stand for several each
     #[arg(long, short, value_delimiter = ',', value_name = "STATE", value_parser = STATES)]
     state: Vec<String>,
     /// Leave out those that have ended
@@ -28,11 +29,11 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let Sessions { sessions, seq } = cx.wait_for(async { Ok(calls::sessions(&client).await?) })?;
+    let Sessions { sessions, pulls, seq } = cx.wait_for(async { Ok(calls::sessions(&client).await?) })?;
     let known = sessions.len();
     let sessions: Vec<Session> = sessions.into_iter().filter(|session| args.wants(session)).collect();
     if cx.json() {
-        return Ok(ui::json(&Sessions { sessions, seq })?);
+        return Ok(ui::json(&Sessions { sessions, pulls, seq })?);
     }
     if sessions.is_empty() {
         ui::note(match known {
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 impl Args {
     fn wants(&self, session: &Session) -> bool {
         self.project.as_ref().is_none_or(|project| *project == session.project_id)
-            && (self.state.is_empty() || self.state.contains(&session.status.state))
+            && (self.state.is_empty() || is_one_of(&session.status.state, &self.state))
             && !(self.live && show::is_over(&session.status.state))
     }
 }

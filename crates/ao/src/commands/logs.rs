@@ -22,8 +22,8 @@ const LARGEST_TAIL: u64 = 32 * 1024 * 1024;
 
 /// Show what the agent of a session has put out
 ///
-/// The text of its terminal, without colours and movements, as far back as it is kept; `ao attach` shows the terminal
-/// itself. With `--setup`, what the commands have put out that made its workspace ready.
+/// Both of its streams, stdout and stderr, or the text of its terminal without colours and movements, as far back as it is
+/// kept; `ao attach` shows the terminal itself. With `--setup`, what the commands have put out that made its workspace ready.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao logs my-app-3 --tail 50

@@ -7,6 +7,7 @@ use super::spawn;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::which_project::{project, project_of_issue};
 
 /// Start a session from a title
 #[derive(Debug, clap::Args)]
@@ -20,7 +21,7 @@ pub(crate) struct Args {
     /// The project it belongs to [default: the one of this folder]
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
-    /// The issue it is for; one issue never gets two sessions
+    /// The issue it is for, which must exist; one issue never gets two sessions
     #[arg(long, short)]
     issue: Option<String>,
     #[command(flatten)]
@@ -57,6 +58,9 @@ pub(crate) struct How {
     /// Answer for an issue that an outsider wrote: read it before, its text becomes the agent's task
     #[arg(long)]
     pub(super) trust: bool,
+    /// Start although the tracker cannot be asked about the issue; the agent gets no more of it than its name
+    #[arg(long)]
+    pub(super) force: bool,
 }
 
 impl How {
@@ -70,6 +74,7 @@ impl How {
             workspace: self.workspace.clone(),
             priority: self.priority,
             trust: self.trust,
+            force: self.force,
             ..NewSession::default()
         }
     }
@@ -79,7 +84,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client: Client = cx.client()?;
     cx.wait_for(async {
         let wish = NewSession {
-            project_id: spawn::project(&client, args.project.as_deref()).await,
+            project_id: match &args.issue {
+                Some(issue) => project_of_issue(&client, issue, args.project.as_deref()).await?,
+                None => project(&client, args.project.as_deref()).await?,
+            },
             issue: args.issue.clone(),
             title: Some(args.title.clone()),
             name: args.name.clone(),

@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let wish = ReviewerWish { agent: args.agent.clone(), prompt: args.prompt.clone() };
     let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         Ok(forge::reviewer(&client, args.which.named(project.as_deref()), &wish).await?)
     })?;
     if cx.json() {

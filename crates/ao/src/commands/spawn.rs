@@ -4,15 +4,16 @@ use ao_api::client::Client;
 use ao_api::{NewSession, Spawned};
 
 use super::new::How;
-pub(super) use crate::calls::forge::project;
 use crate::calls::forge::{self, Named};
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::which_project::project_of_issue;
 use crate::{calls, complete, ui};
 
 /// Start a session for an issue
 ///
-/// One issue never gets two sessions: if it has one, that one is named and nothing is started.
+/// The issue must exist: one that its tracker does not have, or cannot be asked about, starts nothing. One issue never gets
+/// two sessions: if it has one, that one is named and nothing is started.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao spawn 42
@@ -20,7 +21,7 @@ use crate::{calls, complete, ui};
   ao spawn 42 --claim-pr 7               go on with the branch of pull request 7
   ao spawn 42 --prompt \"Only the parser; leave the printer alone.\"")]
 pub(crate) struct Args {
-    /// The issue, as its tracker calls it: 42, #42, GH-789
+    /// The issue, as its tracker calls it: 42, #42, my-app#42, GH-789
     issue: String,
     /// The project it belongs to [default: the one of this folder]
     #[arg(long, short, add = complete::projects())]
@@ -39,7 +40,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let wish = NewSession {
-            project_id: project(&client, args.project.as_deref()).await,
+            project_id: project_of_issue(&client, &args.issue, args.project.as_deref()).await?,
             issue: Some(args.issue.clone()),
             claim_pr: args.claim_pr,
             name: args.name.clone(),

@@ -1,25 +1,32 @@
 //! `ao start`: one daemon, this repository in its care, and a word on where everything is.
 
-use ao_api::client::ClientError;
+use ao_api::client::{Client, ClientError};
 use ao_api::{NewProject, NewSession, Projects, Session, Spawned};
+use ao_config::ConfigError;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde_json::json;
 
 use crate::background::{self, How, Joined};
+use crate::calls::forge::says_project;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::findings::{self, ConfigFinding};
 use crate::git_url::GitUrl;
 use crate::host::configs;
+use crate::host::force::agents_of;
 use crate::initial::{Initial, Wishes, existing};
 use crate::repository::Repository;
 use crate::strange::strange;
-use crate::{clone, desktop, paths, ui};
+use crate::which_project::project_of_issue;
+use crate::{calls, clone, combination, desktop, offer, paths, ui};
 
 /// Start the daemon, or join the one that runs, and take care of a repository
 ///
-/// In a git repository without a configuration file, one is written first. There is one daemon for all your repositories: run
+/// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the checks that
+/// fit the repository are to run. There is one daemon for all your repositories: run
 /// this in each of them, or name them. Agents that an earlier daemon has left running are found again. A daemon of another
-/// build is replaced; its agents go on meanwhile.
+/// build is replaced; its agents go on meanwhile. What `ao stop --all` has stopped goes on: issues are begun by themselves again,
+/// where the configuration says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao start                                     the repository you are in
@@ -42,9 +49,15 @@ pub(crate) struct Args {
     /// Open no browser
     #[arg(long)]
     no_open: bool,
+    /// With `--issue`: start although the tracker cannot be asked about the issue
+    #[arg(long, requires = "issue")]
+    force: bool,
     /// Take the configuration of a repository that is cloned as it is, whatever it runs
     #[arg(long)]
     trust: bool,
+    /// Ask nothing; checks that fit the repository are written as a comment
+    #[arg(long, short)]
+    yes: bool,
 }
 
 /// What there is after the start.
@@ -52,6 +65,8 @@ struct Started {
     joined: Joined,
     projects: Vec<String>,
     config: Option<Utf8PathBuf>,
+    /// What is configured and does not work.
+    findings: Vec<ConfigFinding>,
     notes: Vec<String>,
     /// Whether the configuration wants the page to be opened.
     opens: bool,
@@ -78,17 +93,16 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
             }
             Some(file)
         }
-        Found::Repository(repository) => Some(configure(&repository, &mut notes)?),
+        Found::Repository(repository) => {
+            let asks = !args.yes && !cx.json() && offer::can_ask();
+            Some(configure(&repository, asks, &mut notes).await?)
+        }
         Found::Nothing => None,
     };
-    let (enabled, opens) = match &config {
-        Some(file) => {
-            let loaded = configs::load(Some(file))?;
-            notes.extend(loaded.warnings.iter().map(ToString::to_string));
-            (loaded.config.orchestrator.enabled, loaded.config.dashboard.open)
-        }
-        None => configs::load(None).map(|loaded| (false, loaded.config.dashboard.open))?,
-    };
+    let loaded = configs::load(config.as_deref())?;
+    let findings = working(findings::of(&loaded, cx).await?)?;
+    let enabled = config.is_some() && combination::has_orchestrator(&loaded, &agents_of(&loaded));
+    let opens = loaded.config.dashboard.open;
     let mut joined = background::ensure(cx, args.port, config.clone()).await?;
     let mut projects: Vec<String> = Vec::new();
     if let Some(file) = &config {
@@ -103,25 +117,63 @@ async fn start(args: &Args, cx: &Context) -> Result<Started, CommandError> {
         };
         projects = added.projects.into_iter().map(|project| project.id).collect();
     }
+    started_again(&joined.client, &projects, &mut notes).await?;
     if args.port.is_some_and(|port| port != 0) && joined.how == How::Ran {
         let url = joined.daemon.url.as_deref().unwrap_or("its socket only");
         notes.push(format!("the daemon runs already and stays at {url}; `ao stop` first to change its port"));
     }
     let mut started =
-        Started { joined, projects, config, notes, opens, orchestrator: None, sessions: vec![] };
+        Started { joined, projects, config, findings, notes, opens, orchestrator: None, sessions: vec![] };
     if enabled && !args.no_orchestrator {
         orchestrate(&mut started).await?;
     }
     for issue in &args.issue {
         let wish = NewSession {
-            project_id: started.projects.first().cloned(),
+            project_id: project_of(issue, &started).await?,
             issue: Some(issue.clone()),
+            force: args.force,
             ..NewSession::default()
         };
         let spawned = started.joined.client.post("/api/sessions", &wish).await?;
         started.sessions.push(spawned);
     }
     Ok(started)
+}
+
+/// Lets the work of projects go on that `ao stop --all` has stopped: of those that are named, or of all if none is.
+async fn started_again(
+    client: &Client,
+    projects: &[String],
+    notes: &mut Vec<String>,
+) -> Result<(), CommandError> {
+    for project in calls::projects(client).await? {
+        if project.stopped_by.is_none() || !(projects.is_empty() || projects.contains(&project.id)) {
+            continue;
+        }
+        let project = calls::start_work(client, &project.id).await?;
+        if project.auto_assign {
+            notes.push(format!("issues of {} are begun by themselves again", project.id));
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a configuration with which nothing should be started; what else was found is told afterwards.
+fn working(findings: Vec<ConfigFinding>) -> Result<Vec<ConfigFinding>, CommandError> {
+    let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
+    match wrong.is_empty() {
+        true => Ok(warnings),
+        false => Err(ConfigError { problems: wrong.into_iter().map(|wrong| wrong.problem).collect() }.into()),
+    }
+}
+
+/// The project that an issue is looked for in: the one that was started, or the one of this folder, if there are several.
+async fn project_of(issue: &str, started: &Started) -> Result<Option<String>, CommandError> {
+    match &started.projects[..] {
+        _ if says_project(issue) => Ok(None),
+        [only] => Ok(Some(only.clone())),
+        _ => project_of_issue(&started.joined.client, issue, None).await,
+    }
 }
 
 /// Refuses a file that came with a repository and says more than what its project is: nobody here has read it yet.
@@ -206,8 +258,13 @@ fn upwards(folder: &Utf8Path) -> Option<Utf8PathBuf> {
     folder.ancestors().find_map(in_folder)
 }
 
-fn configure(repository: &Repository, notes: &mut Vec<String>) -> Result<Utf8PathBuf, CommandError> {
-    let initial = Initial::choose(repository, &Wishes::default())?;
+async fn configure(
+    repository: &Repository,
+    asks: bool,
+    notes: &mut Vec<String>,
+) -> Result<Utf8PathBuf, CommandError> {
+    let mut initial = Initial::choose(repository, &Wishes::default()).await?;
+    initial.settle_checks(asks)?;
     let file = match initial.write(&repository.root, false) {
         Ok(file) => file,
         // Another start was faster, and theirs is as good.
@@ -253,7 +310,7 @@ async fn open_browser(started: &Started) -> bool {
 }
 
 fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandError> {
-    let Started { joined, projects, config, notes, orchestrator, sessions, .. } = started;
+    let Started { joined, projects, config, findings, notes, orchestrator, sessions, .. } = started;
     let daemon = &joined.daemon;
     if cx.json() {
         ui::json(&json!({
@@ -265,8 +322,12 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
             "orchestrator": orchestrator,
             "sessions": sessions,
             "notes": notes,
+            "warnings": findings.iter().map(ConfigFinding::json).collect::<Vec<_>>(),
         }))?;
         return Ok(());
+    }
+    for finding in findings {
+        ui::warning(&finding.problem);
     }
     for note in notes {
         ui::note(note);
@@ -297,8 +358,14 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
         ui::line(format_args!("  agents        {}", ui::count(daemon.live_sessions.into(), "session")))?;
     }
     ui::line(format_args!("  log           {}", daemon.log))?;
-    ui::line(
-        "Next: `ao spawn ISSUE` or `ao new \"what to do\"` starts an agent, `ao status` shows them all.",
-    )?;
+    if !findings.is_empty() {
+        let found = ui::count(findings.len() as u64, "warning");
+        ui::line(format_args!("  not working   {found} above; `ao config check` repeats them"))?;
+    }
+    let issues = findings.iter().all(|finding| finding.id != "tracker");
+    let spawn = if issues { "`ao spawn ISSUE` or " } else { "" };
+    ui::line(format_args!(
+        "Next: {spawn}`ao new \"what to do\"` starts an agent, `ao status` shows them all."
+    ))?;
     Ok(())
 }

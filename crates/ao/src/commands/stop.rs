@@ -1,5 +1,6 @@
 //! `ao stop`: the end of sessions, or of the daemon while agents go on.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_api::client::Client;
@@ -14,6 +15,9 @@ use crate::{background, calls, complete, follow, show, span, ui};
 ///
 /// A stopped session keeps its work: its workspace stays where it is until `ao session cleanup` shows that nothing would be
 /// lost. A stopped daemon leaves every agent running, and `ao start` finds them again.
+///
+/// With `--all` the work of the projects stays stopped: none of their issues is begun by itself any more, also after a restart,
+/// until `ao start`. What you start yourself with `ao spawn`, `ao new` or `ao session restore` runs meanwhile.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao stop                            the daemon; agents go on
@@ -42,25 +46,49 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         if args.all {
-            let all = calls::sessions(&client).await?.sessions;
-            if let Some(project) = &args.project {
-                known_project(&client, project, &all).await?;
-            }
-            let meant = all.into_iter().filter(|session| {
-                !show::is_over(&session.status.state)
-                    && args.project.as_ref().is_none_or(|project| *project == session.project_id)
-            });
-            let ids: Vec<String> = meant.map(|session| session.id).collect();
-            if ids.is_empty() && !cx.json() {
-                ui::note("there is no session to stop");
-            }
-            return several(&client, &ids, args, cx).await;
+            return everything(&client, args, cx).await;
         }
         match args.sessions.is_empty() {
             true => the_daemon(&client, cx).await,
             false => several(&client, &args.sessions, args, cx).await,
         }
     })
+}
+
+/// Ends all sessions, of one project or of all, after seeing to it that no further one begins by itself.
+async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let all = calls::sessions(client).await?.sessions;
+    if let Some(project) = &args.project {
+        known_project(client, project, &all).await?;
+    }
+    let is_meant = |project: &str| args.project.as_ref().is_none_or(|meant| meant == project);
+    let mut quiet = Vec::new();
+    for project in calls::projects(client).await?.into_iter().filter(|project| is_meant(&project.id)) {
+        quiet
+            .extend(Some(calls::stop_work(client, &project.id).await?).filter(|project| project.auto_assign));
+    }
+    let live = async || {
+        let all = calls::sessions(client).await?.sessions.into_iter();
+        let meant =
+            all.filter(|session| !show::is_over(&session.status.state) && is_meant(&session.project_id));
+        Ok::<Vec<String>, CommandError>(meant.map(|session| session.id).collect())
+    };
+    let mut ids = live().await?;
+    if ids.is_empty() && !cx.json() {
+        ui::note("there is no session to stop");
+    }
+    // One that was being made meanwhile is ended too; each is ended once.
+    let mut ended = BTreeSet::new();
+    while !ids.is_empty() {
+        several(client, &ids, args, cx).await?;
+        ended.extend(ids);
+        ids = live().await?.into_iter().filter(|id| !ended.contains(id)).collect();
+    }
+    for project in quiet.iter().filter(|_| !cx.json()) {
+        let id = &project.id;
+        ui::note(format!("no issue of {id} is begun by itself any more; `ao start` lets them begin again"));
+    }
+    Ok(())
 }
 
 /// A project that is not there has no sessions either; but whoever mistypes its name should hear of it.

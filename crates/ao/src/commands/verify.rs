@@ -130,6 +130,8 @@ fn process(explanation: &Explanation) -> Option<String> {
     let status = &explanation.status;
     let seen = explanation.signals.iter().find(|signal| signal.source == "process");
     match seen {
+        // One that ends its process with each turn, or has given its slot away, is at rest without one.
+        Some(signal) if signal.reading == "exited" && status.state == "idle" => None,
         Some(signal) if matches!(signal.reading.as_str(), "exited" | "unreadable") => {
             let age = show::span(signal.age_seconds);
             Some(format!(

@@ -3,14 +3,15 @@
 use std::time::Duration;
 
 use ao_api::Session;
+use ao_core::session::StatusWord;
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{self, Canvas};
 use crate::{calls, complete, follow, span, ui};
 
-/// Every state that a session can be in.
-pub(super) const STATES: [&str; 17] = [
+/// Every state that a session can be in; and the two of the classic four that stand for several of them.
+pub(super) const STATES: [&str; 19] = [
     "queued",
     "setting_up",
     "setup_failed",
@@ -28,7 +29,18 @@ pub(super) const STATES: [&str; 17] = [
     "stopping",
     "stopped",
     "merged",
+    "waiting",
+    "error",
 ];
+
+/// Whether a state is one of those that were asked for.
+pub(super) fn is_one_of(state: &str, asked: &[String]) -> bool {
+    match StatusWord::of_word(state) {
+        Some(word) => asked.iter().any(|asked| word.is_meant_by(asked)),
+        // A state of a newer daemon has no other name.
+        None => asked.iter().any(|asked| asked == state),
+    }
+}
 
 /// Wait until a session is in a state
 ///
@@ -62,7 +74,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             follow::until(&client, Some(&id), async || {
                 let session = calls::session(&client, &id).await?;
                 let state = session.status.state.as_str();
-                let wanted = args.states.iter().any(|wanted| wanted == state);
+                let wanted = is_one_of(state, &args.states);
                 // A spent budget is no rest, but nothing more comes of it until somebody allows it.
                 let settled = wanted || can_only_rest(state) || state == "capped";
                 if settled {
@@ -86,7 +98,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     } else {
         ui::line(show::why(&reached.name, &reached.status, Canvas::here()))?;
     }
-    if args.states.contains(&reached.status.state) {
+    if is_one_of(&reached.status.state, &args.states) {
         return Ok(());
     }
     let error = format!("`{}` is {}, so {} cannot come", reached.name, reached.status.state, wanted(args));

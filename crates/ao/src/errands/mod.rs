@@ -3,6 +3,7 @@
 //! ```text
 //!  engine ──RunErrand──► Errander ─┬─ spawn.rs    a session, as if somebody had wished for it
 //!                                  ├─ assign.rs   the session of a task that is begun by itself
+//!                                  ├─ settle.rs   the issues closed that a merged pull request settles
 //!                                  ├─ forge.rs    a check again, a check of the base, an answer in a thread
 //!                                  ├─ rebase.rs   a branch onto its base, in the session's own worktree
 //!                                  └─ hooks.rs    a command of the user's, with its own log (command.rs, logs.rs)
@@ -17,6 +18,7 @@ mod forge;
 mod hooks;
 mod logs;
 mod rebase;
+mod settle;
 mod spawn;
 
 use std::collections::BTreeMap;
@@ -130,6 +132,7 @@ impl Errands for Errander {
                 self.spawn(errand.id, wish).await
             }
             Order::Assign { task, agent, .. } => self.assign(task, agent.as_deref()).await,
+            Order::Settle { pull, tasks } => self.settle(pull, tasks).await,
             Order::Rerun { pull, check, commit, .. } => self.rerun(pull, check, commit).await,
             Order::CheckBase { project, commit, check, .. } => self.check_base(project, commit, check).await,
             Order::Rebase { pull, head, base } => self.rebase(pull, head, base).await,

@@ -79,7 +79,7 @@ fn find(state: &State, id: &PullId, head: &Commit) -> Found {
         Phase::Running { .. } => {
             session.judgement.activity != Activity::Idle || session.outbox.current.is_some()
         }
-        Phase::Exited { .. } | Phase::Ended { .. } => false,
+        Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. } => false,
         _ => true,
     };
     if at_work {

@@ -34,12 +34,19 @@ impl Errander {
     /// name, so a second time finds the first one.
     pub(super) async fn spawn(&self, errand: ErrandId, wish: Wish<'_>) -> Result<ErrandOutcome, ErrandError> {
         let handle = self.engine().await?.handle;
+        let project = wish.project.clone();
+        let stopped = handle.view(move |state| state.projects.get(&project)?.stopped.clone());
+        if let Some(stopped) = stopped.await.map_err(stopping)? {
+            let (project, by) = (wish.project, stopped.by);
+            let why = format!("{by} has stopped all work of `{project}`; `ao start` lets agents begin again");
+            return Err(ErrandError::Never(why));
+        }
         let name = wish.pull.is_none().then(|| name(errand, wish));
         let (pull, named) = (wish.pull.cloned(), name.clone());
         let prompt = wish.prompt.to_owned();
         let look = move |state: &State| there_already(state, pull.as_ref(), named.as_deref(), &prompt);
         if let Some(there) = handle.view(look.clone()).await.map_err(stopping)? {
-            return bring(&handle, there, errand, wish).await;
+            return bring(self, &handle, there, errand, wish).await;
         }
         let host = there_is_host(self).await?;
         let new = NewSession {
@@ -61,12 +68,12 @@ impl Errander {
                 Ok(done("an agent was started"))
             }
             // Between the look and the order somebody else was faster.
-            Err(AskError::Refused(
-                Refusal::BranchTaken { session, .. } | Refusal::TaskTaken { session, .. },
-            )) => match handle.view(look).await.map_err(stopping)? {
-                Some(there) => bring(&handle, there, errand, wish).await,
-                None => Ok(done(format!("{session} is there already"))),
-            },
+            Err(AskError::Refused(Refusal::BranchTaken { name, .. } | Refusal::TaskTaken { name, .. })) => {
+                match handle.view(look).await.map_err(stopping)? {
+                    Some(there) => bring(self, &handle, there, errand, wish).await,
+                    None => Ok(done(format!("`{name}` is there already"))),
+                }
+            }
             Err(AskError::Refused(refusal)) => Err(ErrandError::Never(refusal.to_string())),
             Err(err) => Err(stopping(err)),
         }
@@ -109,6 +116,7 @@ fn there_already(state: &State, pull: Option<&PullId>, named: Option<&str>, prom
 /// Each step can be taken again: a crash between two of them must lose none, so they are taken whoever is there and however
 /// it came to be. The message goes by the errand's own key.
 async fn bring(
+    errander: &Errander,
     handle: &Handle,
     there: There,
     errand: ErrandId,
@@ -121,7 +129,12 @@ async fn bring(
         Err(err) => Err(stopping(err)),
     };
     if !there.live {
-        tell(SessionInput::Restore).await?;
+        let look = handle.view(move |state| state.sessions.get(&session).cloned());
+        let gone = look.await.map_err(stopping)?.ok_or_else(|| ErrandError::Never("it is gone".into()))?;
+        // As for a person who asks: in the runtime that is configured now, if that can hold its agent.
+        let host = there_is_host(errander).await?;
+        let runtime = host.runtime_of(&gone, None).await.map_err(refused)?;
+        tell(SessionInput::RestoreIn { runtime }).await?;
     }
     if let Some(pull) = wish.pull {
         claim(handle, pull, session).await?;

@@ -96,6 +96,7 @@ impl News {
                 E::Accepted { .. }
                 | E::Stands { .. }
                 | E::Exited { .. }
+                | E::Rested { .. }
                 | E::Ended { .. }
                 | E::WorkspaceRemoved { .. }
                 | E::PullLinked { .. },

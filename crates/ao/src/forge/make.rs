@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_config::shape::{CheckConfig, MergeStrategy, PolicyConfig};
-use ao_config::{Effective, Env};
+use ao_config::{Effective, Env, names};
 use ao_core::ProjectId;
 use ao_core::incident::IncidentKind;
 use ao_ports::{CheckSpec, Scm, Strategy, Tracker};
@@ -71,8 +71,8 @@ pub(super) async fn scm(
     wanted: &Wanted,
     ground: &Ground,
 ) -> Result<Arc<dyn Scm>, String> {
-    if wanted.scm != "local" {
-        return Err(not_there(project, "scm", "forge", &wanted.scm));
+    if !names::AVAILABLE_SCMS.contains(&wanted.scm.as_str()) {
+        return Err(not_there(project, "scm", "pull requests", &wanted.scm));
     }
     let options = local::Options {
         project: project.clone(),
@@ -95,8 +95,8 @@ pub(super) fn tracker(
     wanted: &Wanted,
     ground: &Ground,
 ) -> Result<Arc<dyn Tracker>, String> {
-    if wanted.tracker != "local" {
-        return Err(not_there(project, "tracker", "tracker", &wanted.tracker));
+    if !names::AVAILABLE_TRACKERS.contains(&wanted.tracker.as_str()) {
+        return Err(not_there(project, "tracker", "issues", &wanted.tracker));
     }
     let keep = match wanted.files {
         true => Keep::Files { root: wanted.repository.clone() },
@@ -108,7 +108,7 @@ pub(super) fn tracker(
 
 fn not_there(project: &ProjectId, slot: &str, what: &str, name: &str) -> String {
     format!(
-        "the project `{project}` has the {what} `{name}`, which `ao` does not speak to yet; with `{slot}: local` it has one \
-         in the repository itself"
+        "{}; with `{slot}: local` the project `{project}` has {what} of its own",
+        crate::findings::not_available(slot, name)
     )
 }

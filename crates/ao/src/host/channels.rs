@@ -5,13 +5,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_api::{ChannelTest, NotifyChannel, NotifyTest, Problem};
-use ao_config::Env;
 use ao_config::shape::{BadHours, DigestConfig, OfChannel, Plugin, Priority, QuietHours};
+use ao_config::{Config, Env, RefError};
 use ao_core::incident::Subject;
 use ao_core::notice::{ChannelRecord, Level, Notice};
 use ao_core::{NoticeId, ProjectId, State};
 use ao_notifier::pace::{self, Every};
-use ao_notifier::{Audience, Channel, Pace, Page, Routed};
+use ao_notifier::{Audience, Channel, ChannelError, Pace, Page, Routed};
 use ao_ports::Notifier;
 use futures::future::join_all;
 use serde_json::Value;
@@ -98,7 +98,7 @@ pub(super) fn list(configs: &InForce, page: &Page, fares: &Fares) -> Vec<NotifyC
         let own = levels.get(name).cloned().unwrap_or_default();
         NotifyChannel {
             channel: name.clone(),
-            plugin: described(configs, name).plugin,
+            plugin: described(&configs.main.config, name).plugin,
             target: channel.as_ref().ok().map(Channel::target),
             levels: LEVELS
                 .iter()
@@ -145,7 +145,7 @@ pub(super) async fn test(
 }
 
 async fn try_one(configs: &InForce, page: &Page, name: &str, level: Level) -> ChannelTest {
-    let plugin = described(configs, name).plugin;
+    let plugin = described(&configs.main.config, name).plugin;
     let failed = |problem: String, target| ChannelTest {
         channel: name.to_owned(),
         plugin: plugin.clone(),
@@ -222,15 +222,35 @@ fn of_projects(configs: &InForce) -> BTreeMap<ProjectId, Vec<String>> {
 
 /// A channel as the file that holds for all describes it, or the plugin of that name with nothing said of it. Another
 /// project's file has no say in where news of all goes.
-fn described(configs: &InForce, name: &str) -> Plugin {
-    let named = configs.main.config.notifiers.get(name);
-    named.cloned().unwrap_or_else(|| Plugin::named(name))
+pub(crate) fn described(config: &Config, name: &str) -> Plugin {
+    config.notifiers.get(name).cloned().unwrap_or_else(|| Plugin::named(name))
 }
 
 fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String> {
-    let env = Env::of_process();
-    let plugin = described(configs, name);
-    let mut options = plugin.resolved(&env).map_err(|err| format!("the channel `{name}`: {err}"))?;
+    let config = &configs.main.config;
+    let channel = opened(config, name, &Env::of_process()).map_err(|fault| match fault {
+        ChannelFault::Reference(err) => format!("the channel `{name}`: {err}"),
+        ChannelFault::Channel(err) => err.to_string(),
+    })?;
+    let page = match config.dashboard.public_url.as_deref() {
+        Some(public) => Page::from(public),
+        None => page.clone(),
+    };
+    Ok(channel.with_dashboard(page))
+}
+
+/// Why a channel cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum ChannelFault {
+    /// A variable of the environment is not set.
+    Reference(RefError),
+    Channel(ChannelError),
+}
+
+/// Opens a channel as it is described. Nothing is sent.
+pub(crate) fn opened(config: &Config, name: &str, env: &Env) -> Result<Channel, ChannelFault> {
+    let plugin = described(config, name);
+    let mut options = plugin.resolved(env).map_err(ChannelFault::Reference)?;
     // These are kept by us, whatever the plugin.
     options.retain(|key, _| key != "quietHours" && key != "digest");
     let mut settings = BTreeMap::new();
@@ -242,13 +262,7 @@ fn channel(configs: &InForce, name: &str, page: &Page) -> Result<Channel, String
         }
     }
     let variable = |name: &str| env.get(name).map(str::to_owned);
-    let channel =
-        Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(|err| err.to_string())?;
-    let page = match configs.main.config.dashboard.public_url.as_deref() {
-        Some(public) => Page::from(public),
-        None => page.clone(),
-    };
-    Ok(channel.with_dashboard(page))
+    Channel::from_settings(name, &plugin.plugin, &settings, &variable).map_err(ChannelFault::Channel)
 }
 
 /// What is nested, such as `headers`, by its path: `headers.Authorization`.
@@ -268,7 +282,7 @@ fn flatten(key: &str, value: &Value, settings: &mut BTreeMap<String, String>) {
 
 /// When a channel takes notices: as it says itself, or as is said for all.
 fn pace(configs: &InForce, name: &str) -> Result<Pace, String> {
-    let (config, plugin) = (&configs.main.config, described(configs, name));
+    let (config, plugin) = (&configs.main.config, described(&configs.main.config, name));
     let wrong = |BadHours { what, .. }| format!("the channel `{name}`: {what}");
     let quiet = match plugin.quiet_hours().map_err(wrong)? {
         OfChannel::AsAll => config.quiet_hours.clone(),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport};
+use ao_api::{Cleanup, CleanupOrder, Decision, Problem, TreeReport, TreeWork};
 use ao_core::project::Project;
 use ao_core::session::{Session, SessionInput};
-use ao_core::workspace::WorkspaceState;
+use ao_core::workspace::{KeepReason, WorkspaceState};
 use ao_core::{Event, Input, SessionId, State};
 use ao_engine::Handle;
-use ao_ports::{RemoveOrder, Surveyed};
+use ao_ports::{RemoveOrder, Surveyed, WorkFound, Workspace};
 
 use crate::daemon::Daemon;
 
@@ -25,7 +25,8 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
         if orders.is_empty() && order.session.is_some() {
             continue;
         }
-        let only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
+        let mut only: Vec<RemoveOrder> = orders.iter().map(|(order, ..)| order.clone()).collect();
+        only.iter_mut().for_each(|one| one.discard = order.discard);
         let found = match workspace.survey(&repository, &only).await {
             Ok(found) => found,
             // One broken repository is told of, and keeps nobody from looking at the others.
@@ -40,7 +41,7 @@ pub(super) async fn clean_up(daemon: &Daemon, order: &CleanupOrder) -> Result<Cl
             if known.is_none() && order.session.is_some() {
                 continue;
             }
-            trees.push(judge(daemon, order, &project, tree, known).await?);
+            trees.push(judge(daemon, workspace, order, &project, tree, known).await?);
         }
     }
     let freed = |tree: &TreeReport| match tree.decision {
@@ -69,6 +70,9 @@ fn unreadable(
         ignored_bytes: 0,
         decision: Decision::Keep,
         reasons: vec![format!("the repository cannot be looked at: {why}")],
+        can_discard: false,
+        work: None,
+        rescue: None,
     };
     if orders.is_empty() {
         let is_told =
@@ -120,17 +124,26 @@ pub(crate) fn order_of(project: &Project, session: &Session) -> RemoveOrder {
         teardown: vec![],
         environment: Default::default(),
         timeout: std::time::Duration::ZERO,
+        discard: false,
     }
+}
+
+fn told(work: WorkFound) -> TreeWork {
+    let WorkFound { files, files_in_all, commits, commits_in_all } = work;
+    TreeWork { files, files_in_all, commits, commits_in_all }
 }
 
 async fn judge(
     daemon: &Daemon,
+    workspace: &dyn Workspace,
     order: &CleanupOrder,
     project: &str,
     tree: Surveyed,
     known: Option<&(RemoveOrder, String, bool)>,
 ) -> Result<TreeReport, Problem> {
     let mut reasons: Vec<String> = tree.reasons.iter().map(ToString::to_string).collect();
+    let can_discard =
+        known.is_some() && !tree.reasons.is_empty() && tree.reasons.iter().all(KeepReason::is_work);
     let live = known.is_some_and(|(_, _, live)| *live);
     if live {
         reasons.insert(0, "its session has not ended".into());
@@ -147,7 +160,20 @@ async fn judge(
         ignored_bytes: tree.ignored_bytes,
         decision: if reasons.is_empty() { Decision::Remove } else { Decision::Keep },
         reasons,
+        can_discard,
+        work: None,
+        rescue: None,
     };
+    if let Some((removal, ..)) = known.filter(|_| order.discard) {
+        match workspace.work(removal).await {
+            Ok(work) => report.work = Some(told(work)),
+            // What cannot be shown is not thrown away.
+            Err(err) => {
+                report.decision = Decision::Keep;
+                report.reasons.push(format!("it could not be found out what would be lost: {err}"));
+            }
+        }
+    }
     if report.decision == Decision::Keep
         && order.artifacts
         && !live
@@ -159,35 +185,31 @@ async fn judge(
     let (Some((removal, ..)), false) = (known, order.dry_run) else { return Ok(report) };
     match report.decision {
         Decision::Remove => {
-            if let Some(kept) = remove(&daemon.handle, removal.session).await? {
+            if let Some(kept) = remove(&daemon.handle, removal.session, order.discard).await? {
                 report.decision = Decision::Keep;
                 report.reasons = kept;
             }
+            let session = removal.session;
+            let rescue =
+                daemon.handle.view(move |state| state.sessions.get(&session)?.workspace.rescue.clone());
+            report.rescue = rescue.await.map_err(gone)?;
         }
-        Decision::Clean => {
-            let kind = daemon.handle.view({
-                let session = removal.session;
-                move |state| state.sessions.get(&session).map(|session| session.spec.workspace.clone())
-            });
-            let kind = kind.await.map_err(gone)?.unwrap_or_default();
-            if let Some(workspace) = daemon.workspace(&kind) {
-                match workspace.clean(removal).await {
-                    Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
-                    Err(err) => {
-                        report.decision = Decision::Keep;
-                        report.reasons.push(err.to_string());
-                    }
-                }
+        Decision::Clean => match workspace.clean(removal).await {
+            Ok(cleaned) => report.ignored_bytes = cleaned.bytes,
+            Err(err) => {
+                report.decision = Decision::Keep;
+                report.reasons.push(err.to_string());
             }
-        }
+        },
         Decision::Keep => {}
     }
     Ok(report)
 }
 
 /// Asks for the removal and waits for what becomes of it: nothing if it is gone, or why it is kept.
-async fn remove(handle: &Handle, id: SessionId) -> Result<Option<Vec<String>>, Problem> {
-    let receipt = match handle.ask(Input::Session { session: id, input: SessionInput::Cleanup }).await {
+async fn remove(handle: &Handle, id: SessionId, discard: bool) -> Result<Option<Vec<String>>, Problem> {
+    let input = if discard { SessionInput::Discard } else { SessionInput::Cleanup };
+    let receipt = match handle.ask(Input::Session { session: id, input }).await {
         Ok(receipt) => receipt,
         Err(err) => return Ok(Some(vec![err.to_string()])),
     };

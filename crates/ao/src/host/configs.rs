@@ -9,12 +9,13 @@ use std::fs;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
 
-use ao_config::{Layer, LayerKind, Loaded, Places};
+use ao_config::{ConfigError, Layer, LayerKind, Loaded, Places};
 use ao_core::ProjectId;
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::force::strange_tools;
+use crate::combination;
 use crate::error::{CommandError, Kind};
 
 /// The list of files, as it is kept, with the projects that each has named. Those are how a person says which file to forget
@@ -82,9 +83,11 @@ impl InForce {
     pub(crate) fn with(&self, path: &Utf8Path) -> Result<InForce, CommandError> {
         let mut file = Registered { path: path.to_owned(), said: None, problem: None, names: vec![] };
         let loaded = load(Some(path))?;
-        if let Some((_, wrong)) = strange_tools(&loaded).into_iter().next() {
-            return Err(CommandError::new(Kind::Config, format!("`{path}`: {wrong}")));
+        let problems = strange_tools(&loaded);
+        if !problems.is_empty() {
+            return Err(config_error(ConfigError { problems }));
         }
+        combination::workable(&loaded)?;
         file.says(loaded);
         let mut files = self.files.clone();
         match files.iter_mut().find(|known| known.path == path) {
@@ -141,6 +144,14 @@ impl InForce {
         problems.extend(self.clashes());
         problems.extend(self.not_taken.iter().cloned());
         problems
+    }
+
+    /// What the files say of agents and runtimes and cannot work. Sessions that would need it are refused.
+    pub(super) fn unworkable(&self) -> Vec<String> {
+        let said = self.files.iter().filter_map(|file| file.said.as_ref());
+        let own = self.files.is_empty().then_some(&self.own);
+        let problems = said.chain(own).flat_map(|loaded| combination::unworkable(loaded).refused);
+        problems.map(|problem| problem.to_string()).collect()
     }
 
     /// Remembers which files these are.
@@ -298,6 +309,11 @@ pub(crate) fn config_error(err: ao_config::ConfigError) -> CommandError {
 /// Whether somebody started ao with this file before.
 pub(crate) fn is_registered(data_dir: &Utf8Path, file: &Utf8Path) -> bool {
     remembered(data_dir).is_ok_and(|kept| kept.files.iter().any(|known| known == file))
+}
+
+/// The file that speaks for all projects: the first of those that somebody started ao with and that is still there.
+pub(crate) fn first_file(data_dir: &Utf8Path) -> Option<Utf8PathBuf> {
+    remembered(data_dir).ok()?.files.into_iter().find(|file| file.is_file())
 }
 
 fn list_of(data_dir: &Utf8Path) -> Utf8PathBuf {

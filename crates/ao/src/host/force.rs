@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ao_config::Loaded;
+use ao_agent::OptionsError;
+use ao_config::{Loaded, Problem};
 use ao_core::Input;
 use ao_core::project::ProjectInput;
 use ao_engine::AskError;
@@ -20,13 +21,14 @@ use crate::error::CommandError;
 use crate::forge::Wanted;
 
 /// Agents by the names that people use.
-pub(super) type Agents = BTreeMap<String, ao_agent::Options>;
+pub(crate) type Agents = BTreeMap<String, ao_agent::Options>;
 
 impl TheHost {
     /// Tells the engine what is configured, and remembers it. Returns what has changed.
     pub(super) async fn put_in_force(&self, mut configs: InForce) -> Result<Vec<String>, CommandError> {
         let (agents, wrong) = agents(&configs, &self.agents());
         configs.not_taken = wrong;
+        configs.not_taken.extend(configs.unworkable());
         let channels = channels::open(&configs, &self.page);
         let env = ao_config::Env::of_process();
         let projects = configs.projects();
@@ -130,11 +132,10 @@ fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
             if file.is_some() && own.config.tools.get(name) == Some(manifest) {
                 continue;
             }
-            let options = match manifest_of(name, manifest) {
+            let options = match manifest_of(loaded, name, manifest) {
                 Ok(options) => options,
-                Err(err) => {
-                    let file = file.or(loaded.main_file()).unwrap_or("".into());
-                    wrong.push(format!("`{file}`: {err}"));
+                Err(problem) => {
+                    wrong.push(on_one_line(&problem));
                     if let Some(before) =
                         before.get(name).filter(|_| may_replace || !agents.contains_key(name))
                     {
@@ -165,23 +166,57 @@ fn agents(configs: &InForce, before: &Agents) -> (Agents, Vec<String>) {
     (agents, wrong)
 }
 
-/// What is wrong with the agents that a configuration describes.
-pub(crate) fn strange_tools(loaded: &Loaded) -> Vec<(String, String)> {
-    let tools = loaded.config.tools.iter();
-    tools.filter_map(|(name, manifest)| Some((name.clone(), manifest_of(name, manifest).err()?))).collect()
+/// Returns what is wrong with the agents that a configuration describes, each thing at its place.
+pub(crate) fn strange_tools(loaded: &Loaded) -> Vec<Problem> {
+    let read = loaded.wrong_tools();
+    let made = loaded.config.tools.iter().filter(|(name, _)| !read.iter().any(|(wrong, _)| wrong == *name));
+    let made = made.filter_map(|(name, manifest)| manifest_of(loaded, name, manifest).err());
+    read.iter().map(|(_, problem)| problem.clone()).chain(made).collect()
+}
+
+/// A problem without the line that it stands on, for lists and logs.
+fn on_one_line(problem: &Problem) -> String {
+    let hint = problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    let Problem { file, what, .. } = problem;
+    match problem.place {
+        Some((line, column)) => format!("`{file}:{line}:{column}`: {what}{hint}"),
+        None => format!("`{file}`: {what}{hint}"),
+    }
+}
+
+/// The agents that a configuration can name: those that we know, and those that it describes and that make sense.
+pub(crate) fn agents_of(loaded: &Loaded) -> Agents {
+    let known = ao_agent::known().into_iter().map(|agent| (agent.name.clone(), agent));
+    let own = loaded.config.tools.iter();
+    let own =
+        own.filter_map(|(name, manifest)| Some((name.clone(), manifest_of(loaded, name, manifest).ok()?)));
+    known.chain(own).collect()
 }
 
 type Manifest = serde_json::Map<String, serde_json::Value>;
 
-fn manifest_of(name: &str, manifest: &Manifest) -> Result<ao_agent::Options, String> {
+fn manifest_of(loaded: &Loaded, name: &str, manifest: &Manifest) -> Result<ao_agent::Options, Problem> {
+    if let Some((_, wrong)) = loaded.wrong_tools().iter().find(|(wrong, _)| wrong == name) {
+        return Err(wrong.clone());
+    }
+    let problem = |key: &str, what: String| {
+        loaded.problem(&["tools", name, key], &format!("`tools.{name}` makes no sense: {what}"), None)
+    };
     let mut manifest = manifest.clone();
     manifest.entry("name").or_insert_with(|| name.into());
-    let options: ao_agent::Options = serde_json::from_value(manifest.into())
-        .map_err(|err| format!("`tools.{name}` makes no sense: {err}"))?;
-    options.check().map_err(|err| format!("`tools.{name}` makes no sense: {err}"))?;
+    let options: ao_agent::Options =
+        serde_json::from_value(manifest.into()).map_err(|err| problem("", err.to_string()))?;
+    options.check().map_err(|err| {
+        let key = match &err {
+            OptionsError::NoTerminal { .. } => "io",
+            OptionsError::NoProof { .. } => "prompt",
+            _ => "",
+        };
+        problem(key, err.to_string())
+    })?;
     // What people call it is the key, so a name that says otherwise would take the place of another.
     match options.name == name {
         true => Ok(options),
-        false => Err(format!("`tools.{name}` calls itself `{}`; leave out its `name`", options.name)),
+        false => Err(problem("name", format!("it calls itself `{}`; leave out its `name`", options.name))),
     }
 }

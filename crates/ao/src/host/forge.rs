@@ -8,7 +8,7 @@ use ao_core::session::Role;
 use ao_core::setup::Origin;
 use ao_core::{Input, ProjectId, PullId, Refusal, TaskId};
 use ao_engine::AskError;
-use ao_ports::{PullDetail, Tracker, TrackerError};
+use ao_ports::{PullDetail, TaskSeen, Tracker, TrackerError};
 use ao_server::{engine_problem, forge_problem};
 use ao_tracker::import;
 
@@ -96,29 +96,13 @@ impl TheHost {
         }
         let known = order::project(wish.project_id.as_deref(), configs)?;
         let (project, effective) = (ProjectId::new(&known.name), known.effective());
-        if let Some(issue) = &wish.issue
-            && let Ok(tracker) = self.daemon.forges.tracker(&project)
-        {
+        if let Some(issue) = &wish.issue {
             let key = order::issue_key(issue, &effective.tracker.plugin)?;
             let task = TaskId { project: project.clone(), key };
-            match tracker.task(&task).await {
-                Ok(seen) => {
-                    let id = task.clone();
-                    let live = self.daemon.handle.view(move |state| state.live_session_of(&id)).await;
-                    // The engine forgets closed ones, so it is said here, as to whoever asks; those that were blocked by it go on.
-                    if seen.facts.closed && live.map_err(super::stopping)?.is_none() {
-                        let input = Input::Task { task: task.clone(), facts: Box::new(seen.facts) };
-                        self.daemon.handle.ask(input).await.map_err(super::stopping)?;
-                        return Err(engine_problem(AskError::Refused(Refusal::TaskClosed { task })));
-                    }
-                    let facts = Box::new(seen.facts.clone());
-                    self.daemon.handle.ask(Input::Task { task, facts }).await.map_err(super::stopping)?;
-                    outside.issue = Some(seen);
-                }
-                // The number alone may mean something to whoever wishes for it.
-                Err(TrackerError::NotFound { .. }) => {}
-                Err(err) => return Err(refused(err)),
-            }
+            outside.issue = match self.issue(&task).await {
+                Err(NotRead::Unasked(_)) if wish.force => None,
+                seen => Some(seen.map_err(Problem::from)?),
+            };
         }
         if let Some(number) = wish.claim_pr
             && let Ok(scm) = self.daemon.forges.scm(&project)
@@ -131,6 +115,31 @@ impl TheHost {
             outside.pull_branch = Some(detail.facts.head_branch);
         }
         Ok(outside)
+    }
+
+    /// Reads the issue that a session is wanted for, and has the engine hear of it.
+    async fn issue(&self, wanted: &TaskId) -> Result<TaskSeen, NotRead> {
+        let tracker = self.daemon.forges.tracker(&wanted.project).map_err(|why| {
+            NotRead::Unasked(Problem::new(
+                422,
+                "no-tracker",
+                format!("issue `{}` cannot be read: {why}", wanted.key),
+            ))
+        })?;
+        let seen = tracker.task(wanted).await.map_err(|err| NotRead::by(&err, wanted))?;
+        // Of the names that an issue can be called by, the tracker knows the one that counts.
+        let (task, facts) = (seen.task.clone(), Box::new(seen.facts.clone()));
+        let id = task.clone();
+        let stopping = |err| NotRead::Refused(super::stopping(err));
+        let live =
+            self.daemon.handle.view(move |state| state.live_session_of(&id)).await.map_err(stopping)?;
+        let input = Input::Task { task: task.clone(), facts };
+        self.daemon.handle.ask(input).await.map_err(stopping)?;
+        // The engine forgets closed ones, so it is said here; those that were blocked by it go on.
+        if seen.facts.closed && live.is_none() {
+            return Err(NotRead::Refused(engine_problem(AskError::Refused(Refusal::TaskClosed { task }))));
+        }
+        Ok(seen)
     }
 
     /// The order for somebody who reads a pull request as it is now, and says what is wrong with it.
@@ -165,6 +174,53 @@ impl TheHost {
         debug_assert_eq!(order.role, Role::Reviewer);
         order.origin = Origin::Read { commit: facts.head.to_string(), pull: id.clone() };
         Ok(order)
+    }
+}
+
+/// Why the issue of a session is not known.
+enum NotRead {
+    /// The tracker cannot be asked, now or in this version. A person may start the session all the same.
+    Unasked(Problem),
+    /// The tracker has answered, and nothing is started by that answer.
+    Refused(Problem),
+}
+
+impl NotRead {
+    fn by(err: &TrackerError, task: &TaskId) -> NotRead {
+        let TaskId { project, key } = task;
+        match err {
+            TrackerError::NotFound { .. } => {
+                let what =
+                    format!("there is no issue `{key}` in the project `{project}`, so nothing was started");
+                NotRead::Refused(
+                    Problem::new(404, "unknown-issue", what)
+                        .hint(format!("`ao issue list --project {project}` shows the open ones; `ao issue add` writes one down"))
+                        .hint("`ao new \"what to do\"` starts a session without an issue"),
+                )
+            }
+            TrackerError::Denied { .. }
+            | TrackerError::Limited { .. }
+            | TrackerError::Unsupported { .. }
+            | TrackerError::Failed(_) => {
+                let mut problem = forge_problem(err);
+                problem.title = format!("issue `{task}` cannot be read, so nothing was started: {err}");
+                NotRead::Unasked(problem)
+            }
+            TrackerError::Refused { .. } | TrackerError::BadWebhook { .. } => {
+                NotRead::Refused(forge_problem(err))
+            }
+        }
+    }
+}
+
+impl From<NotRead> for Problem {
+    fn from(not_read: NotRead) -> Problem {
+        match not_read {
+            NotRead::Unasked(problem) => {
+                problem.hint("`--force` (`\"force\": true`) starts it all the same, with nothing of the issue but its name")
+            }
+            NotRead::Refused(problem) => problem,
+        }
     }
 }
 

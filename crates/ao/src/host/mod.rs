@@ -1,6 +1,6 @@
 //! The daemon as its API sees it: the configuration, the terminals, the disk, the channels.
 
-mod channels;
+pub(crate) mod channels;
 pub(crate) mod cleanup;
 pub(crate) mod configs;
 pub(crate) mod force;
@@ -27,7 +27,7 @@ use ao_core::pull::{Author, PullFacts};
 use ao_core::session::{AgentAbilities, Session};
 use ao_core::{Attempt, Commit, Input, ProjectId, PullId, Refusal, SessionId};
 use ao_engine::AskError;
-use ao_ports::{PullDetail, Scm, Strategy, Tracker};
+use ao_ports::{Io, PullDetail, Scm, Strategy, Tracker};
 use ao_server::{Host, Look, View};
 use async_trait::async_trait;
 use camino::{Utf8Path, Utf8PathBuf};
@@ -171,7 +171,7 @@ impl Host for TheHost {
     }
 
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
-        let (wish, configs) = (wish.clone(), self.in_force());
+        let (wish, configs) = (order::with_project_of_issue(wish.clone())?, self.in_force());
         let plugged = PluggedIn { daemon: self.daemon.clone(), agents: self.agents().clone() };
         let outside = self.outside(&wish, &configs).await?;
         let order = on_disk(move || order::whole(&wish, &configs, &outside, &plugged)).await??;
@@ -179,6 +179,13 @@ impl Host for TheHost {
         // Measured before anybody is let in, so that nobody slips in between two looks.
         chores::tell_memory(&self.daemon.handle).await.map_err(stopping)?;
         Ok(order)
+    }
+
+    async fn runtime_of(&self, session: &Session, asked_for: Option<&str>) -> Result<String, Problem> {
+        let (session, configs) = (session.clone(), self.in_force());
+        let plugged = PluggedIn { daemon: self.daemon.clone(), agents: self.agents().clone() };
+        let asked_for = asked_for.map(str::to_owned);
+        on_disk(move || order::runtime_of(&session, asked_for.as_deref(), &configs, &plugged)).await?
     }
 
     fn project(&self, named: Option<&str>) -> Result<ProjectId, Problem> {
@@ -285,6 +292,8 @@ impl Host for TheHost {
                 workspace: effective.workspace.plugin.clone(),
                 live_sessions: 0,
                 max_parallel_agents: effective.project.max_parallel_agents,
+                auto_assign: false,
+                stopped_by: None,
             }
         };
         projects.iter().map(told).collect()
@@ -360,7 +369,8 @@ impl Host for TheHost {
         let until = Instant::now() + if wait { output::WAIT } else { Duration::ZERO };
         let runtimes = &self.daemon.runtimes;
         let session = output::begun(&self.daemon.handle, runtimes, session, until).await;
-        output::read(runtimes, &session, from, limit, until, &secrets).await
+        let format = self.agents().get(&session.spec.agent.name).map(|agent| agent.output.format);
+        output::read(runtimes, &session, from, limit, until, &secrets, format.unwrap_or_default()).await
     }
 
     async fn setup_log(&self, session: &Session) -> Result<String, Problem> {
@@ -462,12 +472,16 @@ impl order::Plugged for PluggedIn {
         self.daemon.agents()
     }
 
-    fn runtimes(&self) -> Vec<String> {
-        self.daemon.runtimes.by_name().into_keys().collect()
+    fn io(&self, agent: &str) -> Option<Io> {
+        self.agents.get(agent).map(ao_agent::Options::io)
     }
 
     fn workspaces(&self) -> Vec<String> {
         ["worktree", "clone"].map(str::to_owned).into()
+    }
+
+    fn ao(&self) -> String {
+        self.daemon.ao()
     }
 
     fn is_installed(&self, program: &str) -> bool {

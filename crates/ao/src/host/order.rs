@@ -1,18 +1,19 @@
 //! A wish for a session made whole: what the wish leaves open is as the configuration says.
 
 use ao_api::{NewSession, Problem};
-use ao_config::Effective;
 use ao_config::shape::{AgentConfig, Permissions, Specialist};
+use ao_config::{Effective, names};
 use ao_core::budget::Limits;
 use ao_core::input::SpawnRequest;
 use ao_core::outside::{self, Kind, Source, one_line};
-use ao_core::session::{AgentAbilities, AgentChoice, Role};
+use ao_core::session::{AgentAbilities, AgentChoice, Role, Session};
 use ao_core::setup::Origin;
 use ao_core::{ProjectId, TaskId};
-use ao_ports::TaskSeen;
+use ao_ports::{Io, TaskSeen};
 
 use super::configs::{InForce, Known};
 use super::rules::rules;
+use crate::combination::{self, Unfit};
 
 /// What is plugged in: what the names in a wish can stand for.
 pub(super) trait Plugged {
@@ -20,9 +21,12 @@ pub(super) trait Plugged {
     fn abilities(&self, agent: &str) -> Option<AgentAbilities>;
     /// The program that an agent is, if that is known.
     fn program(&self, agent: &str) -> Option<String>;
+    /// How an agent wants to be held, if that is known.
+    fn io(&self, agent: &str) -> Option<Io>;
     fn agents(&self) -> Vec<String>;
-    fn runtimes(&self) -> Vec<String>;
     fn workspaces(&self) -> Vec<String>;
+    /// Our own program, by its full path.
+    fn ao(&self) -> String;
     /// Whether a program can be found.
     fn is_installed(&self, program: &str) -> bool;
 }
@@ -47,10 +51,15 @@ pub(super) fn whole(
     let specialist = specialist(wish.agent.as_deref(), &effective, role, &known);
     let agent = agent(wish, &effective, role, specialist, &known, plugged)?;
     let runtime = runtime(wish, &effective, specialist, plugged)?;
+    fits(&agent.name, &runtime, plugged)?;
     let workspace = wish.workspace.as_deref().unwrap_or(&effective.workspace.plugin);
     one_of("workspace", workspace, &plugged.workspaces())?;
 
-    let issue = wish.issue.as_deref().map(|issue| issue_key(issue, &effective.tracker.plugin)).transpose()?;
+    let issue = match (&outside.issue, wish.issue.as_deref()) {
+        (Some(seen), _) => Some(seen.task.key.clone()),
+        (None, Some(issue)) => Some(issue_key(issue, &effective.tracker.plugin)?),
+        (None, None) => None,
+    };
     let title = wish.title.as_deref().map(str::trim).filter(|title| !title.is_empty());
     let prompt = wish.prompt.as_deref().map(str::trim).filter(|prompt| !prompt.is_empty());
     let of_issue = outside.issue.as_ref().map(|seen| one_line(&seen.facts.title));
@@ -85,7 +94,14 @@ pub(super) fn whole(
         (None, _) => Some(format!("{}-{title}", effective.session_prefix)),
     });
     Ok(SpawnRequest {
-        prompt: instructions(&effective, role, &title, issue.as_deref(), prompt, specialist, outside),
+        prompt: instructions(
+            &effective,
+            (role, &title, prompt),
+            issue.as_deref(),
+            specialist,
+            outside,
+            &plugged.ao(),
+        ),
         project: ProjectId::new(&known.name),
         task: issue.map(|key| TaskId { project: ProjectId::new(&known.name), key }),
         role,
@@ -230,7 +246,45 @@ fn runtime(
     let of_specialist = specialist.and_then(|specialist| specialist.runtime.as_ref());
     let configured = of_specialist.unwrap_or(effective.runtime);
     let name = wish.runtime.as_deref().unwrap_or(&configured.plugin);
-    one_of("runtime", name, &plugged.runtimes())?;
+    is_there(name, plugged)?;
+    Ok(name.to_owned())
+}
+
+/// The runtime in which a session goes on: the one that is asked for, or the one that is configured now. One that was chosen
+/// for it is kept where the configured one cannot hold its agent.
+pub(super) fn runtime_of(
+    session: &Session,
+    asked_for: Option<&str>,
+    configs: &InForce,
+    plugged: &dyn Plugged,
+) -> Result<String, Problem> {
+    let agent = &session.spec.agent;
+    let can = |name: &str| is_there(name, plugged).and_then(|()| fits(&agent.name, name, plugged));
+    let projects = configs.projects();
+    let configured = projects.get(&session.spec.project).map(|known| {
+        let mut specialists = known.loaded.config.agents.iter();
+        let own = specialists.find(|specialist| Some(&specialist.id) == agent.specialist.as_ref());
+        let own = own.and_then(|specialist| specialist.runtime.clone());
+        own.unwrap_or_else(|| known.effective().runtime.clone()).plugin
+    });
+    let name = asked_for.map(str::to_owned).or(configured).unwrap_or_else(|| session.spec.runtime.clone());
+    match can(&name) {
+        Ok(()) => Ok(name),
+        Err(_) if asked_for.is_none() && can(&session.spec.runtime).is_ok() => {
+            Ok(session.spec.runtime.clone())
+        }
+        Err(problem) => Err(problem),
+    }
+}
+
+/// Whether a runtime can be used on this machine.
+fn is_there(name: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
+    if let Err(Unfit { what, hint }) = combination::runtime(name) {
+        let mut problem = Problem::new(400, "unknown-runtime", what);
+        let there: Vec<String> = names::RUNTIMES.iter().map(|&name| name.to_owned()).collect();
+        problem.candidates = nearest(name, &there);
+        return Err(problem.hint(hint));
+    }
     if name == "tmux" && !plugged.is_installed("tmux") {
         return Err(Problem::new(
             422,
@@ -239,7 +293,15 @@ fn runtime(
         )
         .hint("install tmux, or use the built-in terminal: `ao config set defaults.runtime process`"));
     }
-    Ok(name.to_owned())
+    Ok(())
+}
+
+/// Whether a runtime holds agents in the way that this one needs.
+fn fits(agent: &str, runtime: &str, plugged: &dyn Plugged) -> Result<(), Problem> {
+    // Of an agent that somebody else has made only its launch can tell.
+    let Some(io) = plugged.io(agent) else { return Ok(()) };
+    let unfit = combination::holds(agent, io, runtime);
+    unfit.map_err(|Unfit { what, hint }| Problem::new(422, "unfit-runtime", what).hint(hint))
 }
 
 fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
@@ -252,11 +314,29 @@ fn one_of(slot: &str, name: &str, there: &[String]) -> Result<(), Problem> {
     Err(problem.hint(format!("there is {}", there.join(", "))))
 }
 
-/// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`.
+/// Takes the project out of an issue such as `my-app#42`, and puts it where a project is named.
+pub(super) fn with_project_of_issue(mut wish: NewSession) -> Result<NewSession, Problem> {
+    let Some((project, key)) = wish.issue.as_deref().and_then(|issue| issue.trim().split_once('#')) else {
+        return Ok(wish);
+    };
+    if project.is_empty() {
+        return Ok(wish);
+    }
+    let (project, key) = (project.to_owned(), key.to_owned());
+    if let Some(named) = wish.project_id.as_deref().filter(|named| *named != project) {
+        let what = format!("the issue `{project}#{key}` is not of the project `{named}`");
+        return Err(Problem::new(422, "invalid", ao_core::text::sanitise(&what)));
+    }
+    wish.project_id = Some(project);
+    wish.issue = Some(key);
+    Ok(wish)
+}
+
+/// An issue's key as its tracker has it: `#42` is `42`, and for GitHub so is `GH-42`. A local tracker knows itself what it is.
 pub(super) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem> {
     let key = written.trim().trim_start_matches('#');
     let key = match tracker {
-        "github" | "gitlab" | "gitea" | "local" => {
+        "github" | "gitlab" | "gitea" => {
             let bare = key.strip_prefix("GH-").or_else(|| key.strip_prefix("gh-"));
             bare.filter(|number| number.chars().all(|c| c.is_ascii_digit())).unwrap_or(key)
         }
@@ -277,19 +357,18 @@ pub(super) fn issue_key(written: &str, tracker: &str) -> Result<String, Problem>
 /// What the agent is told to do.
 fn instructions(
     effective: &Effective<'_>,
-    role: Role,
-    title: &str,
+    (role, title, prompt): (Role, &str, Option<&str>),
     issue: Option<&str>,
-    prompt: Option<&str>,
     specialist: Option<&Specialist>,
     outside: &Outside,
+    ao: &str,
 ) -> String {
     let mut parts = Vec::new();
     match (role, prompt) {
         (_, Some(prompt)) => parts.push(prompt.to_owned()),
         (Role::Orchestrator, None) => parts.push(format!(
             "You are the orchestrator of the project {}. You help a person steer other agents; you write no code \
-             yourself. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
+             yourself. Call `ao` as `{ao}`. `ao status` shows what they do, `ao explain SESSION` why, `ao plan` what comes next, `ao advise` \
              what matters now, `ao spawn ISSUE` starts one, and `ao send SESSION TEXT` tells one something. Wait until you are told what is wanted.",
             effective.name
         )),
@@ -309,9 +388,10 @@ fn instructions(
         );
         if effective.scm.plugin == "local" {
             parts.push(
-                "When it can be looked at, `git push` and open a pull request with `ao pr create`. You hear of failing \
-                 checks and of what reviewers say; answer them with `ao pr reply`."
-                    .into(),
+                format!(
+                    "When the change is ready for review, open a pull request with `{ao} pr create`. You hear of failing \
+                     checks and of what reviewers say; answer reviewers with `{ao} pr reply`. Call `ao` by this full path."
+                ),
             );
         }
     }

@@ -1,7 +1,8 @@
-//! What a session's program has put out, as text.
+//! What a session's program has put out, on both of its streams, as text.
 
 use std::time::Duration;
 
+use ao_agent::turn::TurnFormat;
 use ao_api::{Output, Problem};
 use ao_core::Event;
 use ao_core::session::{Phase, Session};
@@ -24,6 +25,7 @@ pub(super) async fn read(
     limit: u32,
     until: Instant,
     secrets: &Secrets,
+    format: TurnFormat,
 ) -> Result<Output, Problem> {
     let (Some(process), false) = (process_of(session), has_none_yet(runtimes, session).await) else {
         return Ok(Output { from: 0, next: 0, text: String::new(), ended: !session.is_live() });
@@ -32,14 +34,16 @@ pub(super) async fn read(
     let limit = (limit.clamp(1024, 1024 * 1024) as usize).max(secrets.longest() * 2 + CUT);
     let output = async |from, limit| {
         let left = until.saturating_duration_since(Instant::now());
-        runtimes.output(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
+        runtimes.log(&process, from, limit, left).await.map_err(|err| unreadable(session, &err))
     };
     let (read, whole) = loop {
         let read = output(from, limit).await?;
+        let is_full = read.bytes.len() >= limit;
         let whole = if read.ended {
             read.bytes.len()
         } else {
-            secrets.whole_part(&read.bytes[..whole_part(&read.bytes)])
+            let whole = secrets.whole_part(&read.bytes[..whole_part(&read.bytes)]);
+            whole_lines(format, &read.bytes[..whole], is_full)
         };
         if whole > 0 || read.bytes.is_empty() {
             break (read, whole);
@@ -50,7 +54,8 @@ pub(super) async fn read(
             break (read, 0);
         }
     };
-    let text = String::from_utf8_lossy(&read.bytes[..whole]).into_owned();
+    let text = String::from_utf8_lossy(&read.bytes[..whole]);
+    let text = ao_agent::turn::render(format, &text);
     let text = anstream::adapter::strip_str(&in_lines(&text)).to_string();
     Ok(Output {
         from: read.from,
@@ -58,6 +63,18 @@ pub(super) async fn read(
         text: secrets.mask(&ao_core::text::sanitise(&text)),
         ended: read.ended,
     })
+}
+
+/// How much of a piece can be rendered: whole lines, where lines are reports. A line that fills the piece is taken as it is.
+fn whole_lines(format: TurnFormat, bytes: &[u8], is_full: bool) -> usize {
+    if format == TurnFormat::Text {
+        return bytes.len();
+    }
+    match bytes.iter().rposition(|byte| *byte == b'\n') {
+        Some(end) => end + 1,
+        None if is_full => bytes.len(),
+        None => 0,
+    }
 }
 
 /// The session once it has a process or has ended, or as it is by then. Whoever waits for output would ask again and again
@@ -87,7 +104,10 @@ pub(super) async fn begun(
 /// Whether a session lives and has no process yet that could have put anything out: it is queued, or is being made ready.
 async fn has_none_yet(runtimes: &Runtimes, session: &Session) -> bool {
     // From these only a person leads on, and nobody waits for that with a call.
-    if matches!(session.phase, Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Ended { .. }) {
+    if matches!(
+        session.phase,
+        Phase::SetupFailed { .. } | Phase::Exited { .. } | Phase::Resting { .. } | Phase::Ended { .. }
+    ) {
         return false;
     }
     match process_of(session) {

@@ -333,7 +333,7 @@ fn is_at_rest(session: &Session, clock: &dyn Clock) -> bool {
     match &session.phase {
         Phase::Ended { .. } | Phase::SetupFailed { .. } => true,
         // With something left to take it is started again.
-        Phase::Exited { .. } => session.outbox.is_empty(),
+        Phase::Exited { .. } | Phase::Resting { .. } => session.outbox.is_empty(),
         Phase::Running { .. } => {
             session.turns > 0
                 && session.outbox.is_empty()

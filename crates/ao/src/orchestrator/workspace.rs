@@ -116,6 +116,7 @@ impl WorkspaceHandle {
             teardown: project.setup.teardown.clone(),
             environment: project.environment.clone(),
             timeout: project.setup.timeout.max(Duration::from_secs(1)),
+            discard: false,
         };
         Ok(orchestrator.daemon.worktrees.remove(&order).await?)
     }

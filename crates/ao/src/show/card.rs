@@ -5,19 +5,21 @@ use std::fmt::Write;
 use ao_api::{Message, Queue, Session, Spend, Tree};
 
 use super::table::{Cell, Column, Table};
-use super::{Canvas, budget, explain, fleet, words};
+use super::{Canvas, budget, explain, fleet, words, work};
 use crate::ui;
 
 /// `outbox` has the messages that wait and those that were given up.
 pub fn card(session: &Session, queue: Option<&Queue>, outbox: &[Message], canvas: Canvas) -> String {
     let mut drawn = String::new();
     let title = ui::TITLE;
-    let style = words::style(&session.status.state);
-    let state = words::state(&session.status);
-    let age = words::age(session.status.since, canvas.now);
+    let style = work::style(&session.work, &session.status.state);
+    let state = if by_pull(session) { work::stage(session) } else { words::state(&session.status) };
+    let since = if by_pull(session) { work::since(session) } else { session.status.since };
+    let age = words::age(since, canvas.now);
     let _ =
         writeln!(drawn, "{title}{}{title:#}  {style}{state}{style:#} for {age}", words::plain(&session.name));
-    let _ = writeln!(drawn, "  {}", words::plain(&session.status.reason));
+    let why = if by_pull(session) { &session.work.says } else { &session.status.reason };
+    let _ = writeln!(drawn, "  {}", words::plain(why));
     if let Some(question) = &session.status.question {
         let style = ui::BUSY;
         for line in question.lines() {
@@ -45,6 +47,8 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
         }
     };
     fact("works on", words::task(session));
+    fact("turn", turn(session));
+    fact("pull", pull(session));
     fact("project", session.project_id.clone());
     if session.role != "worker" {
         fact("role", session.role.clone());
@@ -58,10 +62,20 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
             fact("", format!("kept: {reason}"));
         }
         if let Some(rescue) = &tree.rescue {
-            fact("", format!("its last state is in {rescue}; `ao session restore {}`", session.name));
+            let restore = format!("; `ao session restore {}`", session.name);
+            let restore = if session.can_restore { restore.as_str() } else { "" };
+            fact("", format!("its last state is in {rescue}{restore}"));
         }
     }
-    fact("pulls", session.pulls.join(", "));
+    if by_pull(session) {
+        let age = words::age(session.status.since, canvas.now);
+        fact("process", format!("{} for {age}: {}", words::state(&session.status), session.status.reason));
+    }
+    // The one that counts is told above.
+    let counts = session.work.pull.as_ref().map(|pull| pull.id.as_str());
+    let others: Vec<&str> =
+        session.pulls.iter().map(String::as_str).filter(|pull| Some(*pull) != counts).collect();
+    fact("pulls", others.join(", "));
     let ports: Vec<String> = session.ports.iter().map(|(name, port)| format!("{name}={port}")).collect();
     fact("ports", ports.join(" "));
     fact("queue", queue.map(fleet::place).unwrap_or_default());
@@ -89,6 +103,44 @@ fn facts(session: &Session, queue: Option<&Queue>, canvas: Canvas) -> Table {
     fact("made", format!("{} ago", words::age(session.created_at, canvas.now)));
     fact("id", session.id.clone());
     table
+}
+
+/// Whether its work stands where its pull request says, and not where its process does.
+fn by_pull(session: &Session) -> bool {
+    let of_process = ["question", "stuck", "budget", "limit", "working", "starting", "stopping"];
+    let work = &session.work;
+    work.pull.is_some() && work.turn != "done" && !of_process.contains(&work.stage.as_str())
+}
+
+fn turn(session: &Session) -> String {
+    let work = &session.work;
+    let whose = match work.turn.as_str() {
+        "you" => "yours",
+        "agent" => "its agent's",
+        "checks" => "the checks'",
+        "queue" => "the merge queue's",
+        _ => return String::new(),
+    };
+    let blocks = work::blocks(work).map(|blocks| format!("; it {blocks}")).unwrap_or_default();
+    format!("{whose}{blocks}")
+}
+
+fn pull(session: &Session) -> String {
+    let Some(pull) = &session.work.pull else { return String::new() };
+    if session.work.turn == "done" {
+        return pull.id.clone();
+    }
+    let checks = match pull.checks.as_str() {
+        "none" => "no checks".to_owned(),
+        word => format!("checks {word}"),
+    };
+    let review = match pull.review.as_str() {
+        "waiting" => "waits for review".to_owned(),
+        "none" => "no review".to_owned(),
+        word => word.replace('_', " "),
+    };
+    let queued = pull.queued.map(|place| format!(", number {place} in the merge queue")).unwrap_or_default();
+    format!("{}: {checks}, {review}{queued}", pull.id)
 }
 
 fn agent(session: &Session) -> String {

@@ -42,6 +42,39 @@ pub fn cleanup(cleanup: &Cleanup, canvas: Canvas) -> String {
     drawn
 }
 
+/// What is lost if the work of a session is thrown away.
+pub fn discard(name: &str, found: &Cleanup) -> String {
+    let mut drawn = String::new();
+    for tree in &found.trees {
+        let work = tree.work.clone().unwrap_or_default();
+        let size = words::size(tree.bytes);
+        let (files, commits) = (work.files_in_all, work.commits_in_all);
+        if files + commits == 0 {
+            let _ =
+                writeln!(drawn, "{name} has no work that is not kept elsewhere ({size} in {})", tree.path);
+            continue;
+        }
+        let _ = writeln!(drawn, "{name} has work that is nowhere else, {size} in {}:", tree.path);
+        listed(&mut drawn, "uncommitted file", &work.files, files);
+        listed(&mut drawn, "unpushed commit", &work.commits, commits);
+    }
+    drawn
+}
+
+/// How many there are, and the first of them.
+fn listed(drawn: &mut String, what: &str, first: &[String], all: u64) {
+    if all == 0 {
+        return;
+    }
+    let _ = writeln!(drawn, "  {}", ui::count(all, what));
+    for one in first {
+        let _ = writeln!(drawn, "    {}", words::plain(one));
+    }
+    if all > first.len() as u64 {
+        let _ = writeln!(drawn, "    … and {} more", all - first.len() as u64);
+    }
+}
+
 fn decision(decision: Decision, dry_run: bool) -> (&'static str, anstyle::Style) {
     match (decision, dry_run) {
         (Decision::Remove, true) => ("remove", ui::BUSY),

@@ -1,56 +1,66 @@
-//! What happened, one line each.
+//! What happened, one line each: when, who, and what, in words.
+
+use std::collections::BTreeMap;
 
 use ao_api::Event;
 use jiff::tz::TimeZone;
 use unicode_width::UnicodeWidthStr;
 
+use super::event_words;
 use super::words::{plain, shorten};
 use crate::ui;
 
-/// A line for an event. `name` is what people call the one it concerns, if that is known.
-pub fn event(event: &Event, name: Option<&str>, zone: &TimeZone, width: Option<usize>) -> String {
+/// A line for an event. `names` is what people call the sessions, by their ids.
+pub fn event(
+    event: &Event,
+    names: &BTreeMap<String, String>,
+    zone: &TimeZone,
+    width: Option<usize>,
+) -> String {
     let at = event.at.to_zoned(zone.clone()).strftime("%m-%d %H:%M:%S").to_string();
-    let who = plain(name.unwrap_or(&event.concerns));
-    let head = format!("{:>6} {at}  {who}  {}", event.seq, event.kind);
-    let detail = match detail(event) {
-        detail if detail.is_empty() => detail,
-        detail => match width {
-            Some(width) => shorten(&detail, width.saturating_sub(head.width() + 2)),
-            None => detail,
-        },
+    let who = plain(&named(&concerned(event), names));
+    let said = match event_words::told(&event.kind, &event.data) {
+        Some(said) => plain(&named(&said, names)),
+        // What a newer daemon tells of.
+        None => event.kind.replace(['.', '_'], " "),
+    };
+    let head = format!("{:>6} {at}  {who}  ", event.seq);
+    let said = match width {
+        Some(width) => shorten(&said, width.saturating_sub(head.width())),
+        None => said,
     };
     let (faint, title) = (ui::FAINT, ui::TITLE);
-    let line = format!(
-        "{faint}{:>6} {at}{faint:#}  {title}{who}{title:#}  {}  {faint}{detail}{faint:#}",
-        event.seq, event.kind
-    );
-    line.trim_end().to_owned()
+    format!("{faint}{:>6} {at}{faint:#}  {title}{who}{title:#}  {said}", event.seq)
 }
 
-/// What it says beside its kind: the innermost of what is wrapped in words that the kind repeats.
-fn detail(event: &Event) -> String {
-    let mut data = &event.data;
-    let word = event.kind.rsplit('.').next().unwrap_or_default();
-    for outer in ["body", word] {
-        data = data.get(outer).unwrap_or(data);
-    }
-    match data {
-        serde_json::Value::Null => String::new(),
-        serde_json::Value::Object(fields) if fields.is_empty() => String::new(),
-        serde_json::Value::Object(fields) => {
-            let told: Vec<String> =
-                fields.iter().map(|(name, value)| format!("{name}={}", flat(value))).collect();
-            plain(&told.join(" "))
-        }
-        other => plain(&flat(other)),
+/// The ids of sessions that a person would be shown for want of a name.
+pub fn nameless(event: &Event, names: &BTreeMap<String, String>) -> bool {
+    let said = event_words::told(&event.kind, &event.data).unwrap_or_default();
+    ids(&format!("{} {said}", event.concerns)).any(|id| !names.contains_key(id))
+}
+
+/// Whom it concerns. Notices and jobs are about others, and their own numbers tell nobody anything.
+fn concerned(event: &Event) -> String {
+    match event.kind.split_once('.').map(|(aggregate, _)| aggregate) {
+        Some("notice" | "errand" | "host") => "ao".to_owned(),
+        _ => event.concerns.clone(),
     }
 }
 
-fn flat(value: &serde_json::Value) -> String {
-    match value {
-        serde_json::Value::String(text) if !text.is_empty() && !text.contains(char::is_whitespace) => {
-            text.clone()
-        }
-        other => other.to_string(),
+/// The text with the names of sessions in place of their ids.
+fn named(text: &str, names: &BTreeMap<String, String>) -> String {
+    let mut told = text.to_owned();
+    for id in ids(text) {
+        told = told.replace(id, names.get(id).map_or("a forgotten session", String::as_str));
     }
+    told
+}
+
+/// The ids of sessions in a text.
+fn ids(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    words.filter(|word| {
+        word.strip_prefix("ses_")
+            .is_some_and(|hex| !hex.is_empty() && hex.chars().all(|c| c.is_ascii_hexdigit()))
+    })
 }

@@ -1,54 +1,70 @@
-//! All sessions at a glance, those that wait for a person first.
+//! All work at a glance, what waits for a person first.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use ao_api::{Queue, Session};
+use ao_api::{PullWork, Queue, Session, Timestamp, WorkState};
 
 use super::table::{Cell, Column, Table};
-use super::{Canvas, words};
+use super::{Canvas, words, work};
 use crate::ui;
 
 /// What there is to see.
 #[derive(Debug, Clone, Copy)]
 pub struct Fleet<'a> {
     pub sessions: &'a [Session],
+    /// The open pull requests that none of these answers for.
+    pub pulls: &'a [PullWork],
     /// Places in the queue, by the ids of those that wait.
     pub queues: &'a BTreeMap<String, Queue>,
 }
 
 /// More of what is over is not interesting at a glance.
 const ENDED_SHOWN: usize = 5;
+/// Up to so many that wait for the same kind of help, each has the commands below it.
+const COMMANDS_EACH: usize = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Group {
     NeedsYou,
     Idle,
     AtWork,
+    OnItsWay,
     Waiting,
     /// In a state that is new to us.
     Other,
     Ended,
 }
 
-const GROUPS: [(Group, &str, &str); 6] = [
+const GROUPS: [(Group, &str, &str); 7] = [
     (Group::NeedsYou, "Needs you", "needs you"),
     (Group::Idle, "Idle", "idle"),
     (Group::AtWork, "At work", "at work"),
+    (Group::OnItsWay, "In checks or merge queue", "in checks or queue"),
     (Group::Waiting, "Waiting", "waiting"),
     (Group::Other, "Others", "in other states"),
     (Group::Ended, "Ended", "ended"),
 ];
 
+/// A session, or a pull request without one.
+#[derive(Clone, Copy)]
+enum Member<'a> {
+    Session(&'a Session),
+    Pull(&'a PullWork),
+}
+
 pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
-    if fleet.sessions.is_empty() {
+    if fleet.sessions.is_empty() && fleet.pulls.is_empty() {
         return "no sessions yet\n\nStart one with `ao spawn ISSUE`, or with `ao new \"what is to be done\"`.\n".into();
     }
     let mut drawn = String::new();
     let mut counts = Vec::new();
-    let several = fleet.sessions.iter().any(|session| session.project_id != fleet.sessions[0].project_id);
+    let all: Vec<Member<'_>> =
+        fleet.sessions.iter().map(Member::Session).chain(fleet.pulls.iter().map(Member::Pull)).collect();
+    let several = all.iter().any(|member| member.project() != all[0].project());
     for (group, title, in_words) in GROUPS {
-        let members = members(&fleet, group);
+        let members = members(&fleet, &all, group);
         if members.is_empty() {
             continue;
         }
@@ -61,27 +77,105 @@ pub fn fleet(fleet: Fleet<'_>, canvas: Canvas) -> String {
         drawn.push_str(&rows(&fleet, group, &members, several, canvas).draw(canvas.width));
         drawn.push('\n');
     }
-    let total = ui::count(fleet.sessions.len() as u64, "session");
+    let mut total = ui::count(fleet.sessions.len() as u64, "session");
+    if !fleet.pulls.is_empty() {
+        let _ = write!(total, ", {}", ui::count(fleet.pulls.len() as u64, "other pull request"));
+    }
     let _ = writeln!(drawn, "{total}: {}", counts.join(", "));
     drawn
 }
 
-/// The sessions of a group, the longest in their state first: they have waited longest. Of the ended, the last to end.
-fn members<'a>(fleet: &Fleet<'a>, group: Group) -> Vec<&'a Session> {
-    let mut members: Vec<&Session> =
-        fleet.sessions.iter().filter(|session| group_of(&session.status.state) == group).collect();
-    members.sort_by(|a, b| (a.status.since, &a.name).cmp(&(b.status.since, &b.name)));
-    if group == Group::Waiting {
-        // Stable, so that those with the same place stay in the order of their age.
-        members.sort_by_key(|session| fleet.queues.get(&session.id).map_or(0, |queue| queue.before + 1));
-    }
-    if group == Group::Ended {
-        members.reverse();
+/// The members of a group, the longest in their state first: they have waited longest. Of those that need a person, whoever
+/// keeps most others waiting; of the ended, the last to end.
+fn members<'a>(fleet: &Fleet<'a>, all: &[Member<'a>], group: Group) -> Vec<Member<'a>> {
+    let mut members: Vec<Member<'_>> = all.iter().copied().filter(|member| member.group() == group).collect();
+    members.sort_by(|a, b| (a.since(), a.name()).cmp(&(b.since(), b.name())));
+    // Stable, so that those with the same rank stay in the order of their age.
+    match group {
+        Group::NeedsYou => members.sort_by_key(|member| Reverse(member.work().unblocks)),
+        Group::Waiting => {
+            members.sort_by_key(|member| member.queue(fleet).map_or(0, |queue| queue.before + 1));
+        }
+        Group::Ended => members.reverse(),
+        _ => {}
     }
     members
 }
 
-fn group_of(state: &str) -> Group {
+impl<'a> Member<'a> {
+    fn work(self) -> &'a WorkState {
+        match self {
+            Member::Session(session) => &session.work,
+            Member::Pull(pull) => &pull.work,
+        }
+    }
+
+    fn project(self) -> &'a str {
+        match self {
+            Member::Session(session) => &session.project_id,
+            Member::Pull(pull) => &pull.project_id,
+        }
+    }
+
+    fn name(self) -> &'a str {
+        match self {
+            Member::Session(session) => &session.name,
+            Member::Pull(pull) => pull.work.pull.as_ref().map_or("-", |pull| pull.id.as_str()),
+        }
+    }
+
+    fn since(self) -> Option<Timestamp> {
+        match self {
+            Member::Session(session) => Some(work::since(session)),
+            Member::Pull(pull) => pull.work.since,
+        }
+    }
+
+    fn stage(self) -> String {
+        match self {
+            Member::Session(session) => work::stage(session),
+            Member::Pull(pull) => pull.work.stage.replace('_', " "),
+        }
+    }
+
+    fn state(self) -> &'a str {
+        match self {
+            Member::Session(session) => &session.status.state,
+            Member::Pull(_) => "",
+        }
+    }
+
+    /// What it is about, by the title of its task or of its pull request.
+    fn title(self) -> String {
+        match self {
+            Member::Session(session) => words::task(session),
+            Member::Pull(pull) => pull.work.pull.as_ref().map(|pull| pull.title.clone()).unwrap_or_default(),
+        }
+    }
+
+    fn queue(self, fleet: &Fleet<'a>) -> Option<&'a Queue> {
+        match self {
+            Member::Session(session) => fleet.queues.get(&session.id),
+            Member::Pull(_) => None,
+        }
+    }
+
+    fn group(self) -> Group {
+        let state = self.state();
+        match (self.work().turn.as_str(), self.work().stage.as_str()) {
+            ("you", _) => Group::NeedsYou,
+            ("checks" | "queue", _) => Group::OnItsWay,
+            ("done", _) => Group::Ended,
+            ("wait", _) => Group::Waiting,
+            ("agent", "idle") => Group::Idle,
+            ("agent", _) => Group::AtWork,
+            _ => group_of_state(state),
+        }
+    }
+}
+
+/// By the process alone, where a daemon tells no more.
+fn group_of_state(state: &str) -> Group {
     match state {
         state if words::needs_person(state) => Group::NeedsYou,
         state if words::is_over(state) => Group::Ended,
@@ -92,32 +186,39 @@ fn group_of(state: &str) -> Group {
     }
 }
 
-fn rows(fleet: &Fleet<'_>, group: Group, members: &[&Session], several: bool, canvas: Canvas) -> Table {
-    const COLUMNS: [Column; 7] = [
+fn rows(fleet: &Fleet<'_>, group: Group, members: &[Member<'_>], several: bool, canvas: Canvas) -> Table {
+    const COLUMNS: [Column; 8] = [
         Column::new("session"),
-        Column::new("state"),
+        Column::new("stage"),
         Column::new("for"),
+        Column::new("pull"),
+        Column::new("checks"),
+        Column::optional("review"),
         Column::optional("project"),
-        Column::optional("agent"),
-        Column::optional("pulls"),
-        Column::new("why"),
+        Column::new("work"),
     ];
     let mut table = Table::new(&COLUMNS).without_heading().indented(2);
     let most = if group == Group::Ended { ENDED_SHOWN } else { usize::MAX };
-    for session in members.iter().take(most) {
-        let state = Cell::styled(words::state(&session.status), words::style(&session.status.state));
-        table.row([
-            Cell::styled(&session.name, ui::TITLE),
-            state,
-            Cell::new(words::age(session.status.since, canvas.now)),
-            Cell::new(if several { session.project_id.as_str() } else { "" }),
-            Cell::styled(&session.agent.name, ui::FAINT),
-            Cell::new(session.pulls.join(" ")),
-            Cell::new(reason(session, fleet.queues.get(&session.id))),
-        ]);
-        if let Some(next) = next(session) {
+    let is_plain = |member: &Member<'_>| group == Group::NeedsYou && member.work().stage == "review";
+    let fold = members.iter().filter(|member| is_plain(member)).count() > COMMANDS_EACH;
+    for member in members.iter().take(most) {
+        let state = work_cells(*member, several, canvas);
+        let queue = member.queue(fleet);
+        table.row(state.into_iter().chain([Cell::new(about(*member, group, queue))]).collect::<Vec<_>>());
+        if group != Group::NeedsYou {
+            continue;
+        }
+        if let Some(why) = why(*member) {
+            table.line(Cell::new(format!("  {why}")));
+        }
+        let folded = fold && is_plain(member);
+        if let Some(next) = next_of(*member).filter(|_| !folded) {
             table.line(Cell::styled(format!("  → {next}"), ui::FAINT));
         }
+    }
+    if fold {
+        let each = "→ for each: ao pr diff PR  then  ao approve PR; `ao advise` has them by what they block";
+        table.line(Cell::styled(each, ui::FAINT));
     }
     if members.len() > most {
         let more = members.len() - most;
@@ -126,26 +227,69 @@ fn rows(fleet: &Fleet<'_>, group: Group, members: &[&Session], several: bool, ca
     table
 }
 
-/// Why it is in its state; of what waits for a person, what it asks.
-fn reason(session: &Session, queue: Option<&Queue>) -> String {
-    let mut reason = match (&session.status.question, queue) {
-        (Some(question), _) => question.clone(),
-        (None, Some(queue)) => place(queue),
-        (None, None) => session.status.reason.clone(),
-    };
+fn work_cells(member: Member<'_>, several: bool, canvas: Canvas) -> [Cell; 7] {
+    let work = member.work();
+    let (checks, colour) = work::checks(work);
+    [
+        Cell::styled(member.name(), ui::TITLE),
+        Cell::styled(member.stage(), work::style(work, member.state())),
+        Cell::new(member.since().map(|since| words::age(since, canvas.now)).unwrap_or_default()),
+        Cell::new(work::pull(work)),
+        Cell::styled(checks, colour),
+        Cell::new(work::review(work)),
+        Cell::new(if several { member.project() } else { "" }),
+    ]
+}
+
+/// What it is about, and, of what needs no person, how it goes on.
+fn about(member: Member<'_>, group: Group, queue: Option<&Queue>) -> String {
+    let Member::Session(session) = member else { return member.title() };
+    let mut about = vec![member.title()];
+    about.extend(remarks(session));
+    match group {
+        Group::NeedsYou => {}
+        Group::Waiting => about.push(queue.map_or_else(|| session.work.says.clone(), place)),
+        Group::OnItsWay => about.push(session.work.says.clone()),
+        _ => about.push(session.status.reason.clone()),
+    }
+    about.retain(|part| !part.is_empty());
+    about.join(" · ")
+}
+
+/// What has gone wrong on the way, whatever the state.
+fn remarks(session: &Session) -> Vec<String> {
+    let mut remarks = Vec::new();
     if session.messages_failed > 0 {
-        let messages = ui::count(u64::from(session.messages_failed), "message");
-        let _ = write!(reason, "; {messages} not accepted");
+        remarks.push(format!("{} not accepted", ui::count(u64::from(session.messages_failed), "message")));
     }
     if session.denied_tools > 0 {
-        let _ = write!(reason, "; {} denied", ui::count(session.denied_tools, "tool call"));
+        remarks.push(format!("{} denied", ui::count(session.denied_tools, "tool call")));
     }
     if session.messages_waiting > 0 {
         let messages = ui::count(u64::from(session.messages_waiting), "message");
         let wait = if session.messages_waiting == 1 { "waits" } else { "wait" };
-        let _ = write!(reason, "; {messages} {wait}");
+        remarks.push(format!("{messages} {wait}"));
     }
-    reason
+    remarks
+}
+
+/// Why it needs a person, if its stage does not say all of it: what is asked, what failed, how many others it blocks.
+fn why(member: Member<'_>) -> Option<String> {
+    let work = member.work();
+    let says = match (member, work.stage.as_str()) {
+        (Member::Session(session), "") => {
+            Some(session.status.question.clone().unwrap_or_else(|| session.status.reason.clone()))
+        }
+        (Member::Session(session), "question") => {
+            Some(session.status.question.clone().unwrap_or_else(|| work.says.clone()))
+        }
+        (_, "review") if work.says.ends_with("waits for your review") && !work.says.contains(',') => None,
+        (_, "merge") if work.pull.as_ref().is_some_and(|pull| pull.review == "approved") => None,
+        _ => Some(work.says.clone()),
+    };
+    let parts: Vec<String> =
+        says.into_iter().chain(work::blocks(work)).filter(|part| !part.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// A place in the queue, in words.
@@ -160,15 +304,28 @@ pub(super) fn place(queue: &Queue) -> String {
     }
 }
 
+fn next_of(member: Member<'_>) -> Option<String> {
+    match member {
+        Member::Session(session) => next(session),
+        Member::Pull(pull) => work::commands(&pull.work),
+    }
+}
+
 /// What a person would type next for a session that waits for one.
 pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
-    Some(match session.status.state.as_str() {
+    let by_state = match session.status.state.as_str() {
         "needs_input" => format!("ao answer {name} …  or  ao attach {name}"),
         "blocked" | "unknown" => format!("ao explain {name}  or  ao attach {name}"),
         "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
-        "exited" => format!("ao session restore {name}  or  ao stop {name}"),
+        "exited" if session.can_restore => format!("ao session restore {name}  or  ao stop {name}"),
+        "exited" => format!("ao logs {name}  then  ao stop {name}"),
         "capped" => format!("ao resume {name}  says which limit it needs"),
-        _ => return None,
-    })
+        _ => String::new(),
+    };
+    match session.work.stage.as_str() {
+        // What its process needs is what its work needs.
+        "" | "question" | "stuck" | "budget" if !by_state.is_empty() => Some(by_state),
+        _ => work::commands(&session.work),
+    }
 }

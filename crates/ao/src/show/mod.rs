@@ -10,6 +10,7 @@ mod cleanup;
 mod conflicts;
 pub mod diff;
 mod event;
+mod event_words;
 mod explain;
 mod fleet;
 mod issue;
@@ -20,6 +21,7 @@ mod pull;
 mod queue;
 mod table;
 mod words;
+mod work;
 
 use ao_api::Timestamp;
 
@@ -27,9 +29,9 @@ pub use advice::advice;
 pub use budget::budgets;
 pub use card::card;
 pub use check::{checks, failure, runs};
-pub use cleanup::cleanup;
+pub use cleanup::{cleanup, discard};
 pub use conflicts::{conflict, conflicts};
-pub use event::event;
+pub use event::{event, nameless};
 pub use explain::{explanation, why};
 pub use fleet::{Fleet, fleet};
 pub use issue::{imported, issue, issues};

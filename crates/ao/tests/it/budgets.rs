@@ -41,6 +41,7 @@ fn a_dollar_that_is_spent_in_a_turn_allows_no_further_turn_reaction_or_start_unt
     let tool = format!("  meter: {{ program: sh, args: [\"{}\"] }}\n", meter.display());
     house.configure_project("    agent: meter\n    taskBudget: { usd: 1 }", &tool);
     house.start();
+    house.ao(&["issue", "add", "Spend a dollar"]).succeeds();
     let first = house.ao(&["spawn", "1", "--prompt", "first", "--json"]).succeeds();
     let first = first.json()["session"]["name"].as_str().unwrap().to_owned();
     house.wait_for(&first, "idle");
@@ -101,7 +102,7 @@ fn a_capped_session_is_called_so_and_never_done_and_an_unknown_cost_is_unknown()
 }
 
 /// So many seconds from now, as the agent's screen tells it.
-fn clock(seconds: u64) -> String {
+pub(crate) fn clock(seconds: u64) -> String {
     let then = SystemTime::now() + Duration::from_secs(seconds);
     let then = jiff::Timestamp::try_from(then).unwrap().to_zoned(jiff::tz::TimeZone::system());
     then.strftime("%H:%M:%S").to_string()

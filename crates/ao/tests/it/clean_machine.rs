@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::house::{House, Ran};
+use crate::house::{House, Ran, free_port};
 
 /// A search path with these programs and no others.
 fn path_with(house: &House, programs: &[&str]) -> PathBuf {
@@ -27,7 +27,7 @@ fn ao(house: &House, bin: &Path, args: &[&str]) -> Ran {
 /// acceptance: N3
 #[test]
 fn without_tmux_and_node_a_session_runs_and_the_doctor_names_what_is_missing() {
-    let house = House::new();
+    let house = House::with(&format!("port: {}\n", free_port()));
     let bin = path_with(&house, &["git", "sh"]);
     ao(&house, &bin, &["--version"]).succeeds();
     ao(&house, &bin, &["doctor"]).succeeds();

@@ -97,7 +97,7 @@ fn what_would_be_wrong_is_not_written() {
        |
      3 |   runtime: spaceship   # for now
        |            ^
-     hint: known are: tmux, process, docker, kubernetes
+     hint: known are: tmux, process
     hint: the file was not changed
     ");
     assert_snapshot!(place.run(&app, &["config", "set", "port", "many"]), @r"
@@ -222,7 +222,7 @@ fn every_dialect_is_shown_in_one_form() {
     assert_snapshot!(place.run(&app, &["config", "check", "--json"]), @r#"
     exit 0
     -- stdout --
-    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[]}
+    {"files":["[home]/my-app/ao.config.yaml"],"ok":true,"projects":["my-app"],"warnings":[{"column":20,"file":"[home]/my-app/ao.config.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes","id":"tracker","line":1,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work"}]}
     "#);
 }
 
@@ -382,10 +382,16 @@ fn every_key_can_be_asked_about() {
     -- stdout --
     defaults.runtime
         text, or mapping with `plugin`, by default process
-        Where agents run: `tmux`, `process`, `docker` or `kubernetes`.
+        Where agents run: `tmux` or `process`.
 
     Example:
       ao config set defaults.runtime process
+
+    Keys below it:
+
+    defaults.runtime.plugin
+        text
+        Its name.
     ");
     assert_snapshot!(place.run(here, &["config-help", "projects.my-app.env"]), @r"
     exit 0

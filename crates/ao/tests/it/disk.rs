@@ -40,7 +40,7 @@ fn a_dry_run_says_size_decision_and_reason_and_the_disk_is_freed_by_what_it_says
     let shown = house.ao(&["session", "cleanup", "--dry-run"]).succeeds();
     assert!(shown.out.contains("untracked") && shown.out.contains(&clean), "{}", shown.out);
 
-    let done = house.ao(&["session", "cleanup", "--json"]).succeeds().json();
+    let done = house.ao(&["session", "cleanup", "--all", "--json"]).succeeds().json();
     assert_eq!(done["freedBytes"], dry["freedBytes"]);
     assert!(!fs::exists(&clean_tree).unwrap());
     assert_eq!(fs::read_to_string(format!("{dirty_tree}/notes.txt")).unwrap(), "not to be lost");
@@ -83,7 +83,7 @@ fn a_broken_repository_is_told_of_and_the_others_are_cleaned_up() {
     house.wait_for(&session, "idle");
     house.ao(&["stop", &session]).succeeds();
     fs::remove_dir_all(docs.join(".git")).unwrap();
-    let done = house.ao(&["session", "cleanup", "--json"]).succeeds().json();
+    let done = house.ao(&["session", "cleanup", "--all", "--json"]).succeeds().json();
     let trees = done["trees"].as_array().unwrap();
     let of = |project: &str| trees.iter().filter(|tree| tree["projectId"] == *project).collect::<Vec<_>>();
     let broken = of("docs");

@@ -114,7 +114,7 @@ fn what_is_configured_is_what_is_looked_for() {
     problem: claude-code is configured, and its program `claude` is not installed | install npm with your system's package manager, then: npm install -g @anthropic-ai/claude-code
     ok: codex is [home]/bin/codex | -
     ");
-    assert_snapshot!(place.found(&app, &[], "tracker"), @r"problem: issues are at github, and GITHUB_TOKEN is not set | gh auth login; or set GITHUB_TOKEN before `ao start`; or keep issues here: `ao config set defaults.tracker local`");
+    assert_snapshot!(place.found(&app, &[], "tracker"), @r"warning: [home]/my-app/agent-orchestrator.yaml:1: the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work | keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes");
     assert_snapshot!(place.found(&app, &[], "project"), @r"
     problem: gone: `[home]/gone` is not there | ao config set projects.gone.path <folder>; or `ao remove-project gone`
     ok: my-app is [home]/my-app | -
@@ -122,7 +122,7 @@ fn what_is_configured_is_what_is_looked_for() {
 }
 
 #[test]
-fn a_token_is_seen_and_never_shown() {
+fn a_token_makes_no_tracker_available_and_is_never_shown() {
     let place = Place::new();
     let app = place.repository("my-app");
     std::fs::write(
@@ -133,7 +133,8 @@ fn a_token_is_seen_and_never_shown() {
     let mut doctor = place.ao(&app, &["doctor"]);
     doctor.env("GITHUB_TOKEN", "ghp_s3cret");
     let told = place.home.told(&doctor.output().unwrap());
-    assert!(told.contains("GITHUB_TOKEN is set, for github") && !told.contains("s3cret"), "{told}");
+    assert!(told.contains("the tracker `github` is not available in this version yet"), "{told}");
+    assert!(!told.contains("GITHUB_TOKEN") && !told.contains("s3cret"), "{told}");
 }
 
 #[test]

@@ -34,7 +34,7 @@ fn the_example_tells_its_whole_story() {
     kept: it has commits that nothing else keeps
     removed, as its work is merged
     ");
-    assert!(by_itself.contains(&"callback: the agent is Exited, exit code Some(0)"), "{said}");
+    assert!(by_itself.contains(&"callback: the agent is Idle, exit code Some(0)"), "{said}");
     assert!(by_itself.iter().any(|line| line.contains("check `spelling` failed")), "{said}");
     let left: Vec<_> = std::fs::read_dir(home.path()).unwrap().flatten().map(|entry| entry.path()).collect();
     assert_eq!(left, Vec::<PathBuf>::new(), "it cleans up after itself");

@@ -149,7 +149,8 @@ fn nothing_is_made_in_a_repository_without_a_commit() {
     git(&unborn, &["init", "--quiet"]);
     fs::write(unborn.join("agent-orchestrator.yaml"), DOCS.replace("docs", "unborn")).unwrap();
     house.ao_in(&unborn, &["start"]).succeeds();
-    house.ao(&["spawn", "42", "--project", "unborn", "--agent", "scripted"]).exits(11).says("no commit");
+    house.ao(&["issue", "add", "First", "--project", "unborn"]).succeeds();
+    house.ao(&["spawn", "1", "--project", "unborn", "--agent", "scripted"]).exits(11).says("no commit");
     let sessions = house.ao(&["list", "--json"]).succeeds().json();
     assert_eq!(sessions["sessions"].as_array().map(Vec::len), Some(0));
     assert_eq!(fs::read_dir(unborn.join(".git/refs/heads")).unwrap().count(), 0);

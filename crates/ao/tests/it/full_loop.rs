@@ -210,6 +210,15 @@ impl Story<'_> {
                 subjects.lines().filter(|line| line.starts_with(&format!("Feature {issue} "))).count();
             assert_eq!(landed, 1, "{subjects}");
         }
+        // Each merge has closed its issue, whenever the daemon died.
+        loop {
+            let open = self.house.ao(&["issue", "list", "--json"]).succeeds().json();
+            if open["issues"].as_array().unwrap().is_empty() {
+                break;
+            }
+            self.in_time("all issues to be closed", &open.to_string());
+            std::thread::sleep(Duration::from_millis(100));
+        }
         let pulls =
             self.house.ao(&["pr", "list", "--state", "all", "--limit", "1000", "--json"]).succeeds().json();
         assert_eq!(pulls["pulls"].as_array().unwrap().len(), self.issues.lock().unwrap().len(), "{pulls}");

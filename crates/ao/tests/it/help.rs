@@ -121,8 +121,9 @@ fn each_command_has_help() {
     -- stdout --
     Follow what happens, or look after the event log: export, check, back up, prune
 
-    Without a further word it shows events of the running daemon, one a line. The words below work on
-    the log itself, with or without a daemon.
+    Without a further word it tells what happened, one event a line: its number, your local time, the
+    session and what it did, in words. `--json` has the events as the log has them, for programs. The
+    words below work on the log itself, with or without a daemon.
 
     Usage: ao events [OPTIONS]
            ao events <COMMAND>

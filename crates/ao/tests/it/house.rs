@@ -79,6 +79,17 @@ impl House {
         fs::write(self.config_file(), text + more).unwrap();
     }
 
+    /// Keeps issues as files of the repository, and writes one for each of these numbers.
+    pub(crate) fn write_issues(&self, numbers: &[u64]) {
+        self.configure_project("    tracker: { plugin: local, keep: files }", "");
+        let folder = self.repository().join(".ao/issues");
+        fs::create_dir_all(&folder).unwrap();
+        for number in numbers {
+            fs::write(folder.join(format!("{number}.md")), format!("---\ntitle: Issue {number}\n---\n"))
+                .unwrap();
+        }
+    }
+
     pub(crate) fn usual_config(&self, project: &str) -> String {
         let mut text =
             String::from("defaults: { runtime: process, agent: scripted, tracker: local, notifiers: [] }\n");
@@ -128,6 +139,8 @@ impl House {
             .env("HOME", self.dir.path())
             .env("TMPDIR", self.path("tmp"))
             .env("AO_DATA_DIR", self.path("data"))
+            // Not the desktop of the person who runs the tests.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
             .stdin(Stdio::null());
     }
 
@@ -211,6 +224,11 @@ impl Ran {
         );
         self
     }
+}
+
+/// A port that nobody listens on now. Another `ao` may have the usual one.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 /// Waits until something is so.

@@ -24,19 +24,20 @@ fn what_nobody_says_is_found_out() {
     Next: `ao start`
     -- stderr --
     note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
+    note: there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels
     ");
     assert_snapshot!(std::fs::read_to_string(app.join("agent-orchestrator.yaml")).unwrap(), @r"
     # What ao does in this repository. `ao config-help` explains every key, `ao config check` finds mistakes.
     # What is for you alone goes into agent-orchestrator.local.yaml beside this file.
 
-    port: 3000                # the dashboard and the HTTP interface
+    # port: 3000              # the dashboard and the HTTP interface; the first project's file says it for all
 
     defaults:
-      runtime: process        # tmux | process | docker | kubernetes
+      runtime: process        # tmux | process
       agent: codex            # claude-code | codex | aider | cursor | opencode | …
       workspace: worktree     # worktree | clone
-      tracker: local          # github | linear | gitlab | jira | local
-      notifiers: [desktop]    # desktop | slack | discord | telegram | webhook | …
+      tracker: local          # local
+      notifiers: []           # desktop | slack | discord | composio | webhook | openclaw | telegram
 
     projects:
       my-app:
@@ -47,6 +48,7 @@ fn what_nobody_says_is_found_out() {
         # include: [.env]                # copied from your checkout
         # postCreate: [npm install]      # run in each new workspace
         # maxParallelAgents: 3
+        # checks: [make test]            # what must pass before a merge; without any, nothing is checked
 
     reactions:
       ci-failed:
@@ -88,6 +90,7 @@ fn on_a_bare_machine_it_says_what_is_missing() {
     -- stderr --
     note: tmux is not installed, so agents run in terminals of ao's own; that needs nothing else
     note: no agent is installed; to get claude-code: `npm install -g @anthropic-ai/claude-code`
+    note: there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels
     ");
 }
 
@@ -102,7 +105,7 @@ fn what_is_said_counts_and_is_written_to_the_root() {
     assert_snapshot!(place.run(&deep, &[&args[..], &["--workspace", "clone", "--json"]].concat()), @r#"
     exit 0
     -- stdout --
-    {"agent":"claude-code","config":"[home]/my-app/agent-orchestrator.yaml","defaultBranch":"main","notes":[],"path":"[home]/my-app","project":"shop","repo":null,"runtime":"tmux","tracker":"github","workspace":"clone"}
+    {"agent":"claude-code","config":"[home]/my-app/agent-orchestrator.yaml","defaultBranch":"main","notes":["there is no desktop here to show notices on, so `notifiers` is empty; `ao config-help notifiers` tells of other channels"],"path":"[home]/my-app","project":"shop","repo":null,"runtime":"tmux","tracker":"github","warnings":[{"column":12,"file":"[home]/my-app/agent-orchestrator.yaml","hint":"keep issues here: `ao config set defaults.tracker local`; `ao issue import` takes over what `gh issue list --json` writes","id":"tracker","line":10,"severity":"warning","what":"the tracker `github` is not available in this version yet: `ao spawn ISSUE` refuses, no issue is picked up, and there are no pull requests and checks; sessions by title (`ao new`) work"}],"workspace":"clone"}
     "#);
     assert!(app.join("agent-orchestrator.yaml").is_file());
 }
@@ -173,7 +176,7 @@ fn where_it_cannot_be_done_it_says_why_and_makes_nothing() {
     exit 2
     -- stderr --
     error: there is no runtime `tumx`; did you mean `tmux`?
-    hint: there are tmux, process, docker, kubernetes
+    hint: there are tmux, process
     ");
     assert_snapshot!(place.run(&app, &["init", "--agent", "hal"]), @r"
     exit 2
@@ -229,4 +232,32 @@ fn a_repository_of_somebody_else_is_not_read() {
     error: git refuses to read `[home]/my-app`, because it belongs to another user
     hint: if you trust its owner: `git config --global --add safe.directory [home]/my-app`
     ");
+}
+
+#[test]
+fn checks_that_fit_are_written_as_a_comment_where_nobody_can_be_asked() {
+    let place = Place::new();
+    let app = place.repository("my-app");
+    std::fs::write(app.join("Cargo.toml"), "[package]\n").unwrap();
+    for args in [&["init"][..], &["init", "--force", "--yes"]] {
+        let said = place.run(&app, args);
+        let note = "note: nothing is checked yet; `cargo test --workspace` and `cargo clippy --workspace --all-targets -- \
+            -D warnings` would fit, and stand as a comment under `checks` in the file";
+        assert!(said.starts_with("exit 0") && said.contains(note), "{said}");
+    }
+    let file = app.join("agent-orchestrator.yaml");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let (_, checks) = text.split_once("    # maxParallelAgents: 3\n").unwrap();
+    let (checks, _) = checks.split_once("\nreactions:").unwrap();
+    assert_snapshot!(checks, @r"
+    # These checks fit. To switch them on, take away the `# ` before the lines below.
+    # checks:
+    #   - { name: cargo-test, command: 'cargo test --workspace' }
+    #   - { name: cargo-clippy, command: 'cargo clippy --workspace --all-targets -- -D warnings' }
+    ");
+    let on = checks.lines().skip(1).map(|line| format!("{}\n", line.replacen("# ", "", 1)));
+    let on = on.collect::<String>();
+    std::fs::write(&file, text.replace(checks, &on)).unwrap();
+    let shown = place.run(&app, &["config", "show"]);
+    assert!(shown.contains("command: cargo test --workspace") || shown.contains("cargo-test"), "{shown}");
 }

@@ -10,6 +10,9 @@ fn never_more_than_the_cap_run_and_the_queue_is_visible_and_survives_a_restart()
     let house = House::with("lifecycle: { maxParallelAgents: 4 }\n");
     house.start();
     let issues: Vec<String> = (1..=20).map(|issue| issue.to_string()).collect();
+    for issue in &issues {
+        house.ao(&["issue", "add", &format!("Issue {issue}")]).succeeds();
+    }
     let mut args = vec!["batch-spawn"];
     args.extend(issues.iter().map(String::as_str));
     house.ao(&args).succeeds();

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::house::{House, Ran, until};
 
 /// A web address that takes everything and remembers it.
-fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
+pub(crate) fn listener() -> (u16, Arc<Mutex<Vec<String>>>) {
     let socket = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = socket.local_addr().unwrap().port();
     let heard = Arc::new(Mutex::new(Vec::new()));

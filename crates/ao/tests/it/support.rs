@@ -35,6 +35,8 @@ impl Home {
             .env("PATH", std::env::var_os("PATH").unwrap_or_default())
             .env("HOME", self.path())
             .env("TMPDIR", self.path().join("tmp"))
+            // Not the desktop of the person who runs the tests.
+            .env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere")
             .stdin(Stdio::null());
         command
     }

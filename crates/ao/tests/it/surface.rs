@@ -52,7 +52,22 @@ const STEPS: &[Step] = &[
     step("ao start", &[("ao start", 0), ("ao start", 0)]),
     step("ao start <url>", &[("cd .. && ao start $URL", 0)]),
     step("ao start <path>", &[("cd .. && ao start docs", 0)]),
-    step("ao start --issue 42", &[("ao start --issue 42", 0)]),
+    step(
+        "ao start --issue 42",
+        &[
+            // An issue starts an agent only if it can be read, so there have to be some.
+            ("ao start --issue 42", 1),
+            ("ao config set defaults.tracker '{ plugin: local, keep: files }'", 0),
+            // Pull request 5 is only where its forge keeps it.
+            ("ao config set defaults.scm github", 0),
+            ("mkdir -p .ao/issues", 0),
+            (
+                "for n in 42 43 44 45 101 102 103 123; do printf -- '---\\ntitle: Issue %s\\n---\\n' $n >.ao/issues/$n.md; done",
+                0,
+            ),
+            ("ao start --issue 42", 0),
+        ],
+    ),
     step(
         "ao new \"Fix login validation bug\" --project my-app --issue 123",
         &[("ao new \"Fix login validation bug\" --project my-app --issue 123", 0)],
@@ -273,6 +288,7 @@ fn free_port(house: &House) -> String {
 #[test]
 fn every_call_works_as_written() {
     let house = House::new();
+    house.write_issues(&[789]);
     house.start();
     let url = house.daemon()["url"].as_str().unwrap().to_owned();
     let mut id = String::new();

@@ -137,8 +137,8 @@ fn looking_changes_nothing() {
 }
 
 #[test]
-fn a_program_that_lives_for_one_turn_works_while_it_runs() {
-    let house = House::with("  quiet: { program: sh, args: [-c, 'sleep 300'], prompt: argument }\n");
+fn a_program_that_lives_for_one_turn_works_once_it_has_said_something() {
+    let house = House::with("  quiet: { program: sh, args: [-c, 'echo hm; sleep 300'], prompt: argument }\n");
     house.start();
     house.ao(&["new", "Think", "--agent", "quiet", "--name", "think"]).succeeds();
     house.wait_for("think", "working");

@@ -2,10 +2,10 @@
 
 use ao_api::{Flake, Flakes};
 
-use super::list::here_or_only;
 use crate::context::Context;
-use crate::error::{CommandError, Kind};
+use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table};
+use crate::which_project::project_id;
 use crate::{calls, complete, ui};
 
 /// List failures that went away when the same commit was checked again
@@ -24,14 +24,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let listed = cx.wait_for(async {
-        let project = match &args.project {
-            Some(named) => Some(named.clone()),
-            None => here_or_only(&client).await?,
-        };
-        let Some(project) = project else {
-            return Err(CommandError::new(Kind::User, "which project is meant is not known")
-                .hint("name it with `--project`"));
-        };
+        let project = project_id(&client, args.project.as_deref()).await?;
         Ok(calls::forge::flakes(&client, &project).await?)
     })?;
     if cx.json() {

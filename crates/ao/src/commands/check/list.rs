@@ -4,10 +4,11 @@ use ao_api::client::Client;
 use ao_api::{Check, CheckRun, CheckRuns, Checks};
 use serde::Serialize;
 
-use crate::calls::{self, forge, forge::Query};
+use crate::calls::forge::{self, Query};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project_id;
 use crate::{complete, ui};
 
 /// List the checks of a project and their last runs
@@ -48,23 +49,16 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let Listed { checks, proposed, runs } = listed;
     let canvas = Canvas::here();
     let (none, checks) = (checks.is_empty(), Checks { checks, proposed });
-    match &project {
-        Some(project) => {
-            ui::text(show::checks(&checks, project, canvas))?;
-            match (none, checks.proposed.is_empty()) {
-                (false, _) => {}
-                (true, false) => ui::note(format_args!(
-                    "no checks are configured for `{project}`; these could be, with the lines above. They are never run unasked"
-                )),
-                (true, true) => ui::note(format_args!(
-                    "no checks are configured for `{project}`, and nothing in it suggests any; \
-                     `ao config-help` tells how to write `checks:`"
-                )),
-            }
-        }
-        None => {
-            ui::note("which project is meant is not known, so only runs are shown; `--project` names one");
-        }
+    ui::text(show::checks(&checks, &project, canvas))?;
+    match (none, checks.proposed.is_empty()) {
+        (false, _) => {}
+        (true, false) => ui::note(format_args!(
+            "no checks are configured for `{project}`; these could be, with the lines above. They are never run unasked"
+        )),
+        (true, true) => ui::note(format_args!(
+            "no checks are configured for `{project}`, and nothing in it suggests any; \
+             `ao config-help` tells how to write `checks:`"
+        )),
     }
     if !runs.is_empty() {
         ui::text(format_args!("\n{}", show::runs(&runs, canvas)))?;
@@ -72,32 +66,20 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     Ok(())
 }
 
-async fn look(args: &Args, client: &Client) -> Result<(Option<String>, Listed), CommandError> {
+async fn look(args: &Args, client: &Client) -> Result<(String, Listed), CommandError> {
     let project = match (&args.project, args.pull.as_deref().and_then(|pull| pull.split_once('!'))) {
-        (Some(named), _) => Some(named.clone()),
-        (None, Some((project, _))) if !project.is_empty() => Some(project.to_owned()),
-        _ => here_or_only(client).await?,
+        (Some(named), _) => named.clone(),
+        (None, Some((project, _))) if !project.is_empty() => project.to_owned(),
+        _ => project_id(client, None).await?,
     };
-    let Checks { checks, proposed } = match &project {
-        Some(project) => forge::checks(client, project).await?,
-        None => Checks { checks: vec![], proposed: vec![] },
-    };
+    let Checks { checks, proposed } = forge::checks(client, &project).await?;
     let CheckRuns { mut runs } = super::runs(
         client,
-        project.as_deref(),
+        Some(&project),
         args.pull.as_deref(),
         Query::new().with("limit", &args.limit.to_string()),
     )
     .await?;
     runs.truncate(args.limit);
     Ok((project, Listed { checks, proposed, runs }))
-}
-
-/// The project of this folder, or the only one that there is.
-pub(crate) async fn here_or_only(client: &Client) -> Result<Option<String>, CommandError> {
-    if let Some(project) = forge::project_here(client).await {
-        return Ok(Some(project.id));
-    }
-    let mut projects = calls::projects(client).await?;
-    Ok(projects.pop().filter(|_| projects.is_empty()).map(|project| project.id))
 }

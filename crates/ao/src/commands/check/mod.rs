@@ -11,10 +11,10 @@ use ao_api::client::{Client, ClientError};
 use ao_api::{CheckRun, CheckRuns};
 
 pub(super) use self::follow::{Watched, verdict};
-pub(crate) use self::list::here_or_only;
 use crate::calls::forge::{self, Query};
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::which_project::{project, project_of_pull};
 use crate::{complete, show};
 
 /// Run checks, list them and read what they say
@@ -98,12 +98,14 @@ impl Which {
 /// Runs of a project, or of one of its pull requests, the newest first.
 async fn runs(
     client: &Client,
-    project: Option<&str>,
+    named: Option<&str>,
     pull: Option<&str>,
     query: Query,
 ) -> Result<CheckRuns, CommandError> {
-    let whole = pull.is_some_and(forge::says_project);
-    let project = if whole && project.is_none() { None } else { forge::project(client, project).await };
+    let project = match pull {
+        Some(pull) => project_of_pull(client, pull, named).await?,
+        None => project(client, named).await?,
+    };
     let query = query.maybe("project", project.as_deref()).maybe("pull", pull);
     Ok(forge::check_runs(client, query).await?)
 }

@@ -7,6 +7,7 @@ use crate::calls::forge;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::show::{self, Canvas};
+use crate::which_project::{project, project_of_pull};
 use crate::{complete, ui};
 
 /// Run checks and follow what they say
@@ -44,10 +45,10 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let whole = args.pull.as_deref().is_some_and(forge::says_project);
-        let project_id = match &args.project {
-            None if whole => None,
-            named => forge::project(&client, named.as_deref()).await,
+        let named = args.project.as_deref();
+        let project_id = match &args.pull {
+            Some(pull) => project_of_pull(&client, pull, named).await?,
+            None => project(&client, named).await?,
         };
         let wish = CheckWish {
             project_id,

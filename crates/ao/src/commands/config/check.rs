@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use super::no_file;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::host::force::strange_tools;
+use crate::findings::{self, ConfigFinding};
 use crate::{settings, ui};
 
 /// Look for what is wrong with the configuration, without starting anything
 ///
-/// Says everything that is wrong, each thing with its file, line and column. Ends with 2 if there is something.
+/// Says everything that is wrong, each thing with its file, line and column, and what can be read and does not work here. Ends
+/// with 2 if something is wrong.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config check
@@ -32,13 +33,16 @@ pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         None => ao_config::load(&places),
     };
-    match loaded {
-        Ok(loaded) if loaded.layers.is_empty() => Err(no_file()),
-        Ok(loaded) => match wrong_tools(&loaded) {
-            wrong if wrong.is_empty() => good(&loaded, cx),
-            problems => refuse(ConfigError { problems }, cx),
-        },
-        Err(err) => refuse(err, cx),
+    let loaded = match loaded {
+        Ok(loaded) if loaded.layers.is_empty() => return Err(no_file()),
+        Ok(loaded) => loaded,
+        Err(err) => return refuse(err, cx),
+    };
+    let findings = cx.wait_for(findings::of(&loaded, cx))?;
+    let (wrong, warnings): (Vec<_>, Vec<_>) = findings.into_iter().partition(ConfigFinding::is_error);
+    match wrong.is_empty() {
+        true => good(&loaded, &warnings, cx),
+        false => refuse(ConfigError { problems: wrong.into_iter().map(|wrong| wrong.problem).collect() }, cx),
     }
 }
 
@@ -49,34 +53,26 @@ fn refuse(err: ConfigError, cx: &Context) -> Result<(), CommandError> {
     Err(err.into())
 }
 
-/// Agents that could not be what they are described to be. What an agent is made of is not known to those who read files, so
-/// it is looked at here, and no line can be named.
-fn wrong_tools(loaded: &Loaded) -> Vec<Problem> {
-    let file = loaded.main_file().map(ToOwned::to_owned).unwrap_or_default();
-    let problem = |(_, what): (String, String)| Problem {
-        file: file.clone(),
-        place: None,
-        what,
-        hint: None,
-        source: None,
-    };
-    strange_tools(loaded).into_iter().map(problem).collect()
-}
-
-fn good(loaded: &Loaded, cx: &Context) -> Result<(), CommandError> {
+fn good(loaded: &Loaded, warnings: &[ConfigFinding], cx: &Context) -> Result<(), CommandError> {
     let projects: Vec<&String> = loaded.config.projects.keys().collect();
     if cx.json() {
-        let warnings: Vec<Value> = loaded.warnings.iter().map(|warning| problem(&warning.0)).collect();
+        let warnings: Vec<Value> = warnings.iter().map(ConfigFinding::json).collect();
         let files: Vec<&Utf8PathBuf> = loaded.layers.iter().map(|layer| &layer.path).collect();
         ui::json(&json!({ "ok": true, "files": files, "projects": projects, "warnings": warnings }))?;
         return Ok(());
     }
-    for warning in &loaded.warnings {
-        ui::note(warning);
+    for warning in warnings {
+        ui::warning(&warning.problem);
     }
-    let good = ui::GOOD;
+    let (good, bad) = (ui::GOOD, ui::BUSY);
     for layer in &loaded.layers {
-        ui::line(format_args!("{good}ok{good:#}  {}", layer.path))?;
+        match warnings.iter().filter(|warning| warning.problem.file == layer.path).count() {
+            0 => ui::line(format_args!("{good}ok{good:#}  {}", layer.path))?,
+            found => {
+                let found = ui::count(found as u64, "warning");
+                ui::line(format_args!("{bad}{found}{bad:#}  {}", layer.path))?;
+            }
+        }
     }
     let names = projects.iter().map(|name| name.as_str()).collect::<Vec<_>>().join(", ");
     let names = if names.is_empty() { names } else { format!(": {names}") };

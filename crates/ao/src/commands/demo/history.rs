@@ -28,7 +28,9 @@ impl History {
         }
         *self.counts.entry((event.concerns.clone(), kind)).or_default() += 1;
         let notice = &event.data["raised"]["notice"];
-        if matches!(notice["level"].as_str(), Some("action" | "urgent")) {
+        // A review is told of only if the change still waits for it after a while; the demo gives it at once.
+        let is_review = notice["incident"]["kind"] == "review-needed";
+        if matches!(notice["level"].as_str(), Some("action" | "urgent")) && !is_review {
             let about = notice["subject"].as_object().and_then(|subject| subject.values().next());
             self.asked.push(about.and_then(|about| about.as_str()).unwrap_or("ao").to_owned());
         }

@@ -5,12 +5,13 @@ use camino::Utf8PathBuf;
 
 use super::finding::Finding;
 use crate::error::CommandError;
+use crate::findings::{ConfigFinding, Severity};
 use crate::forge::policy::on_base;
 use crate::initial::{Initial, Wishes};
 use crate::paths;
 use crate::repository::Repository;
 
-pub(super) async fn file(loaded: &Result<Loaded, CommandError>) -> Vec<Finding> {
+pub(super) async fn file(loaded: &Result<Loaded, CommandError>, found: &[ConfigFinding]) -> Vec<Finding> {
     match loaded {
         Err(err) => vec![
             Finding::problem("config", "the configuration is wrong")
@@ -20,19 +21,25 @@ pub(super) async fn file(loaded: &Result<Loaded, CommandError>) -> Vec<Finding> 
         Ok(loaded) if loaded.layers.is_empty() => vec![absent().await],
         Ok(loaded) => {
             let files: Vec<&str> = loaded.layers.iter().map(|layer| layer.path.as_str()).collect();
-            let warnings = loaded.warnings.iter().map(|warning| {
-                let warning = &warning.0;
-                let place = warning.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
-                let found = Finding::warning("config", format!("{}{place}: {}", warning.file, warning.what));
-                match &warning.hint {
-                    Some(hint) => found.fix(hint),
-                    None => found,
-                }
-            });
             let mut findings = vec![Finding::ok("config", files.join(", "))];
-            findings.extend(warnings);
+            findings.extend(found.iter().map(told));
             findings
         }
+    }
+}
+
+/// What `ao config check` and `ao start` say of the configuration, too.
+fn told(found: &ConfigFinding) -> Finding {
+    let problem = &found.problem;
+    let place = problem.place.map(|(line, _)| format!(":{line}")).unwrap_or_default();
+    let what = format!("{}{place}: {}", problem.file, problem.what);
+    let finding = match found.severity {
+        Severity::Warning => Finding::warning(found.id, what),
+        Severity::Error => Finding::problem(found.id, what),
+    };
+    match &problem.hint {
+        Some(hint) => finding.fix(hint),
+        None => finding,
     }
 }
 
@@ -45,11 +52,12 @@ async fn absent() -> Finding {
         return Finding::warning("config", "there is no configuration file here, and this is no repository")
             .fix("go to a repository, then `ao init`; or `ao start <path or address>`");
     };
+    let initial = Initial::choose(&repository, &Wishes::default()).await.map_err(|err| err.to_plain());
     Finding::warning("config", format!("{} has no configuration file", repository.root))
         .means("`ao start` writes one")
         .fix("ao init")
         .mended_by(move || {
-            let initial = Initial::choose(&repository, &Wishes::default()).map_err(|err| err.to_plain())?;
+            let initial = initial?;
             let file: Utf8PathBuf = initial.write(&repository.root, false).map_err(|err| err.to_plain())?;
             Ok(format!("wrote {file}"))
         })

@@ -71,11 +71,14 @@ async fn look(cx: &Context) -> Result<Vec<Finding>, CommandError> {
     let known: Option<&Loaded> = loaded.as_ref().ok().filter(|loaded| !loaded.layers.is_empty());
 
     let mut findings = programs::git().await;
-    findings.extend(config::file(&loaded).await);
+    let found = match known {
+        Some(known) => crate::findings::of(known, cx).await?,
+        None => vec![],
+    };
+    findings.extend(config::file(&loaded, &found).await);
     findings.extend(config::projects(known).await);
     findings.extend(programs::runtimes(known).await);
     findings.extend(programs::agents(known));
-    findings.extend(programs::trackers(known).await);
     findings.extend(place::data_dir(&data_dir));
     findings.extend(daemon::running(&data_dir, known, cx).await?);
     findings.extend(limits::all());

@@ -107,10 +107,10 @@ fn room(folder: &Utf8Path) -> Option<Finding> {
         free if free >= ROOM => Finding::ok("disk", said),
         free if free >= LAST_ROOM => Finding::warning("disk", said)
             .means("each session has a checkout of its own, which takes room")
-            .fix("`ao session cleanup` removes workspaces that hold nothing of value"),
+            .fix("`ao session cleanup --all` removes workspaces that hold nothing of value"),
         _ => Finding::problem("disk", said)
             .means("nothing can be remembered on a full disk, so sessions stop starting")
-            .fix("free some room: `ao session cleanup` removes workspaces that hold nothing of value"),
+            .fix("free some room: `ao session cleanup --all` removes workspaces that hold nothing of value"),
     })
 }
 

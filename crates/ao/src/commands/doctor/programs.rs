@@ -1,13 +1,12 @@
-//! The programs that are needed: git, what agents run in, the agents themselves, and who may talk to the forge.
+//! The programs that are needed: git, what agents run in, and the agents themselves.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use ao_config::Loaded;
-use tokio::process::Command;
 
 use super::finding::Finding;
-use crate::known_agents::{self, KNOWN_AGENTS};
+use crate::known_agents;
 use crate::program;
 
 /// The oldest git that does what is asked of it.
@@ -83,28 +82,26 @@ pub(super) async fn runtimes(loaded: Option<&Loaded>) -> Vec<Finding> {
         None => BTreeSet::new(),
     };
     let mut findings = Vec::new();
-    let instead = "or run agents without it: `ao config set defaults.runtime process`";
-    for (name, program, package) in
-        [("tmux", "tmux", "tmux"), ("docker", "docker", "docker.io"), ("kubernetes", "kubectl", "kubectl")]
-    {
-        let is_there = program::find(program).is_some();
-        match (wanted.contains(name), is_there) {
-            (true, true) => findings.push(Finding::ok("runtime", format!("{program} is installed"))),
-            (true, false) => findings.push(
-                Finding::problem("runtime", format!("agents are to run in {name}, and `{program}` is not installed"))
-                    .fix(format!("{}; {instead}", install(package))),
+    match (wanted.contains("tmux"), program::find("tmux").is_some()) {
+        (true, true) => findings.push(Finding::ok("runtime", "tmux is installed")),
+        (true, false) => findings.push(
+            Finding::problem("runtime", "agents are to run in tmux, and `tmux` is not installed").fix(
+                format!(
+                    "{}; or run agents without it: `ao config set defaults.runtime process`",
+                    install("tmux")
+                ),
             ),
-            // The usual one is missed, though nobody has said yet that it is wanted.
-            (false, false) if name == "tmux" && loaded.is_none() => findings.push(
-                Finding::warning("runtime", "tmux is not installed")
-                    .means("it is not needed: agents run in terminals of ao's own, and outlive the daemon there too")
-                    .fix(install(package)),
-            ),
-            (false, false) if name == "tmux" => {
-                findings.push(Finding::ok("runtime", "tmux is not installed, and not needed here"));
-            }
-            (false, _) => {}
-        }
+        ),
+        // The usual one is missed, though nobody has said yet that it is wanted.
+        (false, false) if loaded.is_none() => findings.push(
+            Finding::warning("runtime", "tmux is not installed")
+                .means(
+                    "it is not needed: agents run in terminals of ao's own, and outlive the daemon there too",
+                )
+                .fix(install("tmux")),
+        ),
+        (false, false) => findings.push(Finding::ok("runtime", "tmux is not installed, and not needed here")),
+        (false, true) => {}
     }
     if wanted.contains("process") || wanted.is_empty() {
         findings.push(Finding::ok("runtime", "agents can run in terminals of ao's own"));
@@ -128,29 +125,29 @@ pub(super) fn agents(loaded: Option<&Loaded>) -> Vec<Finding> {
 fn agent(name: &str) -> Option<Finding> {
     // One from `tools` says itself what it runs, and is tried when it starts.
     let known = known_agents::by_name(name)?;
-    Some(match program::find(known.program) {
+    Some(match program::find(&known.program) {
         Some(path) => Finding::ok("agent", format!("{name} is {}", path.display())),
         None => Finding::problem(
             "agent",
             format!("{name} is configured, and its program `{}` is not installed", known.program),
         )
         .means("sessions with it cannot start")
-        .fix(get(known.install)),
+        .fix(get(&known_agents::install(known))),
     })
 }
 
 fn any_agent() -> Finding {
-    let there: Vec<&str> = KNOWN_AGENTS
+    let there: Vec<&str> = known_agents::all()
         .iter()
-        .filter(|agent| program::find(agent.program).is_some())
-        .map(|agent| agent.name)
+        .filter(|agent| program::find(&agent.program).is_some())
+        .map(|agent| agent.name.as_str())
         .collect();
     if !there.is_empty() {
         return Finding::ok("agent", format!("installed: {}", there.join(", ")));
     }
     Finding::problem("agent", "no agent is installed")
         .means("`ao demo` shows what happens without one; real work needs one")
-        .fix(get(KNOWN_AGENTS[0].install))
+        .fix(get(&known_agents::install(known_agents::usual())))
 }
 
 /// How to get something, and what that needs in turn.
@@ -165,45 +162,6 @@ fn get(command: &str) -> String {
         Some(_) => command.to_owned(),
         None => format!("{}, then: {command}", install(package)),
     }
-}
-
-/// Who may talk to the forge. Only whether there is a token is looked at.
-pub(super) async fn trackers(loaded: Option<&Loaded>) -> Vec<Finding> {
-    let Some(loaded) = loaded else { return vec![] };
-    let wanted =
-        names(loaded, |project| project.tracker.plugin.clone(), &loaded.config.defaults.tracker.plugin);
-    let mut findings = Vec::new();
-    for (name, variables) in [
-        ("github", &["GITHUB_TOKEN", "GH_TOKEN"][..]),
-        ("gitlab", &["GITLAB_TOKEN"]),
-        ("linear", &["LINEAR_API_KEY"]),
-        ("jira", &["JIRA_API_TOKEN"]),
-    ] {
-        if !wanted.contains(name) {
-            continue;
-        }
-        let set = |variable: &&&str| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
-        if let Some(variable) = variables.iter().find(set) {
-            findings.push(Finding::ok("tracker", format!("{variable} is set, for {name}")));
-        } else if name == "github" && signed_in_by_gh().await {
-            findings.push(Finding::ok("tracker", "gh is signed in to GitHub"));
-        } else {
-            let variable = variables[0];
-            let more = if name == "github" { "gh auth login; or " } else { "" };
-            findings.push(
-                Finding::problem("tracker", format!("issues are at {name}, and {variable} is not set"))
-                    .means("issues and pull requests there cannot be read; sessions by title work all the same")
-                    .fix(format!("{more}set {variable} before `ao start`; or keep issues here: `ao config set defaults.tracker local`")),
-            );
-        }
-    }
-    findings
-}
-
-async fn signed_in_by_gh() -> bool {
-    let mut gh = Command::new("gh");
-    gh.args(["auth", "status"]);
-    program::ask(gh, LIMIT).await.is_ok_and(|output| output.status.success())
 }
 
 /// What all projects want of something, or the default if there are none yet.

@@ -103,12 +103,14 @@ struct Printer<'a> {
     only: Option<String>,
     json: bool,
     names: BTreeMap<String, String>,
+    /// The last event that the names in memory were known for.
+    asked: u64,
     zone: TimeZone,
 }
 
 impl<'a> Printer<'a> {
     async fn new(client: &'a Client, only: Option<String>, json: bool) -> Printer<'a> {
-        Printer { client, only, json, names: BTreeMap::new(), zone: TimeZone::system() }
+        Printer { client, only, json, names: BTreeMap::new(), asked: 0, zone: TimeZone::system() }
     }
 
     async fn print(&mut self, event: &Event) -> Result<(), CommandError> {
@@ -118,20 +120,26 @@ impl<'a> Printer<'a> {
         if self.json {
             return Ok(ui::json(event)?);
         }
-        if let Some(id) = &event.session_id
-            && !self.names.contains_key(id)
-        {
-            self.learn(id).await;
+        self.learn_from(event);
+        if show::nameless(event, &self.names) && self.asked < event.seq {
+            self.ask().await;
         }
-        let name = event.session_id.as_ref().and_then(|id| self.names.get(id));
-        Ok(ui::line(show::event(event, name.map(String::as_str), &self.zone, ui::width()))?)
+        Ok(ui::line(show::event(event, &self.names, &self.zone, ui::width()))?)
     }
 
-    /// Names are a comfort: one that cannot be had is its id.
-    async fn learn(&mut self, id: &str) {
+    /// The first event of a session tells its name, also of one that has long left the memory.
+    fn learn_from(&mut self, event: &Event) {
+        let body = event.data.get("body").unwrap_or(&event.data);
+        if let (Some(id), Some(name)) = (&event.session_id, body["queued"]["spec"]["name"].as_str()) {
+            self.names.insert(id.clone(), name.to_owned());
+        }
+    }
+
+    /// Asks for the names of those in memory. What happened before the answer makes nobody known whom it does not tell.
+    async fn ask(&mut self) {
         if let Ok(all) = calls::sessions(self.client).await {
+            self.asked = all.seq;
             self.names.extend(all.sessions.into_iter().map(|session| (session.id, session.name)));
         }
-        self.names.entry(id.to_owned()).or_insert_with(|| id.to_owned());
     }
 }

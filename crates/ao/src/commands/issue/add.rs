@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::repeat::{self, Tries};
 use crate::typed::Body;
+use crate::which_project::project;
 
 /// Write down an issue
 #[derive(Debug, clap::Args)]
@@ -47,7 +48,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         let new = NewIssue {
-            project_id: forge::project(&client, args.project.as_deref()).await,
+            project_id: project(&client, args.project.as_deref()).await?,
             title: args.title.trim().to_owned(),
             body,
             labels: args.label.clone(),

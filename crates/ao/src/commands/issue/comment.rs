@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let comment = NewIssueComment { body: typed::something(&args.text)?, key: Some(repeat::key()) };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let say = async || forge::comment_on_issue(&client, named, &comment).await;
         Ok(Tries::default().call(say).await?)

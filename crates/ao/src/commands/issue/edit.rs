@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         if by_hand {
             let issue = forge::issue(&client, named).await?.value;

@@ -7,6 +7,7 @@ use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project;
 use crate::{complete, typed, ui};
 
 /// Bring in issues from a file
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let format = args.format.clone().unwrap_or_else(|| guessed(&text).to_owned());
     let client = cx.client()?;
     let imported = cx.wait_for(async {
-        let project_id = forge::project(&client, args.project.as_deref()).await;
+        let project_id = project(&client, args.project.as_deref()).await?;
         let order = ImportOrder { project_id, format, text, dry_run: args.dry_run };
         Ok(forge::import_issues(&client, &order).await?)
     })?;

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     }
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let issue = forge::edit_issue(&client, args.which.named(project.as_deref()), &edit).await?;
         let labels = match issue.value.labels.is_empty() {
             true => "has no labels now".to_owned(),

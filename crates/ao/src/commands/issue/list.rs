@@ -6,6 +6,7 @@ use crate::calls::forge::{self, Query};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project_or_all;
 use crate::{complete, ui};
 
 /// More than any list has.
@@ -41,7 +42,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let Issues { mut issues, warnings } = cx.wait_for(async {
-        let project = forge::project(&client, args.project.as_deref()).await;
+        let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
         let query = Query::new()
             .maybe("project", project.as_deref())

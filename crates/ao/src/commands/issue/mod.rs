@@ -12,10 +12,11 @@ mod state;
 use ao_api::Issue;
 use ao_api::client::Client;
 
-use crate::calls::forge::{self, Answered, Named};
+use crate::calls::forge::{Answered, Named};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show as look;
+use crate::which_project::project_of_issue;
 use crate::{complete, ui};
 
 /// Write down, read, change and bring in issues
@@ -76,11 +77,8 @@ struct Which {
 
 impl Which {
     /// The issue with the project it is looked for in.
-    async fn project(&self, client: &Client) -> Option<String> {
-        match &self.project {
-            None if forge::says_project(&self.issue) => None,
-            named => forge::project(client, named.as_deref()).await,
-        }
+    async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
+        project_of_issue(client, &self.issue, self.project.as_deref()).await
     }
 
     fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {

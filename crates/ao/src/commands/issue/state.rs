@@ -46,7 +46,7 @@ fn set(which: &Which, comment: Option<&str>, state: &str, cx: &Context) -> Resul
     let comment = comment.map(typed::something).transpose()?;
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = which.project(&client).await;
+        let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
         if let Some(body) = comment {
             forge::comment_on_issue(&client, named, &NewIssueComment { body, key: None }).await?;

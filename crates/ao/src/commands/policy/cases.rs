@@ -11,9 +11,11 @@ use ao_core::{Commit, ProjectId, PullId, Timestamp};
 
 /// What a policy says of a case.
 pub(super) fn judged(policy: &Policy, given: &CaseGiven, now: Timestamp) -> Verdict {
-    let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or(now);
-    let mut pull =
-        Pull::at_a_look(&PullId { project: ProjectId::new("case"), number: 1 }, &facts(given, now));
+    // A case that says nothing of time comes out the same on every day.
+    let now = given.at.as_deref().and_then(|text| at(text).ok()).unwrap_or_else(|| policy.unfrozen_from(now));
+    let mut facts = facts(given, now);
+    facts.checks = checks(policy, given);
+    let mut pull = Pull::at_a_look(&PullId { project: ProjectId::new("case"), number: 1 }, &facts);
     if !given.conflicts.is_empty() {
         let (base, head) = (pull.facts.base.clone(), head());
         pull.conflict = Some(Conflict { base, head, files: given.conflicts.clone() });
@@ -98,6 +100,7 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
         head_repo: None,
         head_author: None,
         head_title: None,
+        no_checks: false,
         base_branch: "main".into(),
         base_remote: None,
         base: Commit::new("base"),
@@ -109,7 +112,7 @@ fn facts(given: &CaseGiven, now: Timestamp) -> PullFacts {
             true => Mergeable::Clean,
             false => Mergeable::Conflict { files: given.conflicts.clone() },
         },
-        checks: checks(given),
+        checks: vec![],
         reviews: approvals.chain(objections).collect(),
         threads: given.open_threads.iter().enumerate().map(|(n, path)| thread(n, path)).collect(),
         size: ChangeSize { files, added: given.lines.unwrap_or(10), removed: 0 },
@@ -127,7 +130,7 @@ fn standing_called(word: &str) -> Standing {
     }
 }
 
-fn checks(given: &CaseGiven) -> Vec<CheckFacts> {
+fn checks(policy: &Policy, given: &CaseGiven) -> Vec<CheckFacts> {
     let check = |name: &str, state| CheckFacts {
         name: name.to_owned(),
         commit: head(),
@@ -136,7 +139,8 @@ fn checks(given: &CaseGiven) -> Vec<CheckFacts> {
         run: None,
     };
     if given.checks.is_empty() {
-        return vec![check("a check", CheckState::Passed)];
+        let required = policy.required_checks.iter().map(String::as_str);
+        return required.chain(["a check"]).map(|name| check(name, CheckState::Passed)).collect();
     }
     let failed = || CheckState::Failed {
         signature: String::new(),
@@ -179,4 +183,31 @@ fn diff(given: &CaseGiven) -> String {
         format!("--- /dev/null\n+++ b/{file}\n@@ -0,0 +1,{} @@\n{lines}", text.lines().count())
     };
     given.added.iter().map(file).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A case comes out the same on a Saturday, unless it says that it is about one.
+    #[test]
+    fn what_a_case_leaves_out_stands_in_nobodys_way() {
+        let text = "approvals: 0\nrequiredChecks: [unit]\n\
+            freeze:\n  - { from: fri 16:00, until: mon 08:00 }\n  - { from: mon 08:00, until: mon 09:00 }\n";
+        let said = ao_config::policy::read_policy("policy.yaml".into(), text).unwrap();
+        let saturday = at("2026-11-21 12:00").unwrap();
+        let said = [ao_config::policy::Said { from: "file", policy: &said }];
+        let policy = ao_config::policy::in_force(&said, saturday).policy;
+        let against = |given: &CaseGiven| -> Vec<&str> {
+            judged(&policy, given, saturday).against().map(|rule| rule.rule).collect()
+        };
+        assert_eq!(against(&CaseGiven::default()), [""; 0]);
+        let on_saturday = CaseGiven { at: Some("2026-11-21 12:00".into()), ..CaseGiven::default() };
+        assert_eq!(against(&on_saturday), ["freeze"]);
+        let others = CaseGiven {
+            checks: [("lint".to_owned(), CaseCheck::Passed)].into_iter().collect(),
+            ..CaseGiven::default()
+        };
+        assert_eq!(against(&others), ["required_checks"]);
+    }
 }

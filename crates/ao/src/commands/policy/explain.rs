@@ -24,7 +24,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let verdict = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let meant = Meant { id: named.name, project: named.project };
         Ok(client.policy_verdict(meant).await?)

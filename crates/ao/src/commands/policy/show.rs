@@ -3,10 +3,10 @@
 use ao_api::{PolicyField, PolicyShown};
 use serde_json::Value;
 
-use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{Canvas, Cell, Column, Table, plain};
+use crate::which_project::project;
 use crate::{complete, ui};
 
 /// Show the policy that counts in a project, and who has said what of it
@@ -26,7 +26,7 @@ pub(crate) struct Args {
 pub(super) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let shown = cx.wait_for(async {
-        let project = forge::project(&client, args.project.as_deref()).await;
+        let project = project(&client, args.project.as_deref()).await?;
         Ok(client.policy(project.as_deref()).await?)
     })?;
     if cx.json() {

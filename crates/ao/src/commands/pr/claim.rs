@@ -41,7 +41,7 @@ pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> 
     };
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         give(&client, args.which.named(project.as_deref()), Some(&session), cx).await
     })
 }
@@ -49,7 +49,7 @@ pub(crate) fn claim(args: &ClaimArgs, cx: &Context) -> Result<(), CommandError> 
 pub(crate) fn release(args: &ReleaseArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         give(&client, args.which.named(project.as_deref()), None, cx).await
     })
 }

@@ -11,6 +11,7 @@ use crate::error::{CommandError, Kind};
 use crate::repeat::Tries;
 use crate::repository::Repository;
 use crate::typed::Body;
+use crate::which_project::{project, project_or_all};
 use crate::{complete, show, ui};
 
 /// Propose the branch you are on
@@ -94,12 +95,14 @@ async fn proposed(
         .map_err(|folder| CommandError::new(Kind::User, format!("`{}` is not UTF-8", folder.display())))?;
     // Says what is wrong with a folder that is no checkout.
     Repository::at(&folder).await?;
-    let project = match &args.project {
-        Some(named) => {
-            let projects = calls::projects(client).await?;
-            projects.into_iter().find(|project| project.id == *named)
-        }
-        None => forge::project_here(client).await,
+    let named = match (&args.session, &args.project) {
+        // A session says which project it is of.
+        (Some(_), None) => project_or_all(client, None).await?,
+        (_, named) => project(client, named.as_deref()).await?,
+    };
+    let project = match &named {
+        Some(named) => calls::projects(client).await?.into_iter().find(|project| project.id == *named),
+        None => None,
     };
     let default = project.as_ref().map(|project| project.default_branch.as_str());
     let base = args.base.as_deref().or(default);
@@ -121,7 +124,7 @@ async fn proposed(
         return Err(CommandError::new(Kind::User, error).hint(hint));
     }
     let new = NewPull {
-        project_id: args.project.clone().or(project.map(|project| project.id)),
+        project_id: named,
         head: Some(head.clone()),
         base: args.base.clone(),
         title: args.title.clone().or_else(|| proposal.title().map(str::to_owned)),

@@ -49,7 +49,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let (answer, threads) = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let answer = forge::diff(&client, named).await?;
         let threads = match args.comments && !cx.json() {

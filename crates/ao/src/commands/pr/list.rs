@@ -6,6 +6,7 @@ use crate::calls::forge::{self, Query};
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project_or_all;
 use crate::{complete, ui};
 
 /// List pull requests, the newest first
@@ -39,7 +40,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let Pulls { mut pulls, total } = cx.wait_for(async {
-        let project = forge::project(&client, args.project.as_deref()).await;
+        let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
         let query = Query::new()
             .maybe("project", project.as_deref())

@@ -64,7 +64,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let pull = forge::pull(&client, args.which.named(project.as_deref())).await?.value.pull;
         if args.queue || (!args.is_at_once() && has_queue(&client, &pull.project_id).await) {
             let head = Some(pinned(args.head.as_deref(), &pull.head));

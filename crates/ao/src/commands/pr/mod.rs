@@ -16,10 +16,11 @@ use ao_api::client::Client;
 
 pub(super) use self::merge::refused;
 pub(super) use self::review::pinned;
-use crate::calls::forge::{self, Named};
+use crate::calls::forge::Named;
 use crate::complete;
 use crate::context::Context;
 use crate::error::CommandError;
+use crate::which_project::project_of_pull;
 
 /// Propose, read, review and merge changes
 ///
@@ -106,11 +107,8 @@ impl Which {
     }
 
     /// The project it is looked for in, if its name does not say that.
-    pub(in crate::commands) async fn project(&self, client: &Client) -> Option<String> {
-        match &self.project {
-            None if forge::says_project(&self.pull) => None,
-            named => forge::project(client, named.as_deref()).await,
-        }
+    pub(in crate::commands) async fn project(&self, client: &Client) -> Result<Option<String>, CommandError> {
+        project_of_pull(client, &self.pull, self.project.as_deref()).await
     }
 
     pub(in crate::commands) fn named<'a>(&'a self, project: Option<&'a str>) -> Named<'a> {

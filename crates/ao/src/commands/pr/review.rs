@@ -118,7 +118,7 @@ fn give(which: &Which, head: Option<&str>, mut review: NewReview, cx: &Context) 
     }
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = which.project(&client).await;
+        let project = which.project(&client).await?;
         let mut tries = Tries::default();
         let named = which.named(project.as_deref());
         let pull = tries.call(async || forge::pull(&client, named).await).await?.value.pull;

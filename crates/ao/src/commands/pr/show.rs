@@ -30,7 +30,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let detail = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         Ok(forge::pull(&client, args.which.named(project.as_deref())).await?)
     })?;
     if cx.json() {

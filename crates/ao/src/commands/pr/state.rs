@@ -85,7 +85,7 @@ pub(crate) fn close(args: &CloseArgs, cx: &Context) -> Result<(), CommandError> 
     let client = cx.client()?;
     cx.wait_for(async {
         if let Some(body) = comment {
-            let project = args.which.project(&client).await;
+            let project = args.which.project(&client).await?;
             let comment = NewComment { body, ..NewComment::default() };
             forge::comment_on_pull(&client, args.which.named(project.as_deref()), &comment).await?;
         }
@@ -121,7 +121,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
         if by_hand {
-            let project = args.which.project(&client).await;
+            let project = args.which.project(&client).await?;
             let detail = forge::pull(&client, args.which.named(project.as_deref())).await?.value;
             let form = Form { title: detail.pull.title.clone(), body: detail.body.clone() };
             let Some(form) = form.edited()? else {
@@ -136,7 +136,7 @@ pub(crate) fn edit(args: &EditArgs, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn changed(client: &Client, which: &Which, edit: &PullEdit) -> Result<Answered<Pull>, CommandError> {
-    let project = which.project(client).await;
+    let project = which.project(client).await?;
     Ok(forge::edit_pull(client, which.named(project.as_deref()), edit).await?)
 }
 

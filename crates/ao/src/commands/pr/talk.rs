@@ -39,11 +39,12 @@ pub(crate) struct CommentArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao pr reply 7 t3 \"Done\"
+  ao pr reply 7 c5 \"Done\"              in the thread of that comment
   ao pr reply 7 t3 \"Done\" --resolve")]
 pub(crate) struct ReplyArgs {
     #[command(flatten)]
     which: Which,
-    /// The thread, as `ao pr show` names it
+    /// The thread, or a comment in it, as `ao pr show` or a message names it: t3, c5
     thread: String,
     /// What to say; `-` reads it from stdin
     #[arg(allow_hyphen_values = true)]
@@ -61,7 +62,7 @@ pub(crate) struct ReplyArgs {
 pub(crate) struct ResolveArgs {
     #[command(flatten)]
     which: Which,
-    /// The threads, as `ao pr show` names them
+    /// The threads, or comments in them, as `ao pr show` or a message names them: t3, c5
     #[arg(required = true, value_name = "THREAD")]
     threads: Vec<String>,
     /// They are not done with after all
@@ -82,7 +83,7 @@ pub(crate) fn comment(args: &CommentArgs, cx: &Context) -> Result<(), CommandErr
     }
     let client = cx.client()?;
     let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let say = async || forge::comment_on_pull(&client, named, &comment).await;
         Ok(Tries::default().call(say).await?)
@@ -98,7 +99,7 @@ fn edit(which: &Which, said: &str, body: String, cx: &Context) -> Result<(), Com
     let edit = CommentEdit { body };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
-        let project = which.project(&client).await;
+        let project = which.project(&client).await?;
         let named = which.named(project.as_deref());
         let reword = async || forge::edit_comment(&client, named, said, &edit).await;
         Ok(Tries::default().call(reword).await?)
@@ -118,7 +119,7 @@ pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> 
     };
     let client = cx.client()?;
     let answer = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named = args.which.named(project.as_deref());
         let mut tries = Tries::default();
         let answer = tries.call(async || forge::comment_on_pull(&client, named, &comment).await).await?;
@@ -131,13 +132,13 @@ pub(crate) fn reply(args: &ReplyArgs, cx: &Context) -> Result<(), CommandError> 
         return Ok(ui::raw(answer.raw())?);
     }
     let done = if args.resolve { "answered and resolved" } else { "answered" };
-    Ok(ui::line(format_args!("{done}: {} on {}", show::plain(&args.thread), args.which.name()))?)
+    Ok(ui::line(format_args!("{done}: {} on {}", show::plain(&answer.value.thread), args.which.name()))?)
 }
 
 pub(crate) fn resolve(args: &ResolveArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         let named: Named<'_> = args.which.named(project.as_deref());
         for thread in &args.threads {
             let answer = forge::resolve(&client, named, thread, !args.undo).await?;

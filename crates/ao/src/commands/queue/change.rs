@@ -4,10 +4,10 @@ use ao_api::client::Client;
 use ao_api::{MergeQueue, QueuePause, QueueWish};
 
 use crate::calls::forge::{self, Answered};
-use crate::commands::check::here_or_only;
 use crate::commands::pr::Which;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::which_project::project_id;
 use crate::{complete, show, ui};
 
 /// Queue a pull request
@@ -71,7 +71,7 @@ pub(crate) struct ResumeArgs {
 pub(super) fn add(args: &AddArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let queue = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         enqueue(&client, args.which.typed(), project, None, args.priority).await
     })?;
     told(&queue, cx, || {
@@ -99,7 +99,7 @@ pub(crate) async fn enqueue(
 pub(super) fn remove(args: &RemoveArgs, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let queue = cx.wait_for(async {
-        let project = args.which.project(&client).await;
+        let project = args.which.project(&client).await?;
         Ok(forge::dequeue(&client, args.which.named(project.as_deref())).await?)
     })?;
     told(&queue, cx, || format!("{} is no longer in the queue", args.which.name()))
@@ -109,7 +109,7 @@ pub(super) fn priority(args: &PriorityArgs, cx: &Context) -> Result<(), CommandE
     let which = Which::new(args.pull.clone(), args.project.clone());
     let client = cx.client()?;
     let queue = cx.wait_for(async {
-        let project = which.project(&client).await;
+        let project = which.project(&client).await?;
         Ok(forge::prioritize(&client, which.named(project.as_deref()), args.priority).await?)
     })?;
     told(&queue, cx, || format!("{} has the priority {} now", which.name(), args.priority))
@@ -135,14 +135,7 @@ fn hold(
 ) -> Result<Answered<MergeQueue>, CommandError> {
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = match project {
-            Some(named) => Some(named.to_owned()),
-            None => here_or_only(&client).await?,
-        };
-        let project = project.ok_or_else(|| {
-            CommandError::new(Kind::User, "which project is meant is not known")
-                .hint("name it with `--project`")
-        })?;
+        let project = project_id(&client, project).await?;
         Ok(forge::hold_queue(&client, &QueuePause { project, why }, paused).await?)
     })
 }

@@ -2,10 +2,10 @@
 
 use ao_api::Reaction;
 
-use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas, Cell, Column, Table};
+use crate::which_project::project_or_all;
 use crate::{complete, ui};
 
 /// List what is done about each kind of thing that happens, and where that was said
@@ -29,7 +29,7 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let reactions = cx.wait_for(async {
-        let project = forge::project(&client, args.project.as_deref()).await;
+        let project = project_or_all(&client, args.project.as_deref()).await?;
         Ok(client.reactions(project.as_deref(), args.agent.as_deref()).await?)
     })?;
     if cx.json() {

@@ -6,10 +6,10 @@ use ao_api::{ReactionTest, ReactionTested};
 use serde_json::Value;
 
 use super::{data, told, told_step};
-use crate::calls::forge;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{Canvas, plain};
+use crate::which_project::project_about;
 use crate::{complete, ui};
 
 /// Show what would be done if something happened now, and why; nothing is done
@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let tested = cx.wait_for(async {
         let (session, pull) = (args.session.as_deref(), args.pr.as_deref());
-        let project_id = forge::project_about(&client, session, pull, args.project.as_deref()).await;
+        let project_id = project_about(&client, session, pull, args.project.as_deref()).await?;
         let test = ReactionTest {
             event: args.event.clone(),
             session: args.session.clone(),

@@ -9,6 +9,7 @@ use crate::commands::spawn;
 use crate::complete;
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
+use crate::which_project::project;
 
 /// Let a session answer for a pull request; or start one that goes on with its branch
 ///
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let (session, pull) = meant(&args.names)?;
     let client = cx.client()?;
     cx.wait_for(async {
-        let project = spawn::project(&client, args.project.as_deref()).await;
+        let project = project(&client, args.project.as_deref()).await?;
         let name = pull.to_string();
         let named = Named { name: &name, project: project.as_deref() };
         if let Some(session) = session {

@@ -5,6 +5,7 @@ use ao_api::CleanupOrder;
 use crate::context::Context;
 use crate::error::CommandError;
 use crate::show::{self, Canvas};
+use crate::which_project::project_about;
 use crate::{calls, complete, ui};
 
 /// Remove the workspaces of sessions that have ended, where nothing is lost by that
@@ -16,14 +17,18 @@ use crate::{calls, complete, ui};
   ao session cleanup --dry-run
   ao session cleanup
   ao session cleanup my-app-3
+  ao session cleanup --all         those of all projects
   ao session cleanup --artifacts   also frees build output in what has to stay")]
 pub(crate) struct Args {
     /// Only this session's
     #[arg(add = complete::sessions())]
     session: Option<String>,
-    /// Only those of this project
+    /// Only those of this project [default: the one of this folder]
     #[arg(long, short, add = complete::projects())]
     project: Option<String>,
+    /// Those of all projects
+    #[arg(long, conflicts_with_all = ["session", "project"])]
+    all: bool,
     /// Only show size, decision and reason of each
     #[arg(long, short = 'n')]
     dry_run: bool,
@@ -34,13 +39,20 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let order = CleanupOrder {
-        session: args.session.clone(),
-        project_id: args.project.clone(),
-        dry_run: args.dry_run,
-        artifacts: args.artifacts,
-    };
-    let cleanup = cx.wait_for(async { Ok(calls::cleanup(&client, &order).await?) })?;
+    let cleanup = cx.wait_for(async {
+        let project_id = match args.all {
+            true => None,
+            false => project_about(&client, args.session.as_deref(), None, args.project.as_deref()).await?,
+        };
+        let order = CleanupOrder {
+            session: args.session.clone(),
+            project_id,
+            dry_run: args.dry_run,
+            artifacts: args.artifacts,
+            discard: false,
+        };
+        Ok(calls::cleanup(&client, &order).await?)
+    })?;
     if cx.json() {
         return Ok(ui::json(&cleanup)?);
     }

@@ -1,22 +1,28 @@
-//! `ao session kill`: the end of a session, and of its workspace if nothing is lost by that.
+//! `ao session kill`: the end of a session, and of its workspace if nothing is lost by that, or if that is what is wanted.
 
 use std::time::Duration;
 
+use ao_api::client::Client;
 use ao_api::{Cleanup, CleanupOrder, Decision, Session, Stop};
 
 use crate::commands::stop;
 use crate::context::Context;
-use crate::error::CommandError;
+use crate::error::{CommandError, Kind};
 use crate::show::{self, Canvas};
-use crate::{calls, complete, span, ui};
+use crate::{calls, complete, span, typed, ui};
 
 /// Stop a session and remove its workspace, if nothing is lost by that
 ///
 /// The workspace goes only if all of its work is safe elsewhere; otherwise it is kept, and you are told why. It is no error
 /// if there is nothing left to remove, so it can be repeated.
+///
+/// With `--discard` its work is thrown away: you are shown which files and commits, and asked. The last state stays in a
+/// rescue ref for a while all the same, but for what git ignores and what is inside of submodules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao session kill my-app-3
+  ao session kill my-app-3 --discard         shows what is lost, and asks
+  ao session kill my-app-3 --discard --yes   does not ask
   ao session restore my-app-3   brings the last state of a removed workspace back")]
 pub(crate) struct Args {
     /// The sessions
@@ -25,6 +31,12 @@ pub(crate) struct Args {
     /// Why, for the record
     #[arg(long)]
     why: Option<String>,
+    /// Throw its work away, also what is not committed and not pushed
+    #[arg(long)]
+    discard: bool,
+    /// Do not ask before work is thrown away
+    #[arg(long, short, requires = "discard")]
+    yes: bool,
     /// How long to wait for each to end: 30, 30s, 5m
     #[arg(long, short, default_value = "2m", value_parser = span::parse)]
     timeout: Duration,
@@ -34,15 +46,58 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
     let order = Stop { why: args.why.clone(), cleanup: false };
     let kill = async |session: &str| {
-        let ended = stop::one(&client, session, &order, args.timeout).await?;
-        let order = CleanupOrder { session: Some(ended.id.clone()), ..CleanupOrder::default() };
+        let ended = match args.discard {
+            true => {
+                // By its whole name from here on: who was asked about one session throws no other away.
+                let known = calls::session(&client, session).await?;
+                consent(&client, &known, args, cx).await?;
+                stop::one(&client, &known.name, &order, args.timeout).await?
+            }
+            false => stop::one(&client, session, &order, args.timeout).await?,
+        };
+        let discard = args.discard;
+        let order = CleanupOrder { session: Some(ended.id.clone()), discard, ..CleanupOrder::default() };
         let cleanup = calls::cleanup(&client, &order).await?;
         Ok((ended, cleanup))
     };
-    cx.wait_for(stop::each(&args.sessions, "killed", kill, |(ended, cleanup)| tell(&ended, &cleanup, cx)))
+    cx.wait_for(stop::each(&args.sessions, "killed", kill, |(ended, cleanup)| {
+        tell(&ended, &cleanup, args, cx)
+    }))
 }
 
-fn tell(ended: &Session, cleanup: &Cleanup, cx: &Context) -> Result<(), CommandError> {
+/// Shows what would be lost, and goes on only if that is wanted. Nothing has been ended by then.
+async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) -> Result<(), CommandError> {
+    let order = CleanupOrder {
+        session: Some(known.id.clone()),
+        dry_run: true,
+        discard: true,
+        ..CleanupOrder::default()
+    };
+    let found = calls::cleanup(client, &order).await?;
+    if !cx.json() {
+        ui::text(show::discard(&known.name, &found))?;
+    }
+    let lost = |tree: &ao_api::TreeReport| {
+        tree.work.as_ref().is_none_or(|work| work.files_in_all + work.commits_in_all > 0)
+    };
+    if args.yes || !found.trees.iter().any(lost) {
+        return Ok(());
+    }
+    let name = &known.name;
+    if cx.json() || !typed::somebody_is_here() {
+        let error = format!("the work of `{name}` is thrown away only if you say so; nothing was done");
+        return Err(CommandError::new(Kind::User, error)
+            .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
+            .hint(format!("`ao session kill {name}` ends it and keeps its work")));
+    }
+    match typed::says_yes(&format!("Throw the work of {name} away?"))? {
+        true => Ok(()),
+        false => Err(CommandError::new(Kind::User, "nothing was done")
+            .hint(format!("`ao session kill {name}` ends it and keeps its work"))),
+    }
+}
+
+fn tell(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result<(), CommandError> {
     if cx.json() {
         return Ok(ui::json(cleanup)?);
     }
@@ -51,8 +106,21 @@ fn tell(ended: &Session, cleanup: &Cleanup, cx: &Context) -> Result<(), CommandE
         true => "its workspace is gone already\n".to_owned(),
         false => show::cleanup(cleanup, Canvas::here()),
     })?;
-    if cleanup.trees.iter().any(|tree| tree.decision == Decision::Keep) {
+    let kept = cleanup.trees.iter().any(|tree| tree.decision == Decision::Keep);
+    if kept && args.discard {
+        let error = format!("the workspace of `{}` is still there", ended.name);
+        return Err(CommandError::new(Kind::User, error).hint("end what works in it, and try again"));
+    }
+    if kept {
         ui::note(format_args!("its work is kept on branch {}", ended.branch));
+    }
+    if !args.discard && cleanup.trees.iter().any(|tree| tree.can_discard) {
+        ui::note(format_args!("`ao session kill {} --discard` throws it away", ended.name));
+    }
+    if args.discard
+        && let Some(rescue) = cleanup.trees.iter().find_map(|tree| tree.rescue.as_ref())
+    {
+        ui::note(format_args!("its last state is in {rescue} for a while"));
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ mod watch;
 use std::collections::BTreeMap;
 
 use ao_api::client::{Client, ClientError};
-use ao_api::{Message, Queue, Session, Sessions};
+use ao_api::{Message, Project, Queue, Session, Sessions};
 
 use crate::context::Context;
 use crate::error::CommandError;
@@ -13,6 +13,9 @@ use crate::show::{self, Canvas, Fleet};
 use crate::{calls, complete, ui};
 
 /// Show all sessions, those that need you first; or one in full
+///
+/// For each session what it works on, its pull request, how checks and reviews stand, and whose turn it is: yours, the agent's,
+/// the checks' or the merge queue's.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao status
@@ -52,7 +55,7 @@ fn path(session: Option<&str>) -> String {
 
 /// Whatever was asked to be seen.
 enum Seen {
-    All { sessions: Sessions, queues: BTreeMap<String, Queue> },
+    All { sessions: Sessions, queues: BTreeMap<String, Queue>, stopped: Vec<Project> },
     One { session: Box<Session>, queue: Option<Queue>, outbox: Vec<Message> },
 }
 
@@ -75,17 +78,28 @@ impl Seen {
                 queues.insert(session.id.clone(), queue);
             }
         }
-        Ok(Seen::All { sessions, queues })
+        let mut stopped = calls::projects(client).await?;
+        stopped.retain(|project| project.auto_assign && project.stopped_by.is_some());
+        Ok(Seen::All { sessions, queues, stopped })
     }
 
     fn draw(&self, canvas: Canvas) -> String {
         match self {
-            Seen::All { sessions, queues } => {
-                show::fleet(Fleet { sessions: &sessions.sessions, queues }, canvas)
+            Seen::All { sessions, queues, stopped } => {
+                let fleet = Fleet { sessions: &sessions.sessions, pulls: &sessions.pulls, queues };
+                show::fleet(fleet, canvas) + &stopped.iter().map(is_stopped).collect::<String>()
             }
             Seen::One { session, queue, outbox } => show::card(session, queue.as_ref(), outbox, canvas),
         }
     }
+}
+
+/// That no issue of a project begins by itself, and how that is ended.
+fn is_stopped(project: &Project) -> String {
+    let (id, by) = (&project.id, project.stopped_by.as_deref().unwrap_or_default());
+    format!(
+        "{id}: no issue begins by itself, since {by} has stopped all its work; `ao start` lets them begin again\n"
+    )
 }
 
 /// The place of a session in the queue, if it has one. It may have left since it was seen there, so nothing can fail.

@@ -80,6 +80,7 @@ impl Scm for Played {
             head_repo: None,
             head_author: None,
             head_title: None,
+            no_checks: false,
             base_branch: "main".into(),
             base_remote: None,
             base: Commit::new("b1"),

@@ -45,9 +45,10 @@ fn each_channel_is_told_of_and_one_that_fails_is_an_error() {
 #[test]
 fn what_differs_from_belief_is_listed_and_fails() {
     let daemon = StandIn::new();
-    daemon
-        .on("GET /api/daemon", about(None))
-        .on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "stopped")], seq: 1 }));
+    daemon.on("GET /api/daemon", about(None)).on(
+        "GET /api/sessions",
+        json(&Sessions { sessions: vec![session("app-1", "stopped")], pulls: vec![], seq: 1 }),
+    );
     assert_snapshot!(daemon.ao(&["verify"]), @"
     exit 1
     -- stdout --
@@ -72,7 +73,7 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
     daemon
         .on(
             "GET /api/sessions",
-            json(&Sessions { sessions: vec![open.clone(), session("app-2", "idle")], seq: 1 }),
+            json(&Sessions { sessions: vec![open.clone(), session("app-2", "idle")], pulls: vec![], seq: 1 }),
         )
         .on(
             "GET /api/sessions/ses_app-1/explain",
@@ -94,7 +95,10 @@ fn open_reviews_are_listed_with_whether_the_agent_knows() {
 #[test]
 fn without_a_forge_reviews_are_not_said_to_be_done() {
     let daemon = StandIn::new();
-    daemon.on("GET /api/sessions", json(&Sessions { sessions: vec![session("app-1", "working")], seq: 1 }));
+    daemon.on(
+        "GET /api/sessions",
+        json(&Sessions { sessions: vec![session("app-1", "working")], pulls: vec![], seq: 1 }),
+    );
     daemon.on("GET /api/pulls?state=open", problem(&Problem::new(422, "no-scm", "there is no forge")));
     assert_snapshot!(daemon.ao(&["review-check"]), @"
     exit 0
@@ -111,7 +115,11 @@ fn what_reviewers_still_want_is_listed() {
     let daemon = StandIn::new();
     daemon.on(
         "GET /api/sessions",
-        json(&Sessions { sessions: vec![session("app-1", "working"), session("app-2", "idle")], seq: 1 }),
+        json(&Sessions {
+            sessions: vec![session("app-1", "working"), session("app-2", "idle")],
+            pulls: vec![],
+            seq: 1,
+        }),
     );
     let of = |number, review: &str, session: Option<&str>| {
         let mut detail = pull(number);

@@ -18,7 +18,7 @@ fn daemon() -> StandIn {
     daemon.on("GET /api/pulls?state=open&limit=100", json(&Pulls { pulls, total: None }));
     let sessions =
         vec![session("my-app-login", "working"), session("my-app-export", "idle"), session("docs-1", "idle")];
-    daemon.on("GET /api/sessions", json(&Sessions { sessions, seq: 1 })).on(
+    daemon.on("GET /api/sessions", json(&Sessions { sessions, pulls: vec![], seq: 1 })).on(
         "GET /api/projects",
         json(&value!({"projects": [{
             "id": "my-app", "path": "/w/my-app", "defaultBranch": "main", "agent": "a", "runtime": "process",

@@ -181,6 +181,7 @@ fn issues_are_brought_in_from_a_file() {
         result: result.into(),
     };
     let issues = vec![issue(None, "would_be_made"), issue(Some("my-app#4"), "known")];
+    daemon.on("GET /api/projects", json(&value!({"projects": []})));
     daemon.on("POST /api/issues/import", json(&Imported { issues }));
     assert_snapshot!(daemon.ao(&["issue", "import", "TODO.md", "--dry-run"]), @"
     exit 0
@@ -199,6 +200,7 @@ fn issues_are_brought_in_from_a_file() {
 #[test]
 fn an_issue_that_is_not_there_has_its_own_exit_code() {
     let daemon = StandIn::new();
+    daemon.on("GET /api/projects", json(&value!({"projects": []})));
     let missing = Problem::new(404, "unknown-issue", "there is no issue `99`");
     daemon.on("GET /api/issues/99", problem(&missing));
     assert_snapshot!(daemon.ao(&["issue", "show", "99"]), @"

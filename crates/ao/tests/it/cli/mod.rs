@@ -7,6 +7,7 @@ mod diff;
 mod issues;
 mod logs;
 mod manual;
+mod offer;
 mod pulls;
 mod repeated;
 mod show;

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use ao::show::{self, Fleet};
 use ao_api::{
-    Cleanup, Decision, Event, Explanation, Hold, Incident, Message, MessageState, Queue, Rule, Signal,
-    TreeReport,
+    Cleanup, Decision, Event, Explanation, Hold, Incident, Message, MessageState, PullWork, Queue, Rule,
+    Session, Signal, TreeReport, WorkState,
 };
 use insta::assert_snapshot;
 use jiff::tz::TimeZone;
 
-use super::wire::{ago, canvas, plain, session, status};
+use super::wire::{ago, canvas, plain, pull_work, session, status};
 
 #[test]
 fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
@@ -34,27 +34,29 @@ fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
         ("ses_app-line-1".to_owned(), Queue { before: 0, obstacle: cap.clone() }),
         ("ses_app-line-2".to_owned(), Queue { before: 1, obstacle: cap }),
     ]);
-    let fleet = Fleet { sessions: &sessions, queues: &queues };
+    let fleet = Fleet { sessions: &sessions, pulls: &[], queues: &queues };
     assert_snapshot!(plain(&show::fleet(fleet, canvas(100))), @"
     Needs you
-      app-asks  needs_input  3m  claude-code  May I run `rm -rf build`?
+      app-asks  question  3m  Fix login validation bug (issue 123)
+        May I run `rm -rf build`?
         → ao answer app-asks … or ao attach app-asks
-      app-gone  exited       3m  claude-code  it exited with code 1
+      app-gone  exited    3m  Fix login validation bug (issue 123)
+        it exited with code 1
         → ao session restore app-gone or ao stop app-gone
 
     Idle
-      app-told  idle  3m  claude-code  my-app!7  its turn has ended; 1 message not accepted
+      app-told  idle  3m  Fix login validation bug (issue 123) · 1 message not accepted · its turn has…
 
     At work
-      app-busy   working              3m  claude-code  its turn runs: Bash
-      app-quiet  working (quiet 20m)  3m  claude-code  its turn runs: Bash
+      app-busy   working              3m  Fix login validation bug (issue 123) · its turn runs: Bash
+      app-quiet  working (quiet 20m)  3m  Fix login validation bug (issue 123) · its turn runs: Bash
 
     Waiting
-      app-line-1  queued  3m  claude-code  next in line; 5 of 5 agents run
-      app-line-2  queued  3m  claude-code  1 before it; 5 of 5 agents run
+      app-line-1  queued  3m  Fix login validation bug (issue 123) · next in line; 5 of 5 agents run
+      app-line-2  queued  3m  Fix login validation bug (issue 123) · 1 before it; 5 of 5 agents run
 
     Ended
-      app-done  stopped  3m  claude-code  stopped by anna
+      app-done  stopped  3m  Fix login validation bug (issue 123) · stopped by anna
 
     8 sessions: 2 need you, 1 idle, 2 at work, 2 waiting, 1 ended
     ");
@@ -64,15 +66,16 @@ fn the_fleet_shows_those_who_need_a_person_first_and_places_in_the_queue() {
 fn a_narrow_window_gets_less_and_no_line_is_longer_than_it() {
     let sessions = [session("app-asks", "needs_input"), session("app-busy", "working")];
     let queues = BTreeMap::new();
-    let fleet = Fleet { sessions: &sessions, queues: &queues };
+    let fleet = Fleet { sessions: &sessions, pulls: &[], queues: &queues };
     let drawn = plain(&show::fleet(fleet, canvas(48)));
     assert_snapshot!(drawn, @"
     Needs you
-      app-asks  needs_input  3m  May I run `rm -rf…
+      app-asks  question  3m  Fix login validation…
+        May I run `rm -rf build`?
         → ao answer app-asks … or ao attach app-asks
 
     At work
-      app-busy  working  3m  its turn runs: Bash
+      app-busy  working  3m  Fix login validation b…
 
     2 sessions: 1 needs you, 1 at work
     ");
@@ -82,12 +85,103 @@ fn a_narrow_window_gets_less_and_no_line_is_longer_than_it() {
 
 #[test]
 fn nobody_there_is_said_with_what_to_do() {
-    let fleet = Fleet { sessions: &[], queues: &BTreeMap::new() };
+    let fleet = Fleet { sessions: &[], pulls: &[], queues: &BTreeMap::new() };
     assert_snapshot!(plain(&show::fleet(fleet, canvas(80))), @r#"
     no sessions yet
 
     Start one with `ao spawn ISSUE`, or with `ao new "what is to be done"`.
     "#);
+}
+
+/// acceptance: J4
+#[test]
+fn work_is_shown_by_whose_turn_it_is_and_what_blocks_others_is_first() {
+    let with = |name: &str, state: &str, work| Session { work, ..session(name, state) };
+    let review = |unblocks| WorkState {
+        command: Some("ao pr diff 7".into()),
+        then: Some("ao approve 7".into()),
+        unblocks,
+        ..pull_work("you", "review", "!7 waits for your review", "green", "waiting")
+    };
+    let merge = WorkState {
+        command: Some("ao pr merge 7".into()),
+        ..pull_work("you", "merge", "!7 is approved, and waits for you to merge it", "green", "approved")
+    };
+    let sessions = [
+        with("app-waits", "idle", review(0)),
+        with("app-blocks", "exited", review(2)),
+        with("app-ready", "stopped", merge),
+        with("app-red", "working", pull_work("agent", "working", "!7 fails the check `test`", "red", "none")),
+        with(
+            "app-run",
+            "idle",
+            pull_work("checks", "checks_pending", "!7 waits for the check `test`", "pending", "none"),
+        ),
+        with(
+            "app-lands",
+            "idle",
+            pull_work("queue", "merge_queue", "!7 is next in the merge queue", "green", "approved"),
+        ),
+    ];
+    let loose = [PullWork { project_id: "my-app".into(), work: review(0) }];
+    let queues = BTreeMap::new();
+    let fleet = Fleet { sessions: &sessions, pulls: &loose, queues: &queues };
+    let drawn = plain(&show::fleet(fleet, canvas(80)));
+    assert!(drawn.lines().all(|line| line.chars().count() <= 80), "{drawn}");
+    assert_snapshot!(drawn, @"
+    Needs you
+      app-blocks  review  12m  !7  green            Fix login validation bug (issue…
+        blocks 2 others
+        → ao pr diff 7 then ao approve 7
+      app-ready   merge   12m  !7  green  approved  Fix login validation bug (issue…
+        → ao pr merge 7
+      app-waits   review  12m  !7  green            Fix login validation bug (issue…
+        → ao pr diff 7 then ao approve 7
+      my-app!7    review  12m  !7  green            Fix login
+        → ao pr diff 7 then ao approve 7
+
+    At work
+      app-red  working  12m  !7  red  Fix login validation bug (issue 123) · its tu…
+
+    In checks or merge queue
+      app-lands  merge queue     12m  !7  green    Fix login validation bug (issue…
+      app-run    checks pending  12m  !7  pending  Fix login validation bug (issue…
+
+    6 sessions, 1 other pull request: 4 need you, 1 at work, 2 in checks or queue
+    ");
+    assert_snapshot!(plain(&show::card(&sessions[1], None, &[], canvas(80))), @"
+    app-blocks  review for 12m
+      !7 waits for your review
+
+      works on   Fix login validation bug (issue 123)
+      turn       yours; it blocks 2 others
+      pull       my-app!7: checks green, waits for review
+      project    my-app
+      agent      claude-code
+      runs in    process
+      branch     ao/app-blocks
+      workspace  /w/my-app/.worktrees/app-blocks
+      process    exited for 3m: it exited with code 1
+      used       cost unknown, 4 turns, 9m
+      made       2h ago
+      id         ses_app-blocks
+
+    next: ao pr diff 7  then  ao approve 7
+    ");
+}
+
+#[test]
+fn many_that_wait_for_a_review_share_one_line_of_commands() {
+    let review = |number: u64| WorkState {
+        command: Some(format!("ao pr diff {number}")),
+        ..pull_work("you", "review", "!7 waits for your review", "green", "waiting")
+    };
+    let sessions: Vec<Session> =
+        (1..=30).map(|n| Session { work: review(n), ..session(&format!("app-{n}"), "idle") }).collect();
+    let queues = BTreeMap::new();
+    let drawn = plain(&show::fleet(Fleet { sessions: &sessions, pulls: &[], queues: &queues }, canvas(80)));
+    assert_eq!(drawn.matches("ao pr diff").count(), 1, "{drawn}");
+    assert!(drawn.ends_with("30 sessions: 30 need you\n"), "{drawn}");
 }
 
 #[test]
@@ -96,9 +190,9 @@ fn a_list_has_one_line_for_each() {
     other.project_id = "docs".into();
     other.issue = None;
     assert_snapshot!(plain(&show::list(&[session("app-1", "working"), other], canvas(110))), @"
-    SESSION  STATE    FOR  PROJECT  AGENT        BRANCH     WORKS ON
-    app-1    working  3m   my-app   claude-code  ao/app-1   Fix login validation bug (issue 123)
-    docs-1   idle     3m   docs     claude-code  ao/docs-1  Fix login validation bug
+    SESSION  STATE    FOR  TURN     PROJECT  AGENT        BRANCH     WORKS ON
+    app-1    working  3m   agent's  my-app   claude-code  ao/app-1   Fix login validation bug (issue 123)
+    docs-1   idle     3m   agent's  docs     claude-code  ao/docs-1  Fix login validation bug
     ");
 }
 
@@ -137,6 +231,7 @@ fn the_card_of_a_session_has_all_that_is_known_of_it() {
       │ May I run `rm -rf build`?
 
       works on   Fix login validation bug (issue 123)
+      turn       yours
       project    my-app
       agent      claude-code, opus (conversation 8c2f)
       runs in    process, start 2
@@ -288,6 +383,9 @@ fn trees(dry_run: bool) -> Cleanup {
         ignored_bytes: bytes / 2,
         decision,
         reasons: reasons.iter().map(|reason| (*reason).to_owned()).collect(),
+        can_discard: false,
+        work: None,
+        rescue: None,
     };
     Cleanup {
         dry_run,
@@ -333,7 +431,7 @@ fn a_clean_up_shows_size_decision_and_reason_of_each_tree() {
 }
 
 #[test]
-fn events_are_told_in_a_line_without_repeating_their_kind() {
+fn events_are_told_in_a_line_of_words() {
     let event = |kind: &str, data| Event {
         seq: 41,
         at: ago(0),
@@ -342,11 +440,12 @@ fn events_are_told_in_a_line_without_repeating_their_kind() {
         concerns: "ses_1".into(),
         data,
     };
-    let told =
-        |kind, data, width| plain(&show::event(&event(kind, data), Some("app-1"), &TimeZone::UTC, width));
-    let launched =
-        serde_json::json!({"launched": {"attempt": 2, "runtime": "process", "why": "it was \u{1b}[31mred"}});
-    assert_snapshot!(told("session.launched", launched.clone(), None), @r#"    41 03-01 12:00:00  app-1  session.launched  attempt=2 runtime=process why="it was \u001b[31mred""#);
-    assert_snapshot!(told("session.launched", launched, Some(60)), @"    41 03-01 12:00:00  app-1  session.launched  attempt=2 r…");
-    assert_snapshot!(told("account.reset", serde_json::json!({"reset": {}}), None), @"    41 03-01 12:00:00  app-1  account.reset");
+    let names = [("ses_1".to_owned(), "app-1".to_owned())].into();
+    let told = |kind, data, width| plain(&show::event(&event(kind, data), &names, &TimeZone::UTC, width));
+    let exited = serde_json::json!({"exited": {"code": 1, "why": "it was \u{1b}[31mred"}});
+    assert_snapshot!(told("session.exited", exited.clone(), None), @"    41 03-01 12:00:00  app-1  has exited: it was [31mred");
+    assert_snapshot!(told("session.exited", exited, Some(45)), @"    41 03-01 12:00:00  app-1  has exited: it…");
+    let claimed = serde_json::json!({"claimed": {"session": "ses_2"}});
+    assert_snapshot!(told("pull.claimed", claimed, None), @"    41 03-01 12:00:00  app-1  a forgotten session answers for it");
+    assert_snapshot!(told("weather.changed", serde_json::json!({"changed": {}}), None), @"    41 03-01 12:00:00  app-1  weather changed");
 }

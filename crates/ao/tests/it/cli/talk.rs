@@ -178,7 +178,7 @@ fn all_sessions_of_a_project_are_stopped_and_no_others() {
     other.project_id = "docs".into();
     let sessions = vec![session("app-1", "working"), session("app-2", "stopped"), other];
     daemon
-        .on("GET /api/sessions", json(&Sessions { sessions, seq: 7 }))
+        .on("GET /api/sessions", json(&Sessions { sessions, pulls: vec![], seq: 7 }))
         .on("GET /api/sessions/ses_app-1", json(&session("app-1", "idle")))
         .on("GET /api/sessions/ses_app-1", json(&session("app-1", "stopped")))
         .on("GET /api/events?session=ses_app-1", Reply::Events(vec![]))
@@ -315,7 +315,7 @@ fn events_up_to_now_are_those_of_the_session_that_was_asked_for() {
     let sessions = vec![session("app-1", "idle")];
     daemon
         .on("GET /api/sessions/app", json(&session("app-1", "idle")))
-        .on("GET /api/sessions", json(&Sessions { sessions, seq: 9 }))
+        .on("GET /api/sessions", json(&Sessions { sessions, pulls: vec![], seq: 9 }))
         .on(
             "GET /api/events?after=5",
             Reply::Events(vec![event(6, "app-2"), event(7, "app-1"), event(9, "app-2"), event(10, "app-1")]),
@@ -339,7 +339,7 @@ fn events_up_to_now_are_all_of_them_though_the_stream_ends_early() {
         half.len()
     );
     daemon
-        .on("GET /api/sessions", json(&Sessions { sessions, seq: 7 }))
+        .on("GET /api/sessions", json(&Sessions { sessions, pulls: vec![], seq: 7 }))
         .on("GET /api/events?after=5", Reply::Bytes(half.into_bytes()))
         .on("GET /api/events?after=6", Reply::Events(vec![event(7, "app-1")]));
     let said = daemon.ao(&["events", "--after", "5", "--json"]);

@@ -20,13 +20,15 @@ fn open(daemon: &StandIn, args: &[&str]) -> Window {
 #[test]
 fn a_change_is_drawn_in_the_same_place_and_ctrl_c_leaves_the_last_picture() {
     let daemon = StandIn::new();
-    let all = |state: &str| json(&Sessions { sessions: vec![session("app-1", state)], seq: 1 });
+    let all =
+        |state: &str| json(&Sessions { sessions: vec![session("app-1", state)], pulls: vec![], seq: 1 });
     daemon
         .on("GET /api/events", Reply::Events(vec![event(2, "app-1")]))
+        .on("GET /api/projects", json(&serde_json::json!({"projects": []})))
         .on("GET /api/sessions", all("working"))
         .on("GET /api/sessions", all("needs_input"));
     let mut window = open(&daemon, &["status", "--watch"]);
-    let screen = window.until(|screen| screen.contains("needs_input"));
+    let screen = window.until(|screen| screen.contains("question"));
     assert_eq!(screen.matches("app-1  ").count(), 1, "drawn over what was there:\n{screen}");
     assert!(!screen.contains("At work"), "{screen}");
     window.press("\x03");

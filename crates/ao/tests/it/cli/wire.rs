@@ -3,7 +3,7 @@
 use ao::show::Canvas;
 use ao_api::{
     Agent, Author, CheckFailure, CheckRun, Comment, FailureItem, Issue, IssueComment, Pull, PullCommit,
-    PullDetail, Review, Session, Spend, Status, Thread, Timestamp, Tree,
+    PullDetail, PullSummary, Review, Session, Spend, Status, Thread, Timestamp, Tree, WorkState,
 };
 
 /// The time that it is.
@@ -35,6 +35,7 @@ pub(crate) fn session(name: &str, state: &str) -> Session {
         title: "Fix login validation bug".into(),
         issue: Some("123".into()),
         status: status(state, 180),
+        work: work(state),
         agent: Agent { name: "claude-code".into(), model: None, account: None, conversation: None },
         runtime: "process".into(),
         branch: format!("ao/{name}"),
@@ -50,7 +51,42 @@ pub(crate) fn session(name: &str, state: &str) -> Session {
         spend: Spend { usd: None, tokens: None, turns: 4, seconds: 540 },
         budgets: vec![],
         holds: vec![],
+        can_restore: matches!(state, "exited" | "stopped"),
         incidents: 0,
+    }
+}
+
+/// The work of a session without a pull request, as its process tells it.
+pub(crate) fn work(state: &str) -> WorkState {
+    let (turn, stage) = match state {
+        "needs_input" => ("you", "question"),
+        "exited" => ("you", "stuck"),
+        "queued" => ("wait", "queued"),
+        "idle" => ("agent", "idle"),
+        "stopped" => ("done", "stopped"),
+        _ => ("agent", "working"),
+    };
+    let says = status(state, 180).reason;
+    WorkState { turn: turn.into(), stage: stage.into(), says, since: Some(ago(180)), ..WorkState::default() }
+}
+
+/// The work of a session whose pull request 7 stands there.
+pub(crate) fn pull_work(turn: &str, stage: &str, says: &str, checks: &str, review: &str) -> WorkState {
+    let pull = PullSummary {
+        id: "my-app!7".into(),
+        number: 7,
+        title: "Fix login".into(),
+        checks: checks.into(),
+        review: review.into(),
+        queued: None,
+    };
+    WorkState {
+        turn: turn.into(),
+        stage: stage.into(),
+        says: says.into(),
+        since: Some(ago(720)),
+        pull: Some(pull),
+        ..WorkState::default()
     }
 }
 

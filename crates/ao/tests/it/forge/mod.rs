@@ -11,6 +11,8 @@ mod queue;
 mod remotes;
 mod reviewer;
 mod reviews;
+mod unchecked;
+mod waiting;
 
 use std::fs;
 use std::path::Path;

@@ -1,0 +1,228 @@
+//! Which agents a runtime can hold, and what is configured although it cannot work.
+//!
+//! An agent needs to be held in one way: on a terminal, on pipes, or without input. A runtime declares which ways it has. The
+//! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
+//! a launch that fails.
+
+use ao_config::shape::{Plugin, Specialist};
+use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
+use ao_ports::{Io, RuntimeAbilities};
+use ao_runtime::Processes;
+use ao_runtime::tmux::Tmux;
+
+use crate::error::CommandError;
+use crate::host::force::{Agents, agents_of};
+
+/// Why something cannot work, and what to do instead.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Unfit {
+    pub(crate) what: String,
+    pub(crate) hint: String,
+}
+
+/// What is configured and cannot work.
+#[derive(Debug, Default)]
+pub(crate) struct Unworkable {
+    /// Sessions would need it.
+    pub(crate) refused: Vec<Problem>,
+    /// Nothing needs it unless somebody asks for it: specialists beside the usual agent.
+    pub(crate) doubtful: Vec<Warning>,
+}
+
+/// What a runtime can do, or why there is none of that name.
+pub(crate) fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
+    match name {
+        "process" => Ok(Processes::ABILITIES),
+        "tmux" => Ok(Tmux::ABILITIES),
+        _ => Err(missing_runtime(name)),
+    }
+}
+
+pub(crate) fn missing_runtime(name: &str) -> Unfit {
+    Unfit {
+        what: format!("the runtime `{name}` is not built into this ao, so no agent can run in it"),
+        hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
+    }
+}
+
+/// Whether a runtime holds agents in the way that this one needs.
+pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit> {
+    if runtime(runtime_name)?.holds(io) {
+        return Ok(());
+    }
+    let needs = match io {
+        Io::Terminal => "needs a terminal",
+        Io::Pipes => "is spoken to over pipes",
+        Io::Output => "runs without input",
+    };
+    let others: Vec<&str> =
+        names::RUNTIMES.iter().copied().filter(|name| runtime(name).is_ok_and(|can| can.holds(io))).collect();
+    Err(Unfit {
+        what: format!("the agent `{agent}` {needs}, which the runtime `{runtime_name}` cannot give it"),
+        hint: format!(
+            "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
+            others.join("` or `"),
+            others.first().unwrap_or(&"process"),
+            others.first().unwrap_or(&"process"),
+        ),
+    })
+}
+
+/// Refuses a configuration whose agents cannot run as it says. Returns what may be asked for and would be refused.
+pub(crate) fn workable(loaded: &Loaded) -> Result<Vec<Warning>, CommandError> {
+    let Unworkable { refused, doubtful } = unworkable(loaded);
+    match refused.is_empty() {
+        true => Ok(doubtful),
+        false => Err(ConfigError { problems: refused }.into()),
+    }
+}
+
+/// Tells whether `ao start` starts an orchestrator: if that is configured, or if its agent stays at its prompt.
+pub(crate) fn has_orchestrator(loaded: &Loaded, agents: &Agents) -> bool {
+    let config = &loaded.config;
+    let agent = config.orchestrator.agent.as_ref().unwrap_or(&config.defaults.agent);
+    let stays = || agents.get(agent).is_some_and(|agent| !agent.one_turn());
+    config.orchestrator.enabled.unwrap_or_else(stays)
+}
+
+/// Everything that is configured of agents and runtimes and cannot work, each thing once.
+pub(crate) fn unworkable(loaded: &Loaded) -> Unworkable {
+    let config = &loaded.config;
+    let mut search = Search { loaded, agents: agents_of(loaded), found: Unworkable::default() };
+    for name in config.projects.keys() {
+        let Some(effective) = config.effective(name) else { continue };
+        search.project(&effective);
+    }
+    if config.projects.is_empty() {
+        let path = ["defaults", "runtime", "plugin"];
+        search.pair(&config.defaults.agent, &config.defaults.runtime, &path, true);
+    }
+    for (n, specialist) in config.agents.iter().enumerate() {
+        let number = n.to_string();
+        let (runtime, path) = match &specialist.runtime {
+            Some(runtime) => (runtime, vec!["agents", number.as_str(), "runtime", "plugin"]),
+            None => (&config.defaults.runtime, vec!["agents", number.as_str(), "tool"]),
+        };
+        search.pair(&specialist.tool, runtime, &path, false);
+    }
+    search.found
+}
+
+struct Search<'a> {
+    loaded: &'a Loaded,
+    agents: Agents,
+    found: Unworkable,
+}
+
+impl Search<'_> {
+    /// The agents that a project uses unless somebody asks for another.
+    fn project(&mut self, effective: &Effective<'_>) {
+        let own = effective.project.runtime.is_some();
+        let path: &[&str] = match own {
+            true => &["projects", effective.name, "runtime", "plugin"],
+            false => &["defaults", "runtime", "plugin"],
+        };
+        let mut used = vec![effective.agent];
+        if has_orchestrator(self.loaded, &self.agents) {
+            used.push(effective.orchestrator);
+        }
+        for name in used {
+            match self.specialist(name) {
+                Some(Specialist { tool, runtime, .. }) => {
+                    let (tool, runtime) = (tool.clone(), runtime.clone());
+                    self.pair(&tool, runtime.as_ref().unwrap_or(effective.runtime), path, true);
+                }
+                None => self.pair(name, effective.runtime, path, true),
+            }
+        }
+    }
+
+    fn specialist(&self, name: &str) -> Option<&Specialist> {
+        self.loaded.config.agents.iter().find(|specialist| specialist.id == name)
+    }
+
+    fn pair(&mut self, agent: &str, runtime: &Plugin, path: &[&str], is_used: bool) {
+        let name = runtime.plugin.as_str();
+        let unfit = match self.agents.get(agent) {
+            _ if self::runtime(name).is_err() => self::runtime(name).err(),
+            Some(options) => holds(agent, options.io(), name).err(),
+            // What `tools` describes and makes no sense is told of by whoever reads that.
+            None if self.loaded.config.tools.contains_key(agent) => None,
+            None => Some(Unfit {
+                what: format!("the agent `{agent}` comes from a plugin, and ao cannot run those yet"),
+                hint: "describe it under `tools`, or choose one of `ao plugin list`".into(),
+            }),
+        };
+        let Some(Unfit { what, hint }) = unfit else { return };
+        let Unworkable { refused, doubtful } = &mut self.found;
+        let problem = self.loaded.problem(path, &what, Some(hint));
+        let is_known = |known: &Problem| known.what == problem.what && known.place == problem.place;
+        if refused.iter().chain(doubtful.iter().map(|warning| &warning.0)).any(is_known) {
+            return;
+        }
+        match is_used {
+            true => refused.push(problem),
+            false => doubtful.push(Warning(problem)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> (Vec<String>, Vec<String>) {
+        let places = crate::host::configs::places(None).unwrap();
+        let loaded = ao_config::parse_str("/x/ao.yaml".into(), text, &places).unwrap();
+        let Unworkable { refused, doubtful } = unworkable(&loaded);
+        let line = |problem: &Problem| format!("{:?} {}", problem.place, problem.what);
+        (refused.iter().map(line).collect(), doubtful.iter().map(|warning| line(&warning.0)).collect())
+    }
+
+    #[test]
+    fn every_known_agent_works_in_every_runtime() {
+        for agent in names::AGENTS {
+            for runtime in names::RUNTIMES {
+                let text = format!("defaults: {{ agent: {agent}, runtime: {runtime} }}\n");
+                assert_eq!(told(&text), (vec![], vec![]), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_used_is_refused_once_and_what_may_be_asked_for_is_doubted() {
+        let (refused, doubtful) =
+            told("defaults: { runtime: docker }\nprojects: { a: { path: /a }, b: { path: /b } }\n");
+        assert_eq!(doubtful, Vec::<String>::new());
+        assert_eq!(refused.len(), 1, "{refused:?}");
+        assert!(refused[0].starts_with("Some((1, 22)) the runtime `docker` is not built"), "{refused:?}");
+
+        let text =
+            "projects: { a: { path: /a } }\nagents:\n  - { id: backend, tool: aider, runtime: docker }\n";
+        let (refused, doubtful) = told(text);
+        assert_eq!(refused, Vec::<String>::new());
+        assert!(doubtful[0].starts_with("Some((3, 42)) the runtime `docker`"), "{doubtful:?}");
+
+        let (refused, _) = told(&format!("{text}defaults: {{ agent: backend }}\n"));
+        assert_eq!(refused.len(), 1, "as soon as a project uses it: {refused:?}");
+    }
+
+    #[test]
+    fn an_agent_on_pipes_is_refused_in_tmux_only() {
+        let text = |runtime: &str| {
+            format!("defaults: {{ agent: own, runtime: {runtime} }}\ntools: {{ own: {{ program: x }} }}\n")
+        };
+        assert_eq!(told(&text("process")), (vec![], vec![]));
+        let (refused, _) = told(&text("tmux"));
+        assert!(
+            refused[0].contains("`own` is spoken to over pipes, which the runtime `tmux` cannot"),
+            "{refused:?}"
+        );
+    }
+
+    #[test]
+    fn an_agent_of_a_plugin_from_elsewhere_is_refused() {
+        let (refused, _) = told("plugins: [{ name: hal }]\ndefaults: { agent: hal }\n");
+        assert!(refused[0].contains("`hal` comes from a plugin"), "{refused:?}");
+    }
+}

@@ -1,0 +1,104 @@
+//! Channels that would tell nobody: without a key, with a setting that is none, on a desktop that is not there.
+
+use std::collections::BTreeMap;
+
+use ao_config::Loaded;
+use ao_config::shape::Reactions;
+use ao_notifier::ChannelError;
+
+use super::{ConfigFinding, MachineFacts};
+use crate::host::channels::{self, ChannelFault};
+
+/// A path in the configuration, such as `defaults`, `notifiers`, `0`.
+type KeyPath = Vec<String>;
+
+pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> {
+    let main = facts.main(loaded);
+    let mut findings = Vec::new();
+    for (name, path) in named(loaded) {
+        // What this file says of it has no effect, which is told of by itself.
+        if facts.main.is_some() && loaded.config.notifiers.contains_key(&name) {
+            continue;
+        }
+        let plugin = channels::described(&main.config, &name).plugin;
+        let described = vec!["notifiers".to_owned(), name.clone()];
+        let place = if loaded.is_written(&strs(&described)) { &described } else { &path };
+        // What nobody has written nobody expects.
+        if !loaded.is_written(&strs(place)) {
+            continue;
+        }
+        let tell = |what: String, hint: Option<String>| loaded.problem_at(&strs(place), what, hint);
+        match channels::opened(&main.config, &name, &facts.env) {
+            Ok(_) if plugin == "desktop" => {
+                if let Err(why) = &facts.desktop {
+                    let what =
+                        format!("the notifier `{name}` shows nothing: there is no desktop here ({why})");
+                    let hint = "take it out, or use `slack`, `discord`, `telegram` or `webhook`; \
+                        `ao config set defaults.notifiers '[]'` tells on no channel";
+                    findings.push(ConfigFinding::warning("notifier", tell(what, Some(hint.to_owned()))));
+                }
+            }
+            Ok(_) => {}
+            // The variable that is not set was told of where it stands.
+            Err(ChannelFault::Reference(_)) => {}
+            Err(ChannelFault::Channel(err)) => {
+                let hint = "`ao notify test` tries it afterwards; without it, take it out of `notifiers`";
+                let problem = tell(format!("nobody is told by `{name}`: {err}"), Some(hint.to_owned()));
+                findings.push(match err {
+                    ChannelError::Unknown { .. } => ConfigFinding::error("notifier", problem),
+                    _ => ConfigFinding::warning("notifier", problem),
+                });
+            }
+        }
+    }
+    findings
+}
+
+/// Every channel that is described, or that something goes to, with the place where it is first named.
+fn named(loaded: &Loaded) -> BTreeMap<String, KeyPath> {
+    let config = &loaded.config;
+    let mut named: BTreeMap<String, KeyPath> = BTreeMap::new();
+    let mut list = |names: &[String], path: &[&str]| {
+        for (n, name) in names.iter().enumerate() {
+            named.entry(name.clone()).or_insert_with(|| path_of(path, &[&n.to_string()]));
+        }
+    };
+    list(&config.defaults.notifiers, &["defaults", "notifiers"]);
+    let routing = &config.notification_routing;
+    for (key, names) in [
+        ("urgent", &routing.urgent),
+        ("action", &routing.action),
+        ("warning", &routing.warning),
+        ("info", &routing.info),
+    ] {
+        list(names.as_deref().unwrap_or_default(), &["notificationRouting", key]);
+    }
+    for (project, said) in &config.projects {
+        list(said.notifiers.as_deref().unwrap_or_default(), &["projects", project, "notifiers"]);
+    }
+    let mut reactions = |reactions: &Reactions, path: &[&str]| {
+        for (kind, reaction) in &reactions.0 {
+            let Some(channel) = &reaction.channel else { continue };
+            named.entry(channel.clone()).or_insert_with(|| path_of(path, &[&kind.to_string(), "channel"]));
+        }
+    };
+    reactions(&config.reactions, &["reactions"]);
+    for (project, said) in &config.projects {
+        reactions(&said.reactions, &["projects", project, "reactions"]);
+    }
+    for (agent, said) in &config.agent_reactions {
+        reactions(said, &["agentReactions", agent]);
+    }
+    for name in config.notifiers.keys() {
+        named.entry(name.clone()).or_insert_with(|| path_of(&["notifiers", name], &[]));
+    }
+    named
+}
+
+fn path_of(path: &[&str], rest: &[&str]) -> KeyPath {
+    path.iter().chain(rest).map(|part| (*part).to_owned()).collect()
+}
+
+fn strs(path: &KeyPath) -> Vec<&str> {
+    path.iter().map(String::as_str).collect()
+}

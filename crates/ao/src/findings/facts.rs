@@ -1,0 +1,40 @@
+//! What findings have to know of the machine, found out before anything is judged by it.
+
+use std::sync::Arc;
+
+use ao_config::{Env, Loaded};
+use camino::Utf8Path;
+
+use crate::host::configs;
+
+/// The surroundings of a configuration.
+#[derive(Debug, Clone)]
+pub(crate) struct MachineFacts {
+    pub(crate) env: Env,
+    /// Whether notices can be shown on a desktop, and if not, why.
+    pub(crate) desktop: Result<(), String>,
+    /// The configuration that holds for all projects, if that is another one.
+    pub(crate) main: Option<Arc<Loaded>>,
+}
+
+impl MachineFacts {
+    pub(crate) async fn gather(loaded: &Loaded, data_dir: &Utf8Path) -> MachineFacts {
+        let env = Env::of_process();
+        let desktop = desktop(&env).await;
+        let real = |file: &Utf8Path| file.canonicalize_utf8().unwrap_or_else(|_| file.to_owned());
+        let own = loaded.main_file().map(real);
+        let first = configs::first_file(data_dir).filter(|first| own != Some(real(first)));
+        let main = first.and_then(|first| configs::load(Some(&first)).ok()).map(Arc::new);
+        MachineFacts { env, desktop, main }
+    }
+
+    /// The configuration that says what holds for all projects.
+    pub(super) fn main<'a>(&'a self, loaded: &'a Loaded) -> &'a Loaded {
+        self.main.as_deref().unwrap_or(loaded)
+    }
+}
+
+/// Finds out whether notices can be shown on a desktop.
+pub(crate) async fn desktop(env: &Env) -> Result<(), String> {
+    ao_notifier::desktop_reachable(&|name| env.get(name).map(str::to_owned)).await
+}

@@ -1,0 +1,110 @@
+//! What is configured and cannot work: one list, by which `ao config check`, `ao start` and `ao doctor` speak.
+//!
+//! ```text
+//!  Loaded (files, with places) ─┐
+//!  MachineFacts ────────────────┴─► look ─► ConfigFinding (severity, place, reason, way out)
+//! ```
+//!
+//! Each kind of thing has a file of its own. An error stops a start; a warning is told, and what it is about is refused where
+//! it is used.
+
+mod channels;
+mod facts;
+mod ignored;
+mod services;
+
+use ao_config::{Loaded, Problem};
+use serde_json::{Value, json};
+
+pub(crate) use self::facts::{MachineFacts, desktop};
+pub(crate) use self::services::not_available;
+use crate::combination;
+use crate::context::Context;
+use crate::error::CommandError;
+use crate::host::force::strange_tools;
+
+/// How much a finding stands in the way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Severity {
+    /// A part of what is configured does not work; the rest does.
+    Warning,
+    /// Nothing should be started with this.
+    Error,
+}
+
+/// Something that is configured and cannot work, with its place, the reason and the way out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ConfigFinding {
+    /// What it is about, in a word.
+    pub(crate) id: &'static str,
+    pub(crate) severity: Severity,
+    pub(crate) problem: Problem,
+}
+
+impl ConfigFinding {
+    pub(crate) fn warning(id: &'static str, problem: Problem) -> ConfigFinding {
+        ConfigFinding { id, severity: Severity::Warning, problem }
+    }
+
+    pub(crate) fn error(id: &'static str, problem: Problem) -> ConfigFinding {
+        ConfigFinding { id, severity: Severity::Error, problem }
+    }
+
+    pub(crate) fn is_error(&self) -> bool {
+        self.severity == Severity::Error
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        let Problem { file, place, what, hint, .. } = &self.problem;
+        json!({
+            "id": self.id,
+            "severity": if self.is_error() { "error" } else { "warning" },
+            "file": file,
+            "line": place.map(|(line, _)| line),
+            "column": place.map(|(_, column)| column),
+            "what": what,
+            "hint": hint,
+        })
+    }
+}
+
+/// Finds everything that cannot work, errors first.
+pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> {
+    let mut findings: Vec<ConfigFinding> = tools(loaded).chain(combinations(loaded)).collect();
+    findings
+        .extend(loaded.warnings.iter().map(|warning| ConfigFinding::warning("config", warning.0.clone())));
+    findings.extend(projects(loaded));
+    findings.extend(services::look(loaded));
+    findings.extend(channels::look(loaded, facts));
+    findings.extend(ignored::look(loaded, facts));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    findings
+}
+
+/// The same, with what has to be known of this machine.
+pub(crate) async fn of(loaded: &Loaded, cx: &Context) -> Result<Vec<ConfigFinding>, CommandError> {
+    Ok(look(loaded, &MachineFacts::gather(loaded, &cx.data_dir()?).await))
+}
+
+/// Agents that could not be what they are described to be.
+fn tools(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
+    strange_tools(loaded).into_iter().map(|problem| ConfigFinding::error("agent", problem))
+}
+
+/// Agents and runtimes that do not go together, or are not there.
+fn combinations(loaded: &Loaded) -> impl Iterator<Item = ConfigFinding> {
+    let combination::Unworkable { refused, doubtful } = combination::unworkable(loaded);
+    let refused = refused.into_iter().map(|problem| ConfigFinding::error("runtime", problem));
+    refused.chain(doubtful.into_iter().map(|warning| ConfigFinding::warning("runtime", warning.0)))
+}
+
+/// A configuration that is about nothing.
+fn projects(loaded: &Loaded) -> Option<ConfigFinding> {
+    if !loaded.config.projects.is_empty() || loaded.layers.is_empty() {
+        return None;
+    }
+    let what = "no project is named, and the file is not at the root of a git repository, so there is nothing to work on";
+    let hint =
+        "name one with `ao add-project PATH`, or move the file to the root of its repository".to_owned();
+    Some(ConfigFinding::warning("project", loaded.problem_at(&["projects"], what, Some(hint))))
+}
