@@ -19,8 +19,8 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// The crates that make files.
-const MAKERS: &[&str] = &["ao-config", "ao-server", "ao"];
+/// The crates that make files. The configuration's are made from those of the agents, so these come first.
+const MAKERS: &[&str] = &["ao-agent", "ao-config", "ao-server", "ao"];
 
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     let mut stale = 0;

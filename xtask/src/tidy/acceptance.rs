@@ -10,7 +10,7 @@ use super::sources::Tree;
 const MARK: &str = "acceptance:";
 
 /// The groups of cases, by first letter.
-const GROUPS: &str = "SMWLFBXN";
+const GROUPS: &str = "SMWLFBXNJG";
 
 pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     let unknown = named(tree).filter(|(id, _)| case(id).is_none());
