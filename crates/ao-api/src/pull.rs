@@ -34,7 +34,7 @@ pub struct Pull {
     pub author: Author,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<String>,
-    /// `passed`, `failed`, `pending` or `none`.
+    /// `passed`, `failed`, `pending`, `blocked` by a conflict, or `none`.
     pub checks: String,
     /// `approved`, `changes_requested`, `commented` or `none`, for the present head.
     pub review: String,

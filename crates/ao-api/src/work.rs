@@ -40,7 +40,7 @@ pub struct PullSummary {
     pub id: String,
     pub number: u64,
     pub title: String,
-    /// `green`, `red`, `pending` or `none`.
+    /// `green`, `red`, `pending`, `blocked` by a conflict, or `none`.
     pub checks: String,
     /// `waiting`, `changes_requested`, `approved`, `commented` or `none`.
     pub review: String,

@@ -216,7 +216,7 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
                 .collect();
             for (session, next) in turns.yielding {
                 let why = format!(
-                    "it waits for others, and its slot was needed for `{}`; a message or `ao session restore {}` wakes it",
+                    "paused to free a slot for `{}`; a message or `ao session restore {}` resumes it",
                     next.spec.name, session.spec.name
                 );
                 let then = session::AfterStop::GiveWay { why };

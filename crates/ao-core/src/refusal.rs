@@ -49,8 +49,8 @@ pub enum Refusal {
 fn limit_words(account: &str, until: Option<Timestamp>, by_itself: bool) -> String {
     let until = until.map(|until| format!(" until {}", until.utc())).unwrap_or_default();
     let then = match by_itself {
-        true => "then it goes on by itself",
-        false => "then it waits for your word, because autoResume is off",
+        true => "then it resumes automatically",
+        false => "then run `ao resume`, because autoResume is off",
     };
     format!("the provider refuses the account `{account}`{until}; {then}")
 }

@@ -34,7 +34,7 @@ pub(crate) enum TreeError {
     #[error(
         "`{0}` is the worktree of a session that is not in this data folder: another `ao` runs it, or its record was lost. \
          Look at the work in it; then take it away with `git worktree remove {0}`, which refuses if something is not \
-         committed, and try again: what is on its branch is gone on with. Or choose another name",
+         committed, and try again: work continues from its branch. Or choose another name",
         .path.display()
     )]
     Taken { path: PathBuf },

@@ -63,8 +63,8 @@ pub(crate) async fn look(
 /// What is told of a tree whose folder somebody has removed, and how it comes back.
 fn gone(path: &Path, branch: &str) -> Whereabouts {
     let why = format!(
-        "its folder is gone (`{}`); stop the session and restore it, and it is made anew from its branch `{branch}`, without \
-         what was not committed",
+        "its folder is gone (`{}`); stop and restore the session to recreate it from its branch `{branch}`, without uncommitted \
+         changes",
         path.display()
     );
     Whereabouts { stand: None, wrong: vec![why] }

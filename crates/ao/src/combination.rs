@@ -4,7 +4,7 @@
 //! two are compared here, where they are configured and where a session is wished for, so that nothing is first found out by
 //! a launch that fails.
 
-use ao_config::shape::{Plugin, Specialist};
+use ao_config::shape::{AgentConfig, Permissions, Plugin, Specialist};
 use ao_config::{ConfigError, Effective, Loaded, Problem, Warning, names};
 use ao_ports::{Io, RuntimeAbilities};
 use ao_runtime::Processes;
@@ -40,7 +40,7 @@ pub(crate) fn runtime(name: &str) -> Result<RuntimeAbilities, Unfit> {
 
 pub(crate) fn missing_runtime(name: &str) -> Unfit {
     Unfit {
-        what: format!("the runtime `{name}` is not built into this ao, so no agent can run in it"),
+        what: format!("this version of ao does not support the runtime `{name}`"),
         hint: "use `tmux` or `process`, such as `ao config set defaults.runtime process`".into(),
     }
 }
@@ -52,13 +52,13 @@ pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit
     }
     let needs = match io {
         Io::Terminal => "needs a terminal",
-        Io::Pipes => "is spoken to over pipes",
+        Io::Pipes => "needs pipes for stdin and stdout",
         Io::Output => "runs without input",
     };
     let others: Vec<&str> =
         names::RUNTIMES.iter().copied().filter(|name| runtime(name).is_ok_and(|can| can.holds(io))).collect();
     Err(Unfit {
-        what: format!("the agent `{agent}` {needs}, which the runtime `{runtime_name}` cannot give it"),
+        what: format!("the agent `{agent}` {needs}, which the runtime `{runtime_name}` does not support"),
         hint: format!(
             "run it in `{}`: `ao config set defaults.runtime {}`, or `--runtime {}` for one session",
             others.join("` or `"),
@@ -66,6 +66,28 @@ pub(crate) fn holds(agent: &str, io: Io, runtime_name: &str) -> Result<(), Unfit
             others.first().unwrap_or(&"process"),
         ),
     })
+}
+
+/// Whether an agent can be started with these permissions and this model.
+pub(crate) fn takes(
+    options: &ao_agent::Options,
+    permissions: Option<Permissions>,
+    model: Option<&str>,
+) -> Result<(), Unfit> {
+    let Some(what) = options.cannot_take(permissions.map(permissions_word), model) else { return Ok(()) };
+    let hint =
+        "take that setting out of `agentConfig`, choose another agent, or describe the agent under `tools`";
+    Err(Unfit { what, hint: hint.into() })
+}
+
+/// The name of a permission profile in manifests.
+pub(crate) fn permissions_word(permissions: Permissions) -> &'static str {
+    match permissions {
+        Permissions::Permissionless => "permissionless",
+        Permissions::Default => "default",
+        Permissions::AutoEdit => "auto-edit",
+        Permissions::Suggest => "suggest",
+    }
 }
 
 /// Refuses a configuration whose agents cannot run as it says. Returns what may be asked for and would be refused.
@@ -92,6 +114,7 @@ pub(crate) fn unworkable(loaded: &Loaded) -> Unworkable {
     for name in config.projects.keys() {
         let Some(effective) = config.effective(name) else { continue };
         search.project(&effective);
+        search.own_settings(&effective);
     }
     if config.projects.is_empty() {
         let path = ["defaults", "runtime", "plugin"];
@@ -104,6 +127,8 @@ pub(crate) fn unworkable(loaded: &Loaded) -> Unworkable {
             None => (&config.defaults.runtime, vec!["agents", number.as_str(), "tool"]),
         };
         search.pair(&specialist.tool, runtime, &path, false);
+        let path = ["agents", number.as_str(), "config", "agentConfig"];
+        search.settings(&specialist.tool, &specialist.config.agent_config, &path, false);
     }
     search.found
 }
@@ -137,6 +162,42 @@ impl Search<'_> {
         }
     }
 
+    /// The settings with which a project starts its own agent. A specialist has settings of its own.
+    fn own_settings(&mut self, effective: &Effective<'_>) {
+        let (name, agent) = (effective.name, effective.agent);
+        if self.specialist(agent).is_some() {
+            return;
+        }
+        let own = &effective.project.agent_config;
+        self.settings(agent, own, &["projects", name, "agentConfig"], true);
+        let of_worker = &effective.project.worker.agent_config;
+        self.settings(agent, of_worker, &["projects", name, "worker", "agentConfig"], true);
+    }
+
+    fn settings(&mut self, agent: &str, config: &AgentConfig, path: &[&str], is_used: bool) {
+        let Some(options) = self.agents.get(agent) else { return };
+        let wrong = [
+            ("permissions", takes(options, config.permissions, None)),
+            ("model", takes(options, None, config.model.as_deref())),
+        ];
+        if config.permissions == Some(Permissions::Suggest) && wrong[0].1.is_ok() {
+            let unfit = Unfit {
+                what: format!(
+                    "with `suggest` the agent `{agent}` only plans: it changes no file and opens no pull request"
+                ),
+                hint: "use `default` or `auto-edit` for work that is to end in a pull request".into(),
+            };
+            let path: Vec<&str> = path.iter().copied().chain(["permissions"]).collect();
+            self.tell(unfit, &path, false);
+        }
+        for (key, taken) in wrong {
+            if let Err(unfit) = taken {
+                let path: Vec<&str> = path.iter().copied().chain([key]).collect();
+                self.tell(unfit, &path, is_used);
+            }
+        }
+    }
+
     fn specialist(&self, name: &str) -> Option<&Specialist> {
         self.loaded.config.agents.iter().find(|specialist| specialist.id == name)
     }
@@ -153,7 +214,12 @@ impl Search<'_> {
                 hint: "describe it under `tools`, or choose one of `ao plugin list`".into(),
             }),
         };
-        let Some(Unfit { what, hint }) = unfit else { return };
+        if let Some(unfit) = unfit {
+            self.tell(unfit, path, is_used);
+        }
+    }
+
+    fn tell(&mut self, Unfit { what, hint }: Unfit, path: &[&str], is_used: bool) {
         let Unworkable { refused, doubtful } = &mut self.found;
         let problem = self.loaded.problem(path, &what, Some(hint));
         let is_known = |known: &Problem| known.what == problem.what && known.place == problem.place;
@@ -195,13 +261,19 @@ mod tests {
             told("defaults: { runtime: docker }\nprojects: { a: { path: /a }, b: { path: /b } }\n");
         assert_eq!(doubtful, Vec::<String>::new());
         assert_eq!(refused.len(), 1, "{refused:?}");
-        assert!(refused[0].starts_with("Some((1, 22)) the runtime `docker` is not built"), "{refused:?}");
+        assert!(
+            refused[0].starts_with("Some((1, 22)) this version of ao does not support the runtime `docker`"),
+            "{refused:?}"
+        );
 
         let text =
             "projects: { a: { path: /a } }\nagents:\n  - { id: backend, tool: aider, runtime: docker }\n";
         let (refused, doubtful) = told(text);
         assert_eq!(refused, Vec::<String>::new());
-        assert!(doubtful[0].starts_with("Some((3, 42)) the runtime `docker`"), "{doubtful:?}");
+        assert!(
+            doubtful[0].starts_with("Some((3, 42)) this version of ao does not support the runtime `docker`"),
+            "{doubtful:?}"
+        );
 
         let (refused, _) = told(&format!("{text}defaults: {{ agent: backend }}\n"));
         assert_eq!(refused.len(), 1, "as soon as a project uses it: {refused:?}");
@@ -215,9 +287,38 @@ mod tests {
         assert_eq!(told(&text("process")), (vec![], vec![]));
         let (refused, _) = told(&text("tmux"));
         assert!(
-            refused[0].contains("`own` is spoken to over pipes, which the runtime `tmux` cannot"),
+            refused[0].contains("`own` needs pipes for stdin and stdout, which the runtime `tmux` does"),
             "{refused:?}"
         );
+    }
+
+    /// acceptance: J8
+    #[test]
+    fn a_permission_profile_or_model_that_an_agent_does_not_have_is_refused() {
+        let text = |agent: &str, settings: &str| {
+            format!("projects:\n  a:\n    path: /a\n    agent: {agent}\n    agentConfig: {settings}\n")
+        };
+        for (agent, settings, why) in [
+            ("aider", "{ permissions: suggest }", "has no permission profile `suggest`"),
+            ("opencode", "{ permissions: auto-edit }", "has no permission profile `auto-edit`"),
+            ("goose", "{ model: x }", "cannot be told to use the model `x`"),
+        ] {
+            let (refused, _) = told(&text(agent, settings));
+            assert!(refused.len() == 1 && refused[0].contains(why), "{agent} {settings}: {refused:?}");
+            assert!(refused[0].starts_with("Some((5, "), "{refused:?}");
+        }
+        for agent in names::AGENTS {
+            for word in ["default", "permissionless"] {
+                let (refused, _) = told(&text(agent, &format!("{{ permissions: {word} }}")));
+                assert_eq!(refused, Vec::<String>::new(), "{agent} {word}");
+            }
+        }
+        let (refused, doubtful) = told(&text("claude-code", "{ permissions: suggest, model: opus }"));
+        assert!(refused.is_empty() && doubtful[0].contains("only plans"), "{refused:?} {doubtful:?}");
+        let specialist =
+            "agents: [{ id: x, tool: aider, config: { agentConfig: { permissions: suggest } } }]\n";
+        let (refused, doubtful) = told(specialist);
+        assert!(refused.is_empty() && doubtful[0].contains("`suggest`"), "{refused:?} {doubtful:?}");
     }
 
     #[test]

@@ -129,7 +129,7 @@ impl Initial {
             let commands: Vec<String> =
                 self.checks.iter().map(|check| format!("`{}`", check.command)).collect();
             self.notes.push(format!(
-                "nothing is checked yet; {} would fit, and stand as a comment under `checks` in the file",
+                "no checks are enabled; {} would fit, and are commented out under `checks` in the file",
                 commands.join(" and ")
             ));
         }

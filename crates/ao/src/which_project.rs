@@ -119,14 +119,14 @@ impl Here {
 /// The projects that there are, and how to choose one.
 fn no_project_here(projects: &[Project]) -> CommandError {
     let here = std::env::current_dir().unwrap_or_default();
-    let what = format!("`{}` belongs to no project, so it is not known which one is meant", here.display());
+    let what = format!("`{}` is not inside a project, so say which one you mean", here.display());
     let list: Vec<String> =
         projects.iter().map(|project| format!("`{}` ({})", project.id, project.path)).collect();
     let error = CommandError::new(Kind::User, what)
-        .hint(format!("there is {}: name one with `--project`, or go to its folder", list.join(", ")));
+        .hint(format!("projects: {}; pass `--project`, or run this in its folder", list.join(", ")));
     match here.ancestors().any(|folder| folder.join(".git").exists()) {
-        true => error.hint("`ao start` makes a project of the repository that you are in"),
-        false => error.hint("`ao start PATH` makes a project of another repository"),
+        true => error.hint("`ao start` registers this repository as a project"),
+        false => error.hint("`ao start PATH` registers another repository as a project"),
     }
 }
 

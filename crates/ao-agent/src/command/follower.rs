@@ -16,6 +16,8 @@ use crate::line::{Line, Splitter};
 const PIECE: usize = 64 * 1024;
 /// How many texts that were taken are remembered. Only the last few deliveries are ever asked for again.
 const TAKEN_KEPT: usize = 16;
+/// How many lines may follow a limit in plain text that ended a turn: a goodbye, and what was used up.
+const AFTER_LIMIT: usize = 5;
 /// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
 const WAITING_MOST: usize = 1024;
 /// How many of the calls that were denied before we began to read are told. Fewer than the core knows by name, so that those
@@ -48,8 +50,11 @@ struct Read {
     /// The conversation that it named, and whether it knew the one that it was to go on with.
     conversation: Option<ConversationId>,
     gone: bool,
-    /// The last that it said.
+    /// The last that it said, and whether that is why its turn fails.
     words: String,
+    failed: bool,
+    /// A limit that its text speaks of, and how many lines have followed.
+    mentioned: Option<(Line, usize)>,
     /// How many calls it has said were denied.
     denied: u64,
     /// Whose output this is.
@@ -101,7 +106,7 @@ impl Follower {
                 }
             }
             if news.ended {
-                return self.finish(order, &mut with_launch, runtime, reporter).await;
+                return self.finish(order, &mut with_launch, runtime, reporter, clock).await;
             }
             let wait = if news.caught_up { LONG } else { Duration::ZERO };
             if let Err(err) = self.read_on(&order.process, runtime, news.from, wait, clock).await {
@@ -119,15 +124,25 @@ impl Follower {
         with_launch: &mut Option<String>,
         runtime: &dyn Runtime,
         reporter: &dyn Reporter,
+        clock: &dyn Clock,
     ) {
-        let words = self.read().words.trim().to_owned();
+        let (words, mentioned) = self.read().last();
         let (session, attempt) = (self.session, self.attempt);
+        let ended_well = match self.ear.is_for_one_turn() {
+            true => runtime.look(&order.process).await == (Life::Gone { code: Some(0) }),
+            false => false,
+        };
+        if let Some((limit, after)) = mentioned
+            && (!ended_well || after <= AFTER_LIMIT)
+            && let Some(reading) = limit.reading()
+        {
+            reporter.report(self.signal(reading, clock)).await;
+        }
         if !words.is_empty() {
             reporter.report(Report::LastWords { session, attempt, text: words }).await;
         }
         if with_launch.is_some()
-            && self.ear.is_for_one_turn()
-            && runtime.look(&order.process).await == (Life::Gone { code: Some(0) })
+            && ended_well
             && let Some(report) = self.taken_with_launch(with_launch)
         {
             reporter.report(report).await;
@@ -197,7 +212,7 @@ impl Follower {
                 return Some(Report::Conversation { session, attempt, conversation: conversation.clone() });
             }
             Heard::Gone => return Some(Report::ConversationGone { session, attempt }),
-            Heard::Began => return None,
+            Heard::Began | Heard::Failed | Heard::LimitMentioned(_) => return None,
         };
         if let Line::Taken { delivery, text } = line {
             let turn = match delivery {
@@ -240,6 +255,9 @@ impl Read {
             lines.extend(self.splitter.finish());
         }
         for line in &lines {
+            if let Some((_, after)) = &mut self.mentioned {
+                *after += usize::from(!line.trim().is_empty());
+            }
             for heard in ear.hear(line, now, &mut self.words) {
                 self.take(heard);
             }
@@ -276,10 +294,19 @@ impl Read {
                 self.began = true;
                 return self.queue(Heard::Began);
             }
-            Heard::Gone if self.gone => return,
+            // One that works has its conversation, whatever its text speaks of.
+            Heard::Gone if self.gone || self.began => return,
             Heard::Gone => {
                 self.gone = true;
                 return self.queue(Heard::Gone);
+            }
+            Heard::Failed => {
+                self.failed = true;
+                return;
+            }
+            Heard::LimitMentioned(limit) => {
+                self.mentioned = Some((limit, 0));
+                return;
             }
             Heard::Conversation(id) if self.conversation.as_ref() == Some(&id) => return,
             Heard::Conversation(id) => {
@@ -300,8 +327,20 @@ impl Read {
         }
         if line.reading().is_some() {
             self.claim = Some(line.clone());
+            // Whatever failed, it goes on.
+            self.failed &= !matches!(line, Line::Working { .. });
         }
         self.queue(Heard::Line(line));
+    }
+
+    /// Its last words, and the limit that its text speaks of.
+    fn last(&self) -> (String, Option<(Line, usize)>) {
+        let words = self.words.trim();
+        let words = match self.failed && !words.is_empty() {
+            true => format!("failed: {words}"),
+            false => words.to_owned(),
+        };
+        (words, self.mentioned.clone())
     }
 
     fn queue(&mut self, heard: Heard) {

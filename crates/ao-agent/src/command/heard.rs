@@ -25,6 +25,10 @@ pub(super) enum Heard {
     Conversation(ConversationId),
     /// It does not know the conversation that it was to go on with.
     Gone,
+    /// Plain text speaks of a limit. A model may have written that, so it counts only if the turn ends with it.
+    LimitMentioned(Line),
+    /// The turn fails, for the reason in its last words.
+    Failed,
 }
 
 /// Reads the lines of an agent, whatever language it speaks.
@@ -65,17 +69,26 @@ impl Ear {
             heard.extend((self.launched && !line.trim().is_empty()).then_some(Heard::Began));
             return heard;
         }
+        for event in self.format.read(line) {
+            heard.extend(self.event(event, now, words));
+        }
         let plain = !line.trim_start().starts_with('{');
-        if plain {
+        if plain && self.format == TurnFormat::Text {
+            let (gone, limits): (Vec<Heard>, Vec<Heard>) =
+                self.warnings(line, now).into_iter().partition(|warning| *warning == Heard::Gone);
+            // A conversation is unknown before the first word, and a limit is met after the last.
+            heard.splice(0..0, gone);
+            heard.extend(limits.into_iter().map(|limit| match limit {
+                Heard::Line(limit) => Heard::LimitMentioned(limit),
+                other => other,
+            }));
+        } else if plain {
             heard.extend(self.warnings(line, now));
             // Errors go to stderr as text, whatever the format. A terminal that is put in order is nothing that is said.
             let said = one_line(line);
-            if self.format != TurnFormat::Text && !said.trim().is_empty() {
+            if !said.trim().is_empty() {
                 *words = said;
             }
-        }
-        for event in self.format.read(line) {
-            heard.extend(self.event(event, now, words));
         }
         heard
     }
@@ -101,7 +114,8 @@ impl Ear {
             }
             TurnEvent::Failed(why) => {
                 *words = one_line(&why);
-                self.warnings(&why, now)
+                let warnings = self.warnings(&why, now);
+                [Heard::Failed].into_iter().chain(warnings).collect()
             }
             TurnEvent::Limited { until } => {
                 vec![Heard::Line(Line::Limited { until: until.map(|until| until.0) })]
@@ -169,10 +183,19 @@ mod tests {
     fn a_conversation_that_is_not_there_and_a_limit_are_heard_wherever_they_are_said() {
         let result = r#"{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["No conversation found with session ID: 1"]}"#;
         let (heard, words) = hear(&ear(TurnFormat::Claude), &[result]);
-        assert_eq!((heard, words.as_str()), (vec![Heard::Gone], "No conversation found with session ID: 1"));
+        let gone = vec![Heard::Failed, Heard::Gone];
+        assert_eq!((heard, words.as_str()), (gone, "No conversation found with session ID: 1"));
         let failed = r#"{"type":"turn.failed","error":{"message":"You've hit your usage limit."}}"#;
         let (heard, _) = hear(&ear(TurnFormat::Codex), &[failed]);
-        assert_eq!(heard, vec![Heard::Line(Line::Limited { until: None })]);
+        assert_eq!(heard, vec![Heard::Failed, Heard::Line(Line::Limited { until: None })]);
+    }
+
+    #[test]
+    fn plain_text_only_mentions_a_limit() {
+        let (heard, _) = hear(&ear(TurnFormat::Text), &["You've hit your usage limit."]);
+        let limit = Line::Limited { until: None };
+        assert_eq!(heard.last(), Some(&Heard::LimitMentioned(limit)), "after the signs of work: {heard:?}");
+        assert_eq!(hear(&ear(TurnFormat::Text), &["No conversation found"]).0[0], Heard::Gone);
     }
 
     #[test]

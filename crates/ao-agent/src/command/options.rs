@@ -29,7 +29,7 @@ pub struct Options {
     pub name: String,
     /// The program that is started: a name that is found on `PATH`, or a path.
     pub program: String,
-    /// The command that installs it, for people who have it not.
+    /// The command that installs it.
     pub install: Option<String>,
     /// Its arguments.
     pub args: Vec<String>,
@@ -209,6 +209,25 @@ impl Options {
         let permissions = choice.permissions.as_deref().unwrap_or("default");
         let permissions = self.permissions.get(permissions).into_iter().flatten().cloned();
         model.chain(permissions).chain(choice.args.iter().cloned()).collect()
+    }
+
+    /// Returns why this agent cannot be started as it is configured: it has no permission profile of that name, or cannot be
+    /// told a model. To leave such a setting out would start it with other rights than were asked for.
+    pub fn cannot_take(&self, permissions: Option<&str>, model: Option<&str>) -> Option<String> {
+        let unknown = permissions.filter(|word| *word != "default" && !self.permissions.contains_key(*word));
+        if let Some(word) = unknown {
+            let known: Vec<String> = self.permissions.keys().map(|known| format!("`{known}`")).collect();
+            let has = match known.is_empty() {
+                true => "none but its own default".to_owned(),
+                false => known.join(", "),
+            };
+            return Some(format!(
+                "the agent `{}` has no permission profile `{word}` (it has {has})",
+                self.name
+            ));
+        }
+        let model = model.filter(|_| self.model.is_empty())?;
+        Some(format!("the agent `{}` cannot be told to use the model `{model}`", self.name))
     }
 
     /// Whether the task goes with the launch.

@@ -76,6 +76,7 @@ fn of_pull(known: &Known<'_>, pull: &Pull) -> Option<Advice> {
                 CheckSummary::Green => "its checks pass",
                 CheckSummary::None => "it has no checks",
                 CheckSummary::Red | CheckSummary::Pending => "its checks are not through",
+                CheckSummary::Blocked => "its checks cannot run",
             };
             let then = work.step.then.as_ref().map(|then| format!("; then `{then}`")).unwrap_or_default();
             advice(AdviceKind::Review, what, format!("for {since}, and {checks}{others}{then}"))

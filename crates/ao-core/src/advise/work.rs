@@ -1,12 +1,15 @@
 //! Advice about agents, tasks and what they may use up.
 
 use super::{About, Advice, AdviceKind, Known, others_wait, shell, since};
+use crate::TaskId;
 use crate::assign::{Intake, promised};
 use crate::evidence::Activity;
 use crate::incident::{IncidentKind, Rung, Subject};
 use crate::outside::{cut, one_line};
 use crate::schedule::Obstacle;
 use crate::session::{HoldKind, Phase, Role, Session};
+use crate::state::State;
+use crate::task::Task;
 use crate::work::{NextStep, Turn, open_pulls};
 
 /// How much of what somebody said is told.
@@ -36,7 +39,7 @@ pub(super) fn answers(known: &Known<'_>) -> Vec<Advice> {
         let name = &session.spec.name;
         about_session(AdviceKind::Answer, session, what, format!("{question}{}", others_wait(waiting)))
             .unblocks(waiting)
-            .command(format!("ao answer {name} yes"))
+            .command(format!("ao status {name}"))
     });
     of.collect()
 }
@@ -182,16 +185,28 @@ pub(super) fn tasks(known: &Known<'_>) -> Vec<Advice> {
                 format!("{id} was not given to an agent: {title}"),
                 one_line(&cut(&why, SAID)),
             ),
+            Obstacle::Worked if is_left(state, id, facts) => (
+                AdviceKind::Unassigned,
+                format!("{id} is open, and its session has ended: {title}"),
+                "an issue starts automatically only once".to_owned(),
+            ),
             _ => return None,
         };
         let waiting = known.waiters.behind(id);
-        // What an agent wrote takes a person's word, and no more.
-        let trust = if state.may_pick_up(id, facts).is_err() { " --trust" } else { "" };
-        let command = format!("ao spawn {} --project {}{trust}", shell(&id.key), shell(id.project.as_str()));
+        // A person has to read what a stranger wrote, before an agent is set to work on it.
+        let verb = if kind == AdviceKind::Trust { "issue show" } else { "spawn" };
+        let command = format!("ao {verb} {} --project {}", shell(&id.key), shell(id.project.as_str()));
         let one = Advice::new(kind, Some(&id.project), About::Task(id.clone()), what, why);
         Some(one.unblocks(waiting).command(command))
     });
     of.collect()
+}
+
+/// Returns whether an issue that has had its session is left undone: nothing is proposed for it, and a merge would close it.
+fn is_left(state: &State, id: &TaskId, facts: &Task) -> bool {
+    let closes = state.projects.get(&id.project).is_some_and(|project| !project.leave_issues_open);
+    let proposed = || open_pulls(state).any(|pull| pull.tasks.values().any(|task| task == id));
+    closes && !facts.closed && !proposed()
 }
 
 /// Sessions and pull requests that wait for a person and that no other advice is about.

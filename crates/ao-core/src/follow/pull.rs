@@ -99,9 +99,6 @@ pub(super) fn follow(state: &State, id: &PullId, event: &PullEvent, then: &mut V
         }
         _ => {}
     }
-    if matches!(event, PullEvent::Merged { .. } | PullEvent::Closed {}) {
-        then.extend(super::complete(state, &id.project, state.at));
-    }
     then.push_back(queue(QueueInput::Look {}));
     then.push_back(Input::Review(Subject::Pull(id.clone())));
 }

@@ -140,8 +140,8 @@ pub(super) fn follow(
             subject: Subject::Session(id),
             key: format!("{id} tree lost {at}"),
             text: format!(
-                "the workspace of `{}` was removed by somebody else ({path}); it is made anew from its branch `{}`, \
-                 without what was not committed in it",
+                "the workspace of `{}` was deleted ({path}); it is recreated from its branch `{}`, without uncommitted \
+                 changes",
                 session.spec.name,
                 session.branch()
             ),

@@ -56,33 +56,38 @@ pub(super) fn await_others(state: &State, channel: &str, now: Timestamp) -> Noti
 }
 
 /// Lets go all that a channel has held because more could come, once no more do: a few one by one, many as one. What is over
-/// by then is not told.
+/// by then is not told. A problem that is away for a moment may come back, so its notice is held on until it does or is over.
 pub(super) fn release_burst(state: &State, channel: &str, now: Timestamp, digests: &mut u64) -> Vec<Event> {
-    let held = || state.notices.values().filter(|notice| notice.awaits_others(channel));
+    let incident = |notice: &Notice| notice.incident.as_ref().and_then(|key| state.incidents.get(key));
+    let is_away = |notice: &Notice| incident(notice).is_some_and(|incident| incident.absent.is_some());
+    let all = || state.notices.values().filter(|notice| notice.awaits_others(channel));
+    let held = || all().filter(|notice| !is_away(notice));
+    let is_due = |notice: &&Notice| notice.way(channel).and_then(|way| way.again_at) <= Some(now);
+    let away = all().filter(|notice| is_away(notice)).filter(is_due).map(|notice| {
+        let (channel, until) = (channel.to_owned(), now + LULL);
+        Event::Notice(notice.id, NoticeEvent::Held { channel, until, hold: Hold::Burst })
+    });
+    let away: Vec<Event> = away.collect();
     let ways = || held().filter_map(|notice| notice.way(channel));
     let first = ways().filter_map(|way| way.held_since).min().unwrap_or(now);
     // Each waits for the lull behind itself, so the newest of them says when it is quiet.
     let quiet = ways().filter_map(|way| way.again_at).max().unwrap_or(now).min((first + LULL_MOST).max(now));
     let to = channel.to_owned();
     if quiet > now {
-        let due = held().filter(|notice| notice.way(channel).and_then(|way| way.again_at) <= Some(now));
+        let due = held().filter(is_due);
         let wait = |notice: &Notice| {
             Event::Notice(
                 notice.id,
                 NoticeEvent::Held { channel: to.clone(), until: quiet, hold: Hold::Burst },
             )
         };
-        return due.map(wait).collect();
+        return due.map(wait).chain(away).collect();
     }
-    let is_over = |notice: &&Notice| {
-        let incident = notice.incident.as_ref().and_then(|key| state.incidents.get(key));
-        incident.is_none_or(|incident| incident.absent.is_some())
-    };
-    let (over, told): (Vec<&Notice>, Vec<&Notice>) = held().partition(is_over);
-    let mut events: Vec<Event> = over
+    let (over, told): (Vec<&Notice>, Vec<&Notice>) = held().partition(|notice| incident(notice).is_none());
+    let withdrawn = over
         .iter()
-        .map(|notice| Event::Notice(notice.id, NoticeEvent::Withdrawn { why: "it is over".into() }))
-        .collect();
+        .map(|notice| Event::Notice(notice.id, NoticeEvent::Withdrawn { why: "it is over".into() }));
+    let mut events: Vec<Event> = away.into_iter().chain(withdrawn).collect();
     if told.len() > ONE_BY_ONE {
         events.extend(gathered(state, channel, &told, digests));
     } else {

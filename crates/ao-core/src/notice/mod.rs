@@ -52,6 +52,9 @@ pub struct Notice {
     /// The channels that were given up on, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub missed: Vec<String>,
+    /// Whether a channel has taken it, by itself or with others.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
 }
 
 /// What a notice is about, for those who have to find it.
@@ -222,6 +225,7 @@ impl Notice {
             gathered: 0,
             ways: None,
             missed: vec![],
+            told: false,
         }
     }
 
@@ -398,7 +402,11 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) ->
     };
     match event {
         NoticeEvent::Sent {} | NoticeEvent::GivenUp { .. } => return true,
-        NoticeEvent::Gathered { channel, .. } => return without(channel),
+        NoticeEvent::Gathered { channel, .. } => {
+            let over = without(channel);
+            notice.told = true;
+            return over;
+        }
         NoticeEvent::Withdrawn { .. } => {
             let ways = notice.ways.get_or_insert_default();
             ways.retain(|_, way| way.again_at.is_none());
@@ -407,6 +415,7 @@ pub(crate) fn evolve(notice: &mut Notice, event: &NoticeEvent, at: Timestamp) ->
         // Whether that was all is said by an event of its own.
         NoticeEvent::Told { channel } => {
             without(channel);
+            notice.told = true;
         }
         NoticeEvent::Missed { channel, why } => {
             without(channel);

@@ -2,7 +2,7 @@
 
 use super::{Case, Policy, Verdict, judge};
 use crate::Timestamp;
-use crate::incident::{IncidentKey, IncidentKind, Problem};
+use crate::incident::{IncidentKey, IncidentKind, Problem, Subject};
 use crate::outside::one_line;
 use crate::pull::{Mergeable, Pull};
 use crate::reaction::{Action, Reaction, ReactionPatch};
@@ -51,6 +51,15 @@ impl State {
         problems
     }
 
+    /// Returns whether what is allowed is merged with nobody asking, by its policy or, where that leaves it open, by the reaction.
+    fn merges_unasked(&self, pull: &Pull, verdict: &Verdict) -> bool {
+        let by_reaction = || {
+            let reaction = self.reaction(&IncidentKind::ApprovedAndGreen, &Subject::Pull(pull.id.clone()));
+            verdict.auto_merge.is_none() && reaction.auto && reaction.action == Action::Merge
+        };
+        verdict.merges_unasked() || (verdict.allows() && by_reaction())
+    }
+
     /// That a pull request is ready to be merged, if it is: approved and green, or without an approval where its policy
     /// asks for none and merges by itself.
     pub(crate) fn readiness(&self, pull: &Pull, verdict: &Verdict) -> Option<Problem> {
@@ -58,16 +67,18 @@ impl State {
         let ready = problems.iter().position(|problem| problem.kind == IncidentKind::ApprovedAndGreen);
         match ready {
             Some(ready) => verdict.allows().then(|| problems.swap_remove(ready)),
-            None if verdict.merges_unasked() && pull.facts.mergeable == Mergeable::Clean => Some(Problem {
-                kind: IncidentKind::ApprovedAndGreen,
-                problem: pull.facts.head.to_string(),
-                revision: pull.facts.head.to_string(),
-                detail: format!(
-                    "{} {}, and its policy asks for no approval",
-                    pull.facts.url,
-                    pull.checked_words()
-                ),
-            }),
+            None if self.merges_unasked(pull, verdict) && pull.facts.mergeable == Mergeable::Clean => {
+                Some(Problem {
+                    kind: IncidentKind::ApprovedAndGreen,
+                    problem: pull.facts.head.to_string(),
+                    revision: pull.facts.head.to_string(),
+                    detail: format!(
+                        "{} {}, and its policy asks for no approval",
+                        pull.facts.url,
+                        pull.checked_words()
+                    ),
+                })
+            }
             None => None,
         }
     }

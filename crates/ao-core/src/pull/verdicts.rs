@@ -1,7 +1,7 @@
 //! What reviewers and checks say about the current head, taken together.
 
 use super::facts::may_ask;
-use super::{CheckState, Pull, ReviewFacts, ReviewVerdict, Standing};
+use super::{CheckFacts, CheckState, Mergeable, Pull, ReviewFacts, ReviewVerdict, Standing};
 
 /// Whether the checks of the current head say that it works.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -73,11 +73,19 @@ impl Pull {
             Green::Waiting { why: format!("no check has reported on {head} yet") }
         } else if !broken.is_empty() {
             Green::Waiting { why: format!("could not be run on {head}: {}", broken.join(", ")) }
+        } else if !waiting.is_empty() && self.checks_are_blocked() {
+            Green::Waiting { why: format!("cannot run while it conflicts with `{}`", self.facts.base_branch) }
         } else if !waiting.is_empty() {
             Green::Waiting { why: format!("still running on {head}: {}", waiting.join(", ")) }
         } else {
             Green::Yes
         }
+    }
+
+    /// Returns whether checks wait that will not run: there is no merged tree to run them on.
+    pub fn checks_are_blocked(&self) -> bool {
+        let waits = |check: &CheckFacts| check.state == CheckState::Pending;
+        matches!(self.facts.mergeable, Mergeable::Conflict { .. }) && self.facts.checks.iter().any(waits)
     }
 
     fn approvals_by_others(&self) -> impl Iterator<Item = &ReviewFacts> {

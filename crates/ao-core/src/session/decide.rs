@@ -564,12 +564,12 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
         Some(code) => format!("the agent exited with code {code}"),
         None => "the agent was ended by a signal".into(),
     };
+    // It goes on when the limit is over, and holds no slot until then. Any exit code: it did not come to the end of its turn.
+    if session.met_a_limit() {
+        return AfterStop::Rest { code: code.filter(|code| *code != 0), why: LIMITED.to_owned() };
+    }
     if code == Some(0) {
         return AfterStop::Rest { code, why: how };
-    }
-    // It goes on when the limit is over, and holds no slot until then.
-    if session.holds.contains_key(&HoldKind::Account) {
-        return AfterStop::Rest { code, why: LIMITED.to_owned() };
     }
     if let Err(refusal) = may_go_on(state, session) {
         return AfterStop::Rest { code, why: format!("{how}; not started again: {refusal}") };

@@ -206,7 +206,8 @@ impl Session {
     fn lingers_at(&self, idle_after: Duration) -> Option<Timestamp> {
         let at_prompt =
             matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::Idle;
-        let idle = at_prompt || self.rests_after_turn();
+        // Also one that could have stayed at its prompt and has quit.
+        let idle = at_prompt || matches!(self.phase, Phase::Exited { code: Some(0), .. });
         let since = self.activity_since.max(self.evidence.human_typed.unwrap_or(self.activity_since));
         (idle && self.leaves_work() && self.outbox.is_empty() && self.lingers != Some(self.activity_since))
             .then(|| since + idle_after)

@@ -107,6 +107,8 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 Reading::Limited { .. } => session.cut_short = true,
                 Reading::Working { .. } | Reading::Asking { .. } => session.cut_short = false,
                 Reading::Idle => session.unfinished.clear(),
+                // Some agents exit with 0 when the provider refuses more.
+                Reading::Exited { code: Some(0) } if session.met_a_limit() => {}
                 Reading::Exited { code: Some(0) } => {
                     session.cut_short = false;
                     session.unfinished.clear();

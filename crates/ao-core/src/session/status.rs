@@ -77,7 +77,14 @@ impl Session {
                     | HoldKind::TotalBudget
                     | HoldKind::DailyBudget => StatusWord::Capped,
                 };
-                say(word, hold.why.clone(), hold.since)
+                // Sessions of one account go on one after the other.
+                let why = match (kind, self.resume_at) {
+                    (HoldKind::Account, Some(at)) => {
+                        format!("the provider's limit is over; it resumes in {} s", at.since(now).as_secs())
+                    }
+                    _ => hold.why.clone(),
+                };
+                say(word, why, hold.since)
             }
             Phase::Queued { since } => say(StatusWord::Queued, "waits for a free slot".into(), *since),
             Phase::Preparing { .. } if self.is_setting_up() => {
@@ -101,6 +108,10 @@ impl Session {
             ),
             Phase::Exited { at, .. } if self.rests_after_turn() && self.outbox.is_empty() => {
                 say(StatusWord::Idle, self.with_last_words("its turn is over"), *at)
+            }
+            // Its end was seen before its last output was read, which says whether it had taken its message.
+            Phase::Exited { at, .. } if self.rests_after_turn() && self.proof_is_due().is_some() => {
+                say(StatusWord::Working, "its last output is being read".into(), *at)
             }
             Phase::Exited { at, why, .. } => {
                 say(StatusWord::Exited, self.with_limit(self.with_last_words(why)), *at)
@@ -156,7 +167,7 @@ impl Session {
     }
 
     /// Tells whether its present attempt was refused more work by the provider.
-    fn met_a_limit(&self) -> bool {
+    pub(super) fn met_a_limit(&self) -> bool {
         self.evidence.latest().any(|signal| matches!(signal.reading, Reading::Limited { .. }))
     }
 

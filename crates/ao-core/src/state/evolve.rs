@@ -408,8 +408,16 @@ impl State {
                 }
                 let over = notice::evolve(notice, event, at);
                 let due = notice.due().filter(|_| !over);
-                if over
-                    && let Some(key) = self.notices.remove(&id).and_then(|notice| notice.incident)
+                let removed = if over { self.notices.remove(&id) } else { None };
+                // A notice that reached no channel is no reason to keep quiet when its problem comes back.
+                if let Some(notice) = &removed
+                    && matches!(event, NoticeEvent::Withdrawn { .. })
+                    && !notice.told
+                    && self.index.told.remove(&notice.key)
+                {
+                    self.notice_keys.retain(|key| *key != notice.key);
+                }
+                if let Some(key) = removed.and_then(|notice| notice.incident)
                     && let Some(told) = self.index.notices.get_mut(&key)
                 {
                     told.remove(&id);

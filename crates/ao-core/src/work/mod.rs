@@ -48,6 +48,8 @@ pub enum WorkStage {
     Queued,
     Starting,
     Working,
+    /// Nothing has been heard of an agent that runs, and not for long enough to call it stuck.
+    Quiet,
     Idle,
     /// An agent asks something.
     Question,
@@ -100,6 +102,8 @@ pub enum CheckSummary {
     Green,
     Red,
     Pending,
+    /// They cannot run, because the change conflicts with its base.
+    Blocked,
     /// There are none.
     None,
 }
@@ -198,9 +202,10 @@ impl<'a> WorkView<'a> {
     }
 }
 
-/// Whether a pull request waits for a person and nothing else has told one so: the problem that such a one has.
+/// Returns the step of a pull request that waits for a person, if nothing else has told one so. Notices are read anywhere, so
+/// its commands name the project.
 pub(crate) fn waits_for_person(state: &State, pull: &Pull, now: Timestamp) -> Option<NextStep> {
-    let step = pull::step(state, pull, now);
+    let step = pull::step_anywhere(state, pull, now);
     let told = matches!(step.stage, WorkStage::Review | WorkStage::Decision | WorkStage::Merge);
     (told && step.turn == Turn::You).then_some(step)
 }
@@ -232,6 +237,7 @@ fn checks(pull: &Pull) -> CheckSummary {
         Green::Unchecked => CheckSummary::None,
         Green::Yes => CheckSummary::Green,
         Green::Red { .. } => CheckSummary::Red,
+        Green::Waiting { .. } if pull.checks_are_blocked() => CheckSummary::Blocked,
         Green::Waiting { .. } => CheckSummary::Pending,
     }
 }

@@ -21,7 +21,16 @@ const BY_REVIEW: [&str; 5] = ["approvals", "human", "trust", "policy_file", "pro
 /// What an agent has to mend comes first, then what runs by itself, and then what waits for a person: nobody is asked to read
 /// what is about to change.
 pub(super) fn step(state: &State, pull: &Pull, now: Timestamp) -> NextStep {
-    let at = Place { state, pull, word: pull_word(state, &pull.id) };
+    step_of(Place { state, pull, word: pull_word(state, &pull.id) }, now)
+}
+
+/// The same, with commands that work in any folder.
+pub(super) fn step_anywhere(state: &State, pull: &Pull, now: Timestamp) -> NextStep {
+    step_of(Place { state, pull, word: crate::advise::shell(&pull.id.to_string()) }, now)
+}
+
+fn step_of(at: Place<'_>, now: Timestamp) -> NextStep {
+    let (state, pull) = (at.state, at.pull);
     match &pull.facts.state {
         PullState::Merged { .. } => return at.step(Turn::Done, WorkStage::Merged, "is merged"),
         PullState::Closed => return at.step(Turn::Done, WorkStage::Closed, "was closed without a merge"),
@@ -151,7 +160,7 @@ impl Place<'_> {
             .collect();
         if open.iter().any(|incident| matches!(incident.doubt, Some(Doubt::BaseRed {}))) {
             let base = one_line(&self.pull.facts.base_branch);
-            return self.step(Turn::Checks, stage, format!("{what}, and {base} itself fails it too"));
+            return self.step(Turn::Wait, stage, format!("{what}, and {base} itself fails it too"));
         }
         let doubted = !open.is_empty() && open.iter().all(|incident| incident.doubt.is_some());
         if doubted {
@@ -201,7 +210,7 @@ impl Place<'_> {
             rule.rule == "patterns" && !known
         };
         if against.iter().any(|rule| unread(&rule)) {
-            let says = "waits for its added lines to be looked through";
+            let says = "waits for the policy scan of its added lines";
             return Some(self.step(Turn::Checks, WorkStage::ChecksPending, says));
         }
         let decides = |rule: &&&RuleVerdict| !BY_REVIEW.contains(&rule.rule) && rule.rule != "freeze";
@@ -238,10 +247,10 @@ impl Place<'_> {
     fn ready(&self, verdict: &Verdict) -> NextStep {
         let pull = self.pull;
         if self.merged_by_itself(verdict) {
-            return self.step(Turn::Queue, WorkStage::MergeQueue, "is merged by itself");
+            return self.step(Turn::Queue, WorkStage::MergeQueue, "is merged automatically");
         }
         if pull.approvals().is_empty() {
-            let step = self.you(WorkStage::Merge, "may be merged, and waits for you to do it", "pr diff");
+            let step = self.you(WorkStage::Merge, "is ready, and waits for you to merge it", "pr diff");
             return NextStep { then: Some(format!("ao pr merge {}", self.word)), ..step };
         }
         self.you(WorkStage::Merge, "is approved, and waits for you to merge it", "pr merge")

@@ -27,6 +27,12 @@ pub(super) fn step(state: &State, session: &Session, pull: Option<&PullWork>, no
         },
         // A question is open and a budget is spent whatever becomes of the change.
         Some(_) if matches!(own.stage, WorkStage::Question | WorkStage::Budget) => own,
+        // An agent that is gone cannot take what it still has to be told; the review waits beside that.
+        Some(pull)
+            if own.stage == WorkStage::Stuck && own.turn == Turn::You && !session.outbox.is_empty() =>
+        {
+            NextStep { says: format!("{}; {}", own.says, of_pull(pull)), ..own }
+        }
         Some(pull) => about(pull),
         None => own,
     }
@@ -72,7 +78,10 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
             };
             NextStep { says, ..you(WorkStage::Question, "attach") }
         }
-        S::Blocked | S::Unknown => you(WorkStage::Stuck, "explain"),
+        S::Blocked => you(WorkStage::Stuck, "explain"),
+        // Nothing has been heard for a while, as while a model thinks. A person is asked once that is taken for stuck.
+        S::Unknown if !is_stuck(state, session) => step(Turn::Agent, WorkStage::Quiet),
+        S::Unknown => you(WorkStage::Stuck, "explain"),
         S::SetupFailed => {
             let step = you(WorkStage::Stuck, "logs --setup");
             NextStep { then: Some(format!("ao retry {name}")), ..step }
@@ -81,9 +90,9 @@ fn own(state: &State, session: &Session, status: &Status, now: Timestamp) -> Nex
         S::Exited if matches!(session.phase, Phase::Exited { code: Some(0), .. }) => {
             idle(state, session, step(Turn::Agent, WorkStage::Idle))
         }
-        S::Exited => match restorable(session) {
-            true => you(WorkStage::Stuck, "session restore"),
-            false => you(WorkStage::Stuck, "explain"),
+        S::Exited => match state.may_restore(session, now) {
+            Ok(()) => you(WorkStage::Stuck, "session restore"),
+            Err(_) => you(WorkStage::Stuck, "explain"),
         },
         S::Capped => you(WorkStage::Budget, "resume"),
         S::RateLimited => step(Turn::Wait, WorkStage::Limit),
@@ -118,7 +127,9 @@ fn idle(state: &State, session: &Session, step: NextStep) -> NextStep {
     }
 }
 
-/// Whether a person may start it again: what is held is let go first.
-fn restorable(session: &Session) -> bool {
-    session.holds.is_empty()
+/// Tells whether its agent counts as stuck by now.
+fn is_stuck(state: &State, session: &Session) -> bool {
+    let subject = Subject::Session(session.id);
+    let mut incidents = state.incidents_of(&subject);
+    incidents.any(|incident| incident.key.kind == IncidentKind::AgentStuck && incident.absent.is_none())
 }

@@ -80,7 +80,7 @@ fn who_waits_for_an_answer_is_named_with_how_long_and_who_else_waits() {
     let one = found.iter().find(|one| one.kind == AdviceKind::Answer).unwrap_or_else(|| panic!("{found:?}"));
     assert_eq!(one.what, "app-1 waits for your answer since 20 min");
     assert!(one.why.contains("2 others wait for it"), "{}", one.why);
-    assert_eq!((one.rank, one.unblocks, one.command.as_str()), (1, 2, "ao answer app-1 yes"));
+    assert_eq!((one.rank, one.unblocks, one.command.as_str()), (1, 2, "ao status app-1"));
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn tasks_that_wait_for_each_other_or_for_trust_are_named() {
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(found[0].what, "app#1 and app#2 wait for each other");
     assert_eq!(found[0].command, "ao issue edit 'app#1' --not-blocked-by 2");
-    assert_eq!(found[1].command, "ao spawn 3 --project app --trust");
+    assert_eq!(found[1].command, "ao issue show 3 --project app");
     assert!(!found[1].what.contains('\u{1b}'), "{}", found[1].what);
     assert!(desk.state.tasks.contains_key(&task("3")));
 }

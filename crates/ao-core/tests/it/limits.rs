@@ -383,8 +383,46 @@ fn a_limit_hides_neither_a_question_nor_a_block_nor_a_crash() {
 }
 
 #[test]
+fn a_crash_under_the_limit_of_another_is_no_limit_of_its_own() {
+    let mut desk = Desk::new();
+    let (crashed, limited) = (desk.idle("1"), desk.idle("2"));
+    let until = Some(desk.now + std::time::Duration::from_secs(600));
+    desk.sees(limited, Source::Protocol, Reading::Limited { until });
+    desk.sees(crashed, Source::Process, Reading::Exited { code: None });
+    desk.ended(crashed);
+    desk.wait(700);
+    let why = format!("{:?}", desk.session(crashed).phase);
+    assert!(!why.contains("limit"), "{why}");
+}
+
+/// Some agents exit with 0 when the provider refuses more.
+#[test]
+fn an_exit_with_0_after_a_limit_is_no_end_of_the_turn() {
+    for late in [false, true] {
+        let mut desk = Desk::new();
+        let session = desk.idle("1");
+        desk.sees(session, Source::Protocol, Reading::Working { doing: String::new() });
+        let limited = Reading::Limited { until: Some(desk.now + std::time::Duration::from_secs(600)) };
+        let exited = Reading::Exited { code: Some(0) };
+        if late {
+            desk.sees(session, Source::Process, exited);
+            desk.ended(session);
+            desk.sees(session, Source::Protocol, limited);
+        } else {
+            desk.sees(session, Source::Protocol, limited);
+            desk.sees(session, Source::Process, exited);
+            desk.ended(session);
+        }
+        assert!(desk.status(session).starts_with("rate_limited"), "{late}: {}", desk.status(session));
+        desk.wait(700);
+        let status = desk.status(session);
+        assert!(!status.starts_with("idle") && !status.starts_with("exited"), "it goes on: {late} {status}");
+    }
+}
+
+#[test]
 fn a_resume_under_a_limit_says_until_when_and_is_refused() {
-    for (auto_resume, then) in [(true, "goes on by itself"), (false, "waits for your word")] {
+    for (auto_resume, then) in [(true, "resumes automatically"), (false, "`ao resume`")] {
         let mut desk = Desk::with(Settings { auto_resume, ..Settings::default() });
         let session = desk.idle("1");
         limit(&mut desk, 600);

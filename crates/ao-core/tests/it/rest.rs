@@ -54,8 +54,7 @@ fn a_change_that_waits_for_a_person_does_not_keep_the_next_task_from_starting() 
     assert!(desk.session(second).takes_slot());
     assert_eq!(
         desk.status(first),
-        "idle: it waits for others, and its slot was needed for `app-2`; a message or `ao session restore app-1` \
-         wakes it"
+        "idle: paused to free a slot for `app-2`; a message or `ao session restore app-1` resumes it"
     );
     assert_eq!(desk.told(), Vec::<String>::new(), "nobody has to do anything about it");
     assert_eq!(desk.state.slots_taken(), 1);

@@ -305,7 +305,7 @@ fn a_tree_that_is_gone_when_its_agent_starts_is_made_anew() {
     );
     desk.tell(session, SessionInput::TreeGone { attempt: attempt(2), path });
     assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 2, try 0)")]);
-    assert!(desk.told().iter().any(|told| told.contains("made anew from its branch `agent/app-1`")));
+    assert!(desk.told().iter().any(|told| told.contains("recreated from its branch `agent/app-1`")));
     desk.make_ready(session);
     let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
     assert!(plan.resume, "its conversation goes on");

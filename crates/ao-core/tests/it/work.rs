@@ -412,7 +412,7 @@ fn a_change_that_waits_is_told_once_whatever_flickers() {
     assert_eq!(
         told,
         [
-            "app!7: A pull request waits for you. Change 7: it waits for your review\nLook at it with: ao pr diff 7"
+            "app!7: A pull request waits for you. Change 7: it waits for your review\nLook at it with: ao pr diff 'app!7'"
         ]
     );
     // Its check is run again, for longer than a problem has to be gone to be over; twice.
@@ -429,6 +429,21 @@ fn a_change_that_waits_is_told_once_whatever_flickers() {
         facts.checks[0].commit = Commit::new("c2");
     });
     assert_eq!(desk.hears(700).len(), 1, "another head is another question");
+}
+
+/// The check of a head that waits is run again just when people would be told. acceptance: J4
+#[test]
+fn a_change_that_is_away_when_notices_go_out_is_told_when_it_is_back() {
+    for away in [30, 2000] {
+        let mut desk = roomy();
+        waiting_change(&mut desk, 7);
+        assert_eq!(desk.hears(5), [""; 0], "others may come");
+        look(&mut desk, pull(), CheckState::Pending, |facts| facts.head_branch = "agent/app-7".into());
+        assert_eq!(desk.hears(away), [""; 0], "it does not wait for anybody now");
+        look(&mut desk, pull(), CheckState::Passed, |facts| facts.head_branch = "agent/app-7".into());
+        assert_eq!(desk.hears(1000).len(), 1, "away for {away} s");
+        assert_eq!(desk.hears(1000), [""; 0]);
+    }
 }
 
 /// acceptance: J4
@@ -550,6 +565,59 @@ fn all_work_is_done_only_when_no_change_is_open_any_more() {
     assert_eq!(desk.count("project.completed"), 0, "its change waits for a review");
     look(&mut desk, pull(), CheckState::Passed, |facts| facts.state = PullState::Closed);
     assert_eq!(desk.count("project.completed"), 1);
+}
+
+/// acceptance: J10
+#[test]
+fn checks_that_a_conflict_keeps_from_running_are_not_said_to_run() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    look(&mut desk, pull(), CheckState::Pending, |facts| {
+        facts.mergeable = Mergeable::Conflict { files: vec!["a.rs".into()] };
+    });
+    let work = of_pull(&desk);
+    assert_eq!((work.checks, work.step.stage), (CheckSummary::Blocked, WorkStage::Conflict));
+    let verdict = desk.state.verdict(&desk.state.pulls[&pull()], desk.now);
+    let checks = verdict.against().find(|rule| rule.rule == "checks").map(|rule| rule.evidence.clone());
+    assert_eq!(checks.as_deref(), Some("cannot run while it conflicts with `main`"));
+}
+
+/// acceptance: J6
+#[test]
+fn the_reaction_alone_merges_what_its_policy_allows_without_an_approval() {
+    for (approvals, auto, merged) in [(0, true, true), (0, false, false), (1, true, false)] {
+        let patch =
+            ReactionPatch { auto: Some(auto), action: Some(Action::Merge), ..ReactionPatch::default() };
+        let reactions = [(IncidentKind::ApprovedAndGreen, patch)].into();
+        let mut desk = Desk::with(Settings { reactions, ..Settings::default() });
+        with_pull(&mut desk);
+        policy(&mut desk, |policy| policy.approvals = approvals);
+        look(&mut desk, pull(), CheckState::Passed, |_| {});
+        let step = of_pull(&desk).step;
+        assert_eq!(step.turn == Turn::Queue, merged, "{approvals} {auto}: {step:?}");
+        assert_eq!(desk.count("queue.enqueued") > 0, merged, "{approvals} {auto}: {step:?}");
+    }
+}
+
+/// acceptance: J10
+#[test]
+fn a_review_that_waits_does_not_hide_an_agent_that_did_not_take_its_message() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    look(&mut desk, pull(), CheckState::Passed, |_| {});
+    assert_eq!(work(&desk, session).step.stage, WorkStage::Review);
+    desk.send(session, "Rename it.");
+    for _ in 0..=desk.state.settings.restarts {
+        desk.sees(session, Source::Process, Reading::Exited { code: Some(7) });
+        desk.ended(session);
+        desk.wait(120);
+        if desk.status(session).starts_with("starting") {
+            desk.launch(session);
+        }
+    }
+    let step = work(&desk, session).step;
+    assert_eq!((step.turn, step.stage), (Turn::You, WorkStage::Stuck), "{step:?}");
+    assert!(step.says.contains("code 7") && step.says.contains("waits for your review"), "{step:?}");
 }
 
 #[test]

@@ -47,7 +47,13 @@ impl Conflict {
 pub(super) async fn all(git: &Git, questions: &[Question]) -> Vec<Result<Merged, String>> {
     let mut answers = Vec::with_capacity(questions.len());
     for questions in questions.chunks(BATCH) {
-        match batch(git, questions).await {
+        let mut told = batch(git, questions).await;
+        // Git before 2.40 finds the base itself and takes no other word for it.
+        if told.as_ref().is_err_and(|err| err.stderr().contains("malformed input line")) {
+            let plain = |question: &Question| Question { base: None, ..question.clone() };
+            told = batch(git, &questions.iter().map(plain).collect::<Vec<_>>()).await;
+        }
+        match told {
             Ok(merged) => answers.extend(merged.into_iter().map(Ok)),
             // One of them spoils it for the rest, so each is asked for alone.
             Err(_) if questions.len() > 1 => {

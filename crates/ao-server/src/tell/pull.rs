@@ -158,6 +158,7 @@ fn checks(pull: &Pull) -> &'static str {
         Green::Unchecked => "none",
         Green::Red { .. } => "failed",
         Green::Waiting { .. } if pull.facts.checks.is_empty() => "none",
+        Green::Waiting { .. } if pull.checks_are_blocked() => "blocked",
         Green::Waiting { .. } => "pending",
     }
 }

@@ -232,7 +232,10 @@ pub async fn whereabouts_tell_when_it_strays(site: &Site<'_>) {
     let gone = site.workspace.whereabouts(&order).await;
     let [wrong] = &gone.wrong[..] else { panic!("one thing is wrong, and not {:?}", gone.wrong) };
     assert!(gone.stand.is_none() && wrong.starts_with("its folder is gone"), "{wrong}");
-    assert!(wrong.contains("restore it") && wrong.contains("`agent/fix`"), "the way back is told: {wrong}");
+    assert!(
+        wrong.contains("restore the session") && wrong.contains("`agent/fix`"),
+        "the way back is told: {wrong}"
+    );
 }
 
 /// `git push` without a word more succeeds, with a remote and without one, whatever the branch is called by then; and the

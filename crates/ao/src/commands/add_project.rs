@@ -11,10 +11,10 @@ use crate::error::{CommandError, Kind};
 use crate::repository::Repository;
 use crate::{calls, initial, settings, ui};
 
-/// Add a repository to those that are looked after
+/// Add a repository as a project
 ///
-/// It is added to the configuration that counts here, or to your own if there is none. A repository with a configuration of
-/// its own keeps that: if it names the repository, the daemon that runs is told of it; if it names others, it is added there.
+/// It is added to the configuration in force here, or to your own if there is none. A repository with a configuration of its
+/// own keeps it: if that lists the repository, a running daemon loads it; otherwise the repository is added to it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao add-project ~/docs
@@ -78,7 +78,7 @@ fn registered(file: &Utf8Path, cx: &Context) -> Result<Projects, CommandError> {
 
 fn show_registered(added: &Projects, file: &Utf8Path) -> Result<(), CommandError> {
     for project in &added.projects {
-        ui::line(format_args!("The daemon looks after {} now, as {file} says", project.id))?;
+        ui::line(format_args!("The daemon now manages {} (configured in {file})", project.id))?;
     }
     Ok(())
 }

@@ -14,8 +14,8 @@ use crate::{calls, complete, ui};
 
 /// Start a session for each of several issues
 ///
-/// Goes on after one that fails. Exits with 5 if all that failed are issues that are not there, and with 1 if one failed for
-/// another reason. An issue that has a session keeps that one, so it can be repeated.
+/// Continues after a failure. Exits with 5 if every failure was a missing issue, and with 1 if one failed for another reason.
+/// An issue that has a session keeps it, so the command can be repeated.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao batch-spawn 101 102 103

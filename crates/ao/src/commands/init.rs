@@ -22,7 +22,7 @@ use crate::{offer, paths, ui};
   ao init --tracker github --agent claude-code --runtime tmux
   ao init --agent codex --runtime process --force   writes over the file that is there")]
 pub(crate) struct Args {
-    /// Where issues live: local; github, gitlab, linear and jira are written down and not available yet
+    /// Where issues live: local; github, gitlab, linear and jira are accepted but not supported yet
     #[arg(long, value_name = "NAME")]
     tracker: Option<String>,
     /// Which agent does the work: claude-code, codex, aider, opencode, …

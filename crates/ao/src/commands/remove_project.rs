@@ -113,9 +113,9 @@ fn told(name: &str, file: Option<&Utf8Path>, cx: &Context) -> Result<(), Command
     if !cx.json() {
         match file {
             Some(file) => ui::line(format_args!("Took {name} out of {file}"))?,
-            None => ui::line(format_args!(
-                "The daemon no longer looks after {name}; its configuration file stays"
-            ))?,
+            None => {
+                ui::line(format_args!("The daemon no longer manages {name}; its configuration file stays"))?;
+            }
         }
         ui::note("the repository, its branches and its workspaces stay where they are");
     }

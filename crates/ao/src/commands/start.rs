@@ -25,8 +25,8 @@ use crate::{calls, clone, combination, desktop, offer, paths, ui};
 /// In a git repository without a configuration file, one is written first; at a terminal you are asked whether the checks that
 /// fit the repository are to run. There is one daemon for all your repositories: run
 /// this in each of them, or name them. Agents that an earlier daemon has left running are found again. A daemon of another
-/// build is replaced; its agents go on meanwhile. What `ao stop --all` has stopped goes on: issues are begun by themselves again,
-/// where the configuration says so.
+/// build is replaced; its agents go on meanwhile. After `ao stop --all`, automatic assignment is on again where the configuration
+/// says so.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao start                                     the repository you are in
@@ -152,7 +152,7 @@ async fn started_again(
         }
         let project = calls::start_work(client, &project.id).await?;
         if project.auto_assign {
-            notes.push(format!("issues of {} are begun by themselves again", project.id));
+            notes.push(format!("automatic assignment is on again for {}", project.id));
         }
     }
     Ok(())
@@ -360,7 +360,7 @@ fn tell(started: &Started, opened: bool, cx: &Context) -> Result<(), CommandErro
     ui::line(format_args!("  log           {}", daemon.log))?;
     if !findings.is_empty() {
         let found = ui::count(findings.len() as u64, "warning");
-        ui::line(format_args!("  not working   {found} above; `ao config check` repeats them"))?;
+        ui::line(format_args!("  warnings      {found} above; `ao config check` lists them again"))?;
     }
     let issues = findings.iter().all(|finding| finding.id != "tracker");
     let spawn = if issues { "`ao spawn ISSUE` or " } else { "" };

@@ -16,8 +16,8 @@ use crate::{background, calls, complete, follow, show, span, ui};
 /// A stopped session keeps its work: its workspace stays where it is until `ao session cleanup` shows that nothing would be
 /// lost. A stopped daemon leaves every agent running, and `ao start` finds them again.
 ///
-/// With `--all` the work of the projects stays stopped: none of their issues is begun by itself any more, also after a restart,
-/// until `ao start`. What you start yourself with `ao spawn`, `ao new` or `ao session restore` runs meanwhile.
+/// With `--all` the projects stay stopped: none of their issues starts automatically, also after a restart, until `ao start`.
+/// You can still start sessions yourself with `ao spawn`, `ao new` or `ao session restore`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao stop                            the daemon; agents go on
@@ -86,7 +86,7 @@ async fn everything(client: &Client, args: &Args, cx: &Context) -> Result<(), Co
     }
     for project in quiet.iter().filter(|_| !cx.json()) {
         let id = &project.id;
-        ui::note(format!("no issue of {id} is begun by itself any more; `ao start` lets them begin again"));
+        ui::note(format!("automatic assignment is off for {id}; `ao start` turns it on again"));
     }
     Ok(())
 }
@@ -178,6 +178,10 @@ pub(super) async fn one(
 fn told(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
+        Some(tree) if tree.state != "removed" && !std::path::Path::new(&tree.path).exists() => format!(
+            "{title}{name}{title:#}: {state}; its folder {} is gone, its commits are on the branch {}",
+            tree.path, session.branch
+        ),
         Some(tree) if tree.state != "removed" => {
             format!(
                 "{title}{name}{title:#}: {state}; its work is kept in {} (branch {})",

@@ -43,7 +43,8 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
             Err(ChannelFault::Reference(_)) => {}
             Err(ChannelFault::Channel(err)) => {
                 let hint = "`ao notify test` tries it afterwards; without it, take it out of `notifiers`";
-                let problem = tell(format!("nobody is told by `{name}`: {err}"), Some(hint.to_owned()));
+                let problem =
+                    tell(format!("the notifier `{name}` cannot send: {err}"), Some(hint.to_owned()));
                 findings.push(match err {
                     ChannelError::Unknown { .. } => ConfigFinding::error("notifier", problem),
                     _ => ConfigFinding::warning("notifier", problem),

@@ -11,12 +11,14 @@
 mod channels;
 mod facts;
 mod ignored;
+mod programs;
 mod services;
 
 use ao_config::{Loaded, Problem};
 use serde_json::{Value, json};
 
 pub(crate) use self::facts::{MachineFacts, desktop};
+pub(crate) use self::programs::PROGRAM;
 pub(crate) use self::services::not_available;
 use crate::combination;
 use crate::context::Context;
@@ -76,6 +78,7 @@ pub(crate) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
     findings.extend(projects(loaded));
     findings.extend(services::look(loaded));
     findings.extend(channels::look(loaded, facts));
+    findings.extend(programs::look(loaded));
     findings.extend(ignored::look(loaded, facts));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings

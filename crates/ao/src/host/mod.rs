@@ -20,6 +20,7 @@ use ao_api::{
     HookTested, Hooks, ImportOrder, Imported, NewProject, NewSession, NotifyChannel, NotifyTest, Output,
     PolicyField, PolicyShown, Problem, Project, Reloaded, ReviewerWish,
 };
+use ao_config::shape::Permissions;
 use ao_core::hook::HookPoint;
 use ao_core::input::SpawnRequest;
 use ao_core::project::ProjectInput;
@@ -38,6 +39,7 @@ use self::configs::InForce;
 use self::secrets::Secrets;
 use self::views::Views;
 use crate::chores;
+use crate::combination::{self, Unfit};
 use crate::daemon::Daemon;
 use crate::error::{CommandError, Kind};
 use crate::repository::{self, Repository};
@@ -474,6 +476,11 @@ impl order::Plugged for PluggedIn {
 
     fn io(&self, agent: &str) -> Option<Io> {
         self.agents.get(agent).map(ao_agent::Options::io)
+    }
+
+    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit> {
+        // Of an agent that somebody else has made only its launch can tell.
+        self.agents.get(agent).map_or(Ok(()), |options| combination::takes(options, permissions, model))
     }
 
     fn workspaces(&self) -> Vec<String> {

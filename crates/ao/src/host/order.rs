@@ -23,6 +23,8 @@ pub(super) trait Plugged {
     fn program(&self, agent: &str) -> Option<String>;
     /// How an agent wants to be held, if that is known.
     fn io(&self, agent: &str) -> Option<Io>;
+    /// Whether an agent can be started with these permissions and this model.
+    fn takes(&self, agent: &str, permissions: Option<Permissions>, model: Option<&str>) -> Result<(), Unfit>;
     fn agents(&self) -> Vec<String>;
     fn workspaces(&self) -> Vec<String>;
     /// Our own program, by its full path.
@@ -212,12 +214,16 @@ fn agent(
     said.push(&effective.project.agent_config);
     let first = |get: &dyn Fn(&AgentConfig) -> Option<String>| said.iter().find_map(|config| get(config));
     let permissions = said.iter().find_map(|config| config.permissions);
+    let model = wish.model.clone().or_else(|| first(&|config| config.model.clone()));
+    plugged
+        .takes(name, permissions, model.as_deref())
+        .map_err(|Unfit { what, hint }| Problem::new(422, "unfit-agent", what).hint(hint))?;
     Ok(AgentChoice {
         name: name.to_owned(),
         specialist: specialist.map(|specialist| specialist.id.clone()),
         account: first(&|config| config.account.clone()),
-        model: wish.model.clone().or_else(|| first(&|config| config.model.clone())),
-        permissions: permissions.map(|permissions| permissions_word(permissions).to_owned()),
+        model,
+        permissions: permissions.map(|permissions| combination::permissions_word(permissions).to_owned()),
         args: said
             .iter()
             .map(|config| &config.args)
@@ -226,15 +232,6 @@ fn agent(
             .unwrap_or_default(),
         abilities,
     })
-}
-
-fn permissions_word(permissions: Permissions) -> &'static str {
-    match permissions {
-        Permissions::Permissionless => "permissionless",
-        Permissions::Default => "default",
-        Permissions::AutoEdit => "auto-edit",
-        Permissions::Suggest => "suggest",
-    }
 }
 
 fn runtime(

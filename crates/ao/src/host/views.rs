@@ -50,7 +50,7 @@ impl Views {
         let name = &session.spec.name;
         let Some(process) = &session.process else {
             let title = format!("`{name}` has no program running, so there is no terminal to look into");
-            let hint = format!("`ao status {name}` says how it stands; `ao send {name} …` wakes it");
+            let hint = format!("`ao status {name}` says how it stands, `ao logs {name}` what it has said");
             return Err(Problem::new(409, "not-running", title).hint(hint));
         };
         let (runtime, own) = process.0.split_once(':').unwrap_or(("", &process.0));

@@ -23,7 +23,10 @@ pub fn conflicts(told: &Conflicts, canvas: Canvas) -> String {
         .filter(|branch| told.clashes.iter().any(|clash| clash.a == branch.name || clash.b == branch.name))
         .collect();
     let mut drawn = String::new();
-    if told.clashes.is_empty() {
+    if told.clashes.is_empty() && !told.left_out.is_empty() {
+        let all = ui::count(told.branches.len() as u64, "branch").replace("branchs", "branches");
+        let _ = writeln!(drawn, "{all}; no conflict was found, but not all of them could be compared.");
+    } else if told.clashes.is_empty() {
         let all = ui::count(told.branches.len() as u64, "branch").replace("branchs", "branches");
         let _ = writeln!(drawn, "{all} compared; all of them merge with each other.");
     } else {

@@ -98,14 +98,14 @@ fn session(word: &str, it: Fields<'_>) -> Option<String> {
         "conversation_seen" => "has a conversation of its own".into(),
         "conversation_gone" => "has lost its conversation and starts afresh with its task".into(),
         "signal_seen" => signal(it),
-        "rejudged" => "is looked at anew, as time has passed".into(),
+        "rejudged" => "its state was judged again".into(),
         "look_wanted" => "is to be looked at".into(),
         "looked" => "was looked at".into(),
         "look_failed" => it.because("could not be looked at"),
         "went_astray" => format!("has left its place: {}", it.text("what")),
         "back_in_place" => "is back in its place".into(),
         "tree_lost" => {
-            format!("its workspace {} was removed by somebody else; it is made anew", it.text("path"))
+            format!("its workspace {} was deleted; it is recreated from its branch", it.text("path"))
         }
         "stands" if it.has("stand.branch") => format!("stands on branch {}", it.text("stand.branch")),
         "stands" => "stands on no branch".into(),
@@ -125,7 +125,7 @@ fn session(word: &str, it: Fields<'_>) -> Option<String> {
         "message_withdrawn" => format!("message {} was taken back: it is not true any more", it.text("no")),
         "messages_dropped" => it.because("its messages were not delivered"),
         "delivery_started" => "is being told what waits for it".into(),
-        "written" => "was told; now it has to show that it has taken it".into(),
+        "written" => "a message was written; the agent has to confirm it".into(),
         "delivery_paused" => it.because("is not told for the moment"),
         "delivery_retried" => "is told once more".into(),
         "accepted" => "has taken what it was told".into(),
@@ -403,7 +403,7 @@ fn host(word: &str, it: Fields<'_>) -> Option<String> {
         "stray_found" => format!("a process of {} was found that nobody waits for", it.text("session")),
         "stray_ended" => format!("a process of {} that nobody waited for was ended", it.text("session")),
         "census_doubted" => format!(
-            "{} of {} agents were not seen at once, which is taken for a failed look",
+            "{} of {} agents vanished at the same time, so the probe is taken to have failed",
             it.text("missing"),
             it.text("expected")
         ),

@@ -65,9 +65,9 @@ fn a_repository_with_a_file_of_its_own_is_told_to_the_daemon() {
     make_repository(&other);
     let own = other.join("agent-orchestrator.yaml");
     fs::write(&own, house.usual_config("other")).unwrap();
-    house.ao(&["add-project", "../other"]).succeeds().says("The daemon looks after other now");
+    house.ao(&["add-project", "../other"]).succeeds().says("The daemon now manages other");
     let text = fs::read_to_string(&own).unwrap();
-    house.ao(&["remove-project", "other"]).succeeds().says("no longer looks after other");
+    house.ao(&["remove-project", "other"]).succeeds().says("no longer manages other");
     assert_eq!(fs::read_to_string(&own).unwrap(), text, "it belongs to the repository");
     house.ao(&["remove-project", "other"]).exits(5).says("there is no project `other`");
 }

@@ -68,7 +68,12 @@ fn check_start_and_doctor_say_the_same_of_what_cannot_work() {
             "projects.my-app.scm",
             "the scm `gitlab` is not available in this version yet",
         ),
-        ("    notifiers: [slack]", "", "", "nobody is told by `slack`: notifier `slack` has no `webhookUrl`"),
+        (
+            "    notifiers: [slack]",
+            "",
+            "",
+            "the notifier `slack` cannot send: notifier `slack` has no `webhookUrl`",
+        ),
         ("    notifiers: [telegram]", "", "", "TELEGRAM_BOT_TOKEN"),
         (
             "    notifiers: [hook]",

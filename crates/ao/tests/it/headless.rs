@@ -2,17 +2,17 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::fleet::make_repository;
 use crate::house::{House, Ran, free_port, until};
 
 /// Behaves as each of the real ones does, by the name of its program.
-const STAND_IN: &str = include_str!("../fixtures/stand-in.sh");
+pub(crate) const STAND_IN: &str = include_str!("../fixtures/stand-in.sh");
 
 /// The named agents, each by its program.
-const NAMED: [(&str, &str); 10] = [
+pub(crate) const NAMED: [(&str, &str); 10] = [
     ("claude-code", "claude"),
     ("codex", "codex"),
     ("opencode", "opencode"),
@@ -24,6 +24,13 @@ const NAMED: [(&str, &str); 10] = [
     ("kimicode", "kimi"),
     ("goose", "goose"),
 ];
+
+/// Where a program of this machine is.
+pub(crate) fn installed(program: &str) -> PathBuf {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut found = std::env::split_paths(&path).map(|folder| folder.join(program));
+    found.find(|path| path.is_file()).unwrap_or_else(|| panic!("{program} is installed"))
+}
 
 /// A machine with stand-ins for these programs, in front of all others or with hardly any others.
 struct Machine {
@@ -47,11 +54,8 @@ impl Machine {
     /// Leaves only the stand-ins and what they need.
     fn without_tmux(mut self) -> Machine {
         let bin = self.house.path("bin");
-        let path = std::env::var_os("PATH").unwrap_or_default();
         for program in ["git", "sh", "cat", "date", "head", "mkdir", "sed"] {
-            let mut found = std::env::split_paths(&path).map(|folder| folder.join(program));
-            let found = found.find(|path| path.is_file()).unwrap_or_else(|| panic!("{program} is installed"));
-            symlink(found, bin.join(program)).unwrap();
+            symlink(installed(program), bin.join(program)).unwrap();
         }
         self.path = bin.display().to_string();
         self
@@ -107,9 +111,10 @@ fn every_named_agent_works(runtime: &str) {
     let machine = Machine::new(house, &stand_ins);
     machine.ao(&["config", "set", "defaults.runtime", runtime]).succeeds();
     machine.ao(&["start", "--port", "0"]).succeeds();
-    for (agent, _) in NAMED {
-        let prompt = format!("Work by {agent}");
-        machine.ao(&["new", agent, "--agent", agent, "--name", agent, "--prompt", &prompt]).succeeds();
+    for (number, (agent, _)) in (1..).zip(NAMED) {
+        machine.ao(&["issue", "add", &format!("Work by {agent}")]).succeeds();
+        let number = number.to_string();
+        machine.ao(&["spawn", &number, "--agent", agent, "--name", agent]).succeeds();
     }
     for (agent, _) in NAMED {
         until(agent, || {
@@ -168,12 +173,12 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
     let house = House::new();
     let good = fs::read_to_string(house.config_file()).unwrap();
     let pipes = format!("{good}  own: {{ program: sh }}\n");
-    // A runtime that is not built in; and one that cannot hold the agent.
+    // A runtime that is not supported; and one that cannot hold the agent.
     for (config, what) in [
-        (good.replace("runtime: process", "runtime: docker"), "the runtime `docker` is not built"),
+        (good.replace("runtime: process", "runtime: docker"), "does not support the runtime `docker`"),
         (
             pipes.replace("runtime: process, agent: scripted", "runtime: tmux, agent: own"),
-            "the agent `own` is spoken to over pipes, which the runtime `tmux` cannot give it",
+            "the agent `own` needs pipes for stdin and stdout, which the runtime `tmux` does not support",
         ),
     ] {
         fs::write(house.config_file(), &config).unwrap();
@@ -186,14 +191,19 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
         house.ao(&["config", "check"]).succeeds();
     }
     fs::write(house.config_file(), &pipes).unwrap();
-    house.ao(&["config", "set", "defaults.runtime", "docker"]).exits(2).says("not built").says("not changed");
+    house
+        .ao(&["config", "set", "defaults.runtime", "docker"])
+        .exits(2)
+        .says("does not support the runtime")
+        .says("not changed");
     house.start();
-    for (args, what) in
-        [(["--runtime", "docker"], "not built"), (["--runtime", "tumx"], "the runtime `tumx` is not built")]
-    {
+    for (args, what) in [
+        (["--runtime", "docker"], "does not support"),
+        (["--runtime", "tumx"], "does not support the runtime `tumx`"),
+    ] {
         house.ao(&["new", "It", args[0], args[1]]).exits(1).says(what);
     }
-    house.ao(&["new", "It", "--agent", "own", "--runtime", "tmux"]).exits(1).says("over pipes");
+    house.ao(&["new", "It", "--agent", "own", "--runtime", "tmux"]).exits(1).says("needs pipes");
     let body = r#"{"title":"It","agent":"own","runtime":"tmux"}"#;
     house.ao(&["api", "POST", "/sessions", "-d", body]).exits(1).says("unfit-runtime");
     let listed = house.ao(&["list", "--json"]).succeeds().json();
@@ -202,7 +212,7 @@ fn what_cannot_work_is_refused_where_it_is_configured_and_where_it_is_asked_for(
     let other = house.path("other");
     make_repository(&other);
     for runtime in ["docker", "kubernetes"] {
-        house.ao_in(&other, &["init", "--runtime", runtime]).exits(2).says("not built");
+        house.ao_in(&other, &["init", "--runtime", runtime]).exits(2).says("does not support the runtime");
     }
 }
 
@@ -212,10 +222,10 @@ fn a_specialist_that_cannot_run_is_doubted_and_refused_when_it_is_asked_for() {
     let port = free_port();
     let agents = "agents:\n  - { id: backend, tool: scripted, runtime: docker }\n";
     let house = House::with(&format!("port: {port}\n{agents}"));
-    house.ao(&["config", "check"]).succeeds().says("the runtime `docker` is not built");
-    house.ao(&["doctor"]).succeeds().says("the runtime `docker` is not built");
-    house.ao(&["start", "--port", "0"]).succeeds().says("the runtime `docker` is not built");
-    house.ao(&["new", "It", "--agent", "backend"]).exits(1).says("the runtime `docker` is not built");
+    house.ao(&["config", "check"]).succeeds().says("does not support the runtime `docker`");
+    house.ao(&["doctor"]).succeeds().says("does not support the runtime `docker`");
+    house.ao(&["start", "--port", "0"]).succeeds().says("does not support the runtime `docker`");
+    house.ao(&["new", "It", "--agent", "backend"]).exits(1).says("does not support the runtime `docker`");
 }
 
 #[test]
@@ -240,7 +250,10 @@ fn a_stopped_session_goes_on_in_the_runtime_that_is_configured_now() {
 
     house.ao(&["stop", &session]).succeeds();
     until("it has ended", || house.state(&session) == "stopped");
-    house.ao(&["session", "restore", &session, "--runtime", "docker"]).exits(1).says("not built");
+    house
+        .ao(&["session", "restore", &session, "--runtime", "docker"])
+        .exits(1)
+        .says("does not support the runtime");
     house.ao(&["session", "restore", &session, "--runtime", "tmux"]).succeeds();
     house.wait_for(&session, "idle");
     assert_eq!(house.status(&session)["runtime"], "tmux", "or in another one, if that is asked for");

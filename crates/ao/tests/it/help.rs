@@ -61,7 +61,7 @@ fn help_says_what_it_is_and_gives_examples() {
       open            Open a session in the dashboard
 
     Projects and configuration:
-      add-project     Add a repository to those that are looked after
+      add-project     Add a repository as a project
       remove-project  Stop looking after a repository; nothing of it is deleted
       config          Check, show and change the configuration
       config-help     Tell what can be said in the configuration

@@ -32,7 +32,7 @@ fn a_configuration_without_projects_is_about_its_repository() {
     let session = house.session("Say hello", "[[say hello]]");
     assert_eq!(session, "my-app-say-hello");
     house.wait_for(&session, "idle");
-    house.ao(&["add-project", "."]).succeeds().says("The daemon looks after my-app now");
+    house.ao(&["add-project", "."]).succeeds().says("The daemon now manages my-app");
 }
 
 #[test]
@@ -59,11 +59,11 @@ fn a_repository_whose_file_names_others_is_added_to_it() {
         .ao_in(&other, &["add-project", "."])
         .succeeds()
         .says("Added other")
-        .says("The daemon looks after other now");
+        .says("The daemon now manages other");
     assert_eq!(house.known(), ["docs", "my-app", "other"]);
     house.ao_in(&other, &["issue", "add", "Ours"]).succeeds().says("other#1");
     // Said again, it is so already.
-    house.ao_in(&other, &["add-project", "."]).succeeds().says("The daemon looks after other now");
+    house.ao_in(&other, &["add-project", "."]).succeeds().says("The daemon now manages other");
 }
 
 #[test]

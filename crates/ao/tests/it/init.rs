@@ -241,8 +241,8 @@ fn checks_that_fit_are_written_as_a_comment_where_nobody_can_be_asked() {
     std::fs::write(app.join("Cargo.toml"), "[package]\n").unwrap();
     for args in [&["init"][..], &["init", "--force", "--yes"]] {
         let said = place.run(&app, args);
-        let note = "note: nothing is checked yet; `cargo test --workspace` and `cargo clippy --workspace --all-targets -- \
-            -D warnings` would fit, and stand as a comment under `checks` in the file";
+        let note = "note: no checks are enabled; `cargo test --workspace` and `cargo clippy --workspace --all-targets -- \
+            -D warnings` would fit, and are commented out under `checks` in the file";
         assert!(said.starts_with("exit 0") && said.contains(note), "{said}");
     }
     let file = app.join("agent-orchestrator.yaml");

@@ -28,7 +28,7 @@ fn a_worktree_removed_by_hand_is_made_anew_from_its_branch() {
     assert_eq!(fs::read_to_string(tree.join("one.txt")).unwrap(), "one\n", "what was committed is there");
     assert!(!tree.join("two.txt").exists());
     let events = house.ao(&["events"]).succeeds().out;
-    assert!(events.contains("was removed by somebody else; it is made anew"), "{events}");
+    assert!(events.contains("was deleted; it is recreated from its branch"), "{events}");
     house.ao(&["send", &session, "[[say still here]]"]).succeeds();
 }
 

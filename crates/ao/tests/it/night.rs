@@ -57,7 +57,7 @@ fn agents_whose_changes_wait_for_a_person_do_not_keep_the_next_task_from_startin
     let (first, number) = &workers[0];
     assert_eq!(house.phase(first), "resting");
     assert_eq!(house.state(first), "idle");
-    house.ao(&["status", first]).succeeds().says("its slot was needed for");
+    house.ao(&["status", first]).succeeds().says("paused to free a slot for");
 
     // It is at rest after a restart too, and news finds it with its conversation.
     house.ao(&["stop"]).succeeds();
@@ -164,12 +164,8 @@ fn what_is_stopped_stays_stopped_until_somebody_starts_again() {
         house.ao(&["issue", "add", title]).succeeds();
     }
     until("the first to begin", || house.sessions_of("1").len() == 1);
-    house
-        .ao(&["stop", "--all"])
-        .succeeds()
-        .says("no issue of my-app is begun by itself any more")
-        .says("ao start");
-    house.ao(&["status"]).succeeds().says("no issue begins by itself").says("`ao start`");
+    house.ao(&["stop", "--all"]).succeeds().says("automatic assignment is off for my-app").says("ao start");
+    house.ao(&["status"]).succeeds().says("no issue starts automatically").says("`ao start`");
     house.ao(&["plan"]).succeeds().says("has stopped all work");
 
     // Neither time, nor a new issue, nor a daemon that begins anew starts anything.
@@ -194,12 +190,12 @@ fn what_is_stopped_stays_stopped_until_somebody_starts_again() {
     house.ao(&["stop", &session]).succeeds();
     assert_eq!((planned(), house.sessions_of("2").len()), (3, 0));
 
-    house.ao(&["start", "--port", "0"]).succeeds().says("issues of my-app are begun by themselves again");
+    house.ao(&["start", "--port", "0"]).succeeds().says("automatic assignment is on again for my-app");
     until("the next one to begin", || house.sessions_of("2").len() == 1);
     let status = house.ao(&["status"]).succeeds();
     assert!(!status.out.contains("no issue begins by itself"), "{}", status.out);
 
-    house.ao(&["stop", "--project", "my-app", "--all"]).succeeds().says("is begun by itself any more");
+    house.ao(&["stop", "--project", "my-app", "--all"]).succeeds().says("automatic assignment is off");
     until("all of them to wait again", || planned() == 2);
     again.kill().ok();
     again.wait().ok();
@@ -222,6 +218,7 @@ fn a_limit_hides_no_question_and_a_resume_under_it_fails_and_says_until_when() {
     assert_eq!(house.state(&asks), "needs_input");
     house.ao(&["status"]).succeeds().says("Needs you").says("May I delete it?");
     let refused = house.ao(&["resume", &limited]).exits(1);
-    let refused = refused.says("the provider refuses the account `scripted` until").says("goes on by itself");
+    let refused =
+        refused.says("the provider refuses the account `scripted` until").says("resumes automatically");
     refused.says("no command lifts a provider's limit");
 }

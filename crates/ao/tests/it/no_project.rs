@@ -68,12 +68,12 @@ fn a_command_in_a_folder_of_no_project_touches_no_other_project() {
         for args in commands {
             let ran = house.ao_in(folder, args);
             assert_eq!(ran.code, 1, "ao {}: {}{}", args.join(" "), ran.out, ran.err);
-            let told = ran.says("belongs to no project").says("--project").err;
+            let told = ran.says("is not inside a project").says("--project").err;
             let path = house.repository().display().to_string();
             assert!(told.contains(&format!("`my-app` ({path})")), "{told}");
         }
     }
-    house.ao_in(&folders[1], &["new", "Do it"]).says("`ao start` makes a project of the repository");
+    house.ao_in(&folders[1], &["new", "Do it"]).says("`ao start` registers this repository");
     assert_eq!(house.count(&["list", "--json"], "sessions"), 0);
     assert_eq!(house.count(&["issue", "list", "--json"], "issues"), 1);
     let issue = house.ao(&["issue", "show", "1", "--json"]).succeeds().json();

@@ -22,9 +22,10 @@ fn advice_names_who_waits_and_the_command_that_helps() {
     let command = first["do"].as_str().unwrap();
     house.ao(&["advise", "--project", "my-app"]).succeeds().says("waits for your answer").says(command);
     house.ao(&["advise", "--project", "other"]).exits(5).says("there is no project `other`");
-    // What it says to do is what helps.
+    // It shows the question, and leaves the answer to whoever has read it.
     let words: Vec<&str> = command.split_whitespace().skip(1).collect();
-    house.ao(&words).succeeds();
+    house.ao(&words).succeeds().says("Allow `rm -r build`?");
+    house.ao(&["answer", &session, "yes"]).succeeds();
     house.wait_for(&session, "idle");
     house.ao(&["advise"]).succeeds().says("Nothing needs you now");
 }

@@ -7,11 +7,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::fleet::{git, make_repository};
+use crate::headless::{NAMED, STAND_IN, installed};
 use crate::house::{House, Ran, bare_copy, until};
 
 const DOCUMENT: &str = include_str!("../fixtures/surface.md");
@@ -210,8 +211,24 @@ fn the_document_is_the_one_that_is_agreed_upon() {
     }
 }
 
+/// acceptance: J1, J8
 #[test]
-fn every_command_works_as_written() {
+fn every_command_works_as_written_where_tmux_is_installed() {
+    every_command_works(&format!(":{}", std::env::var("PATH").unwrap_or_default()));
+}
+
+/// acceptance: J8, N3
+#[test]
+fn every_command_works_as_written_where_tmux_is_not_installed() {
+    every_command_works("");
+}
+
+/// What the steps themselves call.
+const USED: [&str; 12] =
+    ["cat", "date", "git", "grep", "head", "mkdir", "printf", "sed", "sh", "sleep", "test", "timeout"];
+
+/// Runs every step on a machine with stand-ins for all named agents, and with what is on this search path besides.
+fn every_command_works(besides: &str) {
     let house = House::bare();
     make_repository(&house.repository());
     make_repository(&house.path("docs"));
@@ -224,14 +241,17 @@ fn every_command_works_as_written() {
     git(&forge, &["update-ref", "refs/pull/5/head", &head]);
     let url_of = house.path("cloned.git");
     bare_copy(&house.repository(), &url_of);
-    // Agents that do nothing, by the names of real ones.
     let bin = house.path("bin");
     fs::create_dir(&bin).unwrap();
-    for program in ["claude", "codex"] {
-        fs::write(bin.join(program), "#!/bin/sh\nexit 0\n").unwrap();
+    for (_, program) in NAMED {
+        fs::write(bin.join(program), STAND_IN).unwrap();
         fs::set_permissions(bin.join(program), fs::Permissions::from_mode(0o755)).unwrap();
     }
-    std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_ao"), bin.join("ao")).unwrap();
+    symlink(env!("CARGO_BIN_EXE_ao"), bin.join("ao")).unwrap();
+    for program in USED {
+        symlink(installed(program), bin.join(program)).unwrap();
+    }
+    let path = format!("{}{besides}", bin.display());
     let tools = house.path("tools.yaml");
     fs::write(
         &tools,
@@ -242,30 +262,29 @@ fn every_command_works_as_written() {
     let mut session = String::new();
     for step in STEPS {
         for (line, code) in step.runs {
-            let ran = sh(&house, line, &session, &url_of, &tools);
+            let ran = sh(&house, &path, line, &session, &url_of, &tools);
             assert_eq!(ran.code, *code, "`{line}`\nstdout:\n{}\nstderr:\n{}", ran.out, ran.err);
             // From now on there is an agent that can be talked to.
             if *line == "ao start" && session.is_empty() {
                 for project in ["defaults.agent scripted", "lifecycle.maxParallelAgents 30"] {
-                    sh(&house, &format!("ao config set {project}"), "", &url_of, &tools).succeeds();
+                    sh(&house, &path, &format!("ao config set {project}"), "", &url_of, &tools).succeeds();
                 }
                 let made = "ao new 'Something' --project my-app --prompt '[[say hello]]' --name s1";
-                sh(&house, made, "", &url_of, &tools).succeeds();
+                sh(&house, &path, made, "", &url_of, &tools).succeeds();
                 session = "s1".into();
-                sh(&house, "ao wait s1 --for idle --timeout 60", "", &url_of, &tools).succeeds();
+                sh(&house, &path, "ao wait s1 --for idle --timeout 60", "", &url_of, &tools).succeeds();
             }
         }
     }
 }
 
 /// A line as somebody types it into a shell in the repository.
-fn sh(house: &House, line: &str, session: &str, url: &Path, tools: &Path) -> Ran {
+fn sh(house: &House, path: &str, line: &str, session: &str, url: &Path, tools: &Path) -> Ran {
     let mut command = Command::new("sh");
     command.args(["-c", line]).current_dir(house.repository());
     house.surround(&mut command);
-    let path = std::env::var("PATH").unwrap_or_default();
     command
-        .env("PATH", format!("{}:{path}", house.path("bin").display()))
+        .env("PATH", path)
         .env("S", session)
         .env("URL", format!("file://{}", url.display()))
         .env("TOOLS", tools)

@@ -115,6 +115,18 @@ fn a_limit_that_ends_a_turn_is_waited_for_and_the_turn_goes_on() {
     assert_eq!(machine.prompts("a"), ["Do [[limit]]", over]);
 }
 
+/// An agent that reports in plain text may quote anything.
+///
+/// acceptance: B1
+#[test]
+fn a_limit_in_plain_text_counts_only_if_it_ends_the_turn() {
+    let machine = Machine::new(&["aider"]);
+    machine.spawn("a", "aider", "Write [[quote]]");
+    machine.house.wait_for("a", "idle");
+    machine.spawn("b", "aider", "Do [[limit]]");
+    machine.house.wait_for("b", "rate_limited");
+}
+
 /// acceptance: L2
 #[test]
 fn a_conversation_that_is_gone_is_begun_anew_and_that_is_said() {

@@ -45,7 +45,13 @@ pub async fn an_exit_that_no_daemon_saw_is_counted_with_its_code<B: RuntimeBench
     story.daemon_starts().await;
     let gone = Life::Gone { code: Some(5) };
     let counted = Counted { session: story.session(0), attempt: Attempt(1), life: gone };
-    assert_eq!(story.runtime().census().await.expect("a census"), [counted]);
+    // Between the end of the program and the record of it nothing is known, and nothing is claimed.
+    until("the record of the exit", async || {
+        let census = story.runtime().census().await.expect("a census");
+        assert_eq!((census.len(), census[0].session), (1, counted.session));
+        (census[0].life != Life::Unknown).then(|| assert_eq!(census[0], counted))
+    })
+    .await;
     assert_eq!(story.runtime().look(&process).await, gone);
     story.end().await;
 }

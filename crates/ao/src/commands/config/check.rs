@@ -10,10 +10,10 @@ use crate::error::CommandError;
 use crate::findings::{self, ConfigFinding};
 use crate::{settings, ui};
 
-/// Look for what is wrong with the configuration, without starting anything
+/// Check the configuration without starting anything
 ///
-/// Says everything that is wrong, each thing with its file, line and column, and what can be read and does not work here. Ends
-/// with 2 if something is wrong.
+/// Lists every error with its file, line and column, and warns about valid settings that do not work here. Exits with 2 if there
+/// is an error.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao config check

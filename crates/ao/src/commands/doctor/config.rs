@@ -5,7 +5,7 @@ use camino::Utf8PathBuf;
 
 use super::finding::Finding;
 use crate::error::CommandError;
-use crate::findings::{ConfigFinding, Severity};
+use crate::findings::{ConfigFinding, PROGRAM, Severity};
 use crate::forge::policy::on_base;
 use crate::initial::{Initial, Wishes};
 use crate::paths;
@@ -22,7 +22,7 @@ pub(super) async fn file(loaded: &Result<Loaded, CommandError>, found: &[ConfigF
         Ok(loaded) => {
             let files: Vec<&str> = loaded.layers.iter().map(|layer| layer.path.as_str()).collect();
             let mut findings = vec![Finding::ok("config", files.join(", "))];
-            findings.extend(found.iter().map(told));
+            findings.extend(found.iter().filter(|found| found.id != PROGRAM).map(told));
             findings
         }
     }

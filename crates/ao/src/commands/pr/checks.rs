@@ -64,6 +64,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         }
         return Ok(());
     }
+    if is_blocked(&detail) {
+        let what = format!("the checks cannot run: it conflicts with `{}`", detail.pull.base_branch);
+        let way = format!("solve the conflict first; `ao pr show {}` names the files", detail.pull.number);
+        return Err(CommandError::new(Kind::ChecksPending, what).hint(way));
+    }
     Err(CommandError::new(Kind::ChecksPending, "the checks have not begun yet")
         .hint("`--watch` waits for them"))
 }
@@ -76,7 +81,7 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
     let mut detail = first;
     loop {
         told.tell(&detail.check_runs);
-        if is_over(&detail) {
+        if is_over(&detail) || is_blocked(&detail) {
             return Ok(detail);
         }
         tokio::select! {
@@ -92,8 +97,13 @@ async fn watched(client: &Client, first: PullDetail) -> Result<PullDetail, Comma
     }
 }
 
+/// Checks that wait for a conflict to be solved are not worth waiting for.
+fn is_blocked(detail: &PullDetail) -> bool {
+    detail.pull.checks == "blocked" && !detail.check_runs.iter().any(|run| is_pending(&run.state))
+}
+
 fn is_over(detail: &PullDetail) -> bool {
     let runs = &detail.check_runs;
-    let has_begun = !runs.is_empty() || detail.pull.checks != "pending";
+    let has_begun = !runs.is_empty() || !matches!(detail.pull.checks.as_str(), "pending" | "blocked");
     has_begun && !runs.iter().any(|run| is_pending(&run.state))
 }

@@ -13,11 +13,11 @@ use crate::{calls, complete, span, typed, ui};
 
 /// Stop a session and remove its workspace, if nothing is lost by that
 ///
-/// The workspace goes only if all of its work is safe elsewhere; otherwise it is kept, and you are told why. It is no error
-/// if there is nothing left to remove, so it can be repeated.
+/// The workspace is removed only if all of its work is safe elsewhere; otherwise it is kept, and you are told why. It is no
+/// error if there is nothing left to remove, so the command can be repeated.
 ///
-/// With `--discard` its work is thrown away: you are shown which files and commits, and asked. The last state stays in a
-/// rescue ref for a while all the same, but for what git ignores and what is inside of submodules.
+/// With `--discard` the work is thrown away: the command lists the files and commits, and asks. A rescue ref keeps the last
+/// state for a while, except ignored files and the contents of submodules.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao session kill my-app-3
@@ -85,7 +85,7 @@ async fn consent(client: &Client, known: &Session, args: &Args, cx: &Context) ->
     }
     let name = &known.name;
     if cx.json() || !typed::somebody_is_here() {
-        let error = format!("the work of `{name}` is thrown away only if you say so; nothing was done");
+        let error = format!("the work of `{name}` is not discarded without your confirmation");
         return Err(CommandError::new(Kind::User, error)
             .hint(format!("`ao session kill {name} --discard --yes` does not ask"))
             .hint(format!("`ao session kill {name}` ends it and keeps its work")));
@@ -112,7 +112,8 @@ fn tell(ended: &Session, cleanup: &Cleanup, args: &Args, cx: &Context) -> Result
         return Err(CommandError::new(Kind::User, error).hint("end what works in it, and try again"));
     }
     if kept {
-        ui::note(format_args!("its work is kept on branch {}", ended.branch));
+        let tree = ended.workspace.as_ref().map_or_else(String::new, |tree| format!(" in {}", tree.path));
+        ui::note(format_args!("its work is kept{tree} (branch {})", ended.branch));
     }
     if !args.discard && cleanup.trees.iter().any(|tree| tree.can_discard) {
         ui::note(format_args!("`ao session kill {} --discard` throws it away", ended.name));

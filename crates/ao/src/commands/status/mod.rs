@@ -98,7 +98,7 @@ impl Seen {
 fn is_stopped(project: &Project) -> String {
     let (id, by) = (&project.id, project.stopped_by.as_deref().unwrap_or_default());
     format!(
-        "{id}: no issue begins by itself, since {by} has stopped all its work; `ao start` lets them begin again\n"
+        "{id}: {by} has stopped all its work, so no issue starts automatically; `ao start` turns that on again\n"
     )
 }
 

@@ -34,7 +34,7 @@ fn a_person_says_whether_checks_that_fit_are_to_run() {
     assert!(shown.contains("checks     make-test") && !shown.contains("nothing is checked"), "{shown}");
     let (shown, text) = answered(&["init"], "n\r");
     assert!(text.contains("\n    #   - { name: make-test, command: 'make test' }\n"), "{text}");
-    assert!(shown.contains("nothing is checked yet"), "{shown}");
+    assert!(shown.contains("no checks are enabled"), "{shown}");
     let (shown, text) = answered(&["init", "--yes"], "");
     assert!(!shown.contains("[Y/n]") && text.contains("# checks:"), "{shown}");
 }

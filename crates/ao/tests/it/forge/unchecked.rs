@@ -91,7 +91,7 @@ fn checks_count_from_when_they_are_configured_until_they_are_taken_away() {
     house.ao(&["pr", "approve", &number]).succeeds();
     assert_eq!(house.pull(&number)["checks"], "none");
     house.ao(&["config", "set", "projects.my-app.checks", "['false']"]).succeeds();
-    assert!(!house.checked(&number), "it is checked from now on");
+    until("it to be checked from now on", || house.pull(&number)["checks"] == "failed");
     house.ao(&["queue", "add", &number]).exits(20).says("checks (failed on");
     house.ao(&["config", "unset", "projects.my-app.checks"]).succeeds();
     until("no check to count", || house.pull(&number)["checks"] == "none");

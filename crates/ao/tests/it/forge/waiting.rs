@@ -130,3 +130,21 @@ fn many_changes_that_wait_are_told_of_together_and_once() {
     assert_eq!(raised(&house), before);
     assert_eq!(about_reviews().len(), 1);
 }
+
+/// Checks run on the merged tree, so a change that conflicts has none that could come to an end.
+///
+/// acceptance: J10
+#[test]
+fn an_approval_of_a_change_that_conflicts_does_not_wait_for_its_checks() {
+    let house = House::new();
+    house.configure_project("    checks:\n      - { name: test, command: 'true' }", "");
+    house.start();
+    let (_, one) = house.worker("One way", "same.txt", "1");
+    let (_, two) = house.worker("Another way", "same.txt", "2");
+    house.ao(&["approve", &one]).succeeds();
+    until("the other one to conflict", || {
+        let shown = house.ao(&["pr", "show", &two, "--json"]).succeeds().json();
+        shown["mergeable"] == "conflict" || shown["pull"]["mergeable"] == "conflict"
+    });
+    house.ao(&["approve", &two]).exits(20).says("conflicts with `main`");
+}
