@@ -9,14 +9,12 @@ use std::time::Duration;
 
 use tokio::process::Command;
 
+use crate::guard::{Guard, Setting};
 use crate::process::{Call, Fault};
-use crate::{half_made, refs};
+use crate::{environment, half_made, refs};
 
-/// What would point git at another repository than the folder it is called in, or change what it finds there, if we were
-/// started by a hook. What `git rev-parse --local-env-vars` names, of old versions too, and the namespace.
-///
-/// Without `GIT_CONFIG_COUNT`: it is how a container or a service gives git settings for all it runs (`safe.directory`), and
-/// ours are put behind those.
+/// What points git at another repository than the folder it is called in, or changes what it finds there. Git of ours gets
+/// none of it ([`crate::environment`]); other programs that call git are to be rid of it, too, if a hook started us.
 pub const MISLEADING: [&str; 16] = [
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -37,7 +35,7 @@ pub const MISLEADING: [&str; 16] = [
 ];
 
 /// How long git may take to say something of names and commits.
-const READ: Duration = Duration::from_secs(60);
+pub(crate) const READ: Duration = Duration::from_secs(60);
 /// The same for what is in files, which are many, and may have to be fetched.
 const READ_FILES: Duration = Duration::from_secs(5 * 60);
 /// How long it may take to change something, unless the caller knows better.
@@ -46,6 +44,12 @@ const WRITE: Duration = Duration::from_secs(10 * 60);
 /// that something is missing is the answer.
 const OF_FILES: [&str; 8] =
     ["cat-file", "cherry", "diff", "diff-tree", "merge-tree", "show", "stash", "status"];
+
+/// The commands that reach other machines.
+const NETWORK: [&str; 7] = ["clone", "fetch", "ls-remote", "pull", "push", "remote", "submodule"];
+/// The commands that show differences, which repositories can have other programs do.
+const DIFFERS: [&str; 8] =
+    ["diff", "diff-files", "diff-index", "diff-tree", "log", "show", "format-patch", "whatchanged"];
 
 /// The commands that list the worktrees before they change something.
 const LOOK_FIRST: [&str; 2] = ["worktree", "branch"];
@@ -126,8 +130,21 @@ impl Git {
         git
     }
 
+    /// The same, with more settings, which count before those that it has.
+    pub(crate) fn with_settings(&self, more: Vec<Setting>) -> Git {
+        if more.is_empty() {
+            return self.clone();
+        }
+        let settings = Arc::new(more.into_iter().chain(self.settings.iter().cloned()).collect());
+        Git { settings, ..self.clone() }
+    }
+
     pub fn dir(&self) -> &Path {
         &self.dir
+    }
+
+    pub(crate) fn variables(&self) -> &[(&'static str, OsString)] {
+        &self.variables
     }
 
     /// Asks for something, and takes no lock that somebody else's git could stumble over.
@@ -243,17 +260,10 @@ impl Git {
         let limit = self.within.unwrap_or(usual);
         let ends_when_dropped = reads || self.within.is_some();
         loop {
-            let mut command = self.command(reads, args);
-            if reads && !of_files {
-                command.env("GIT_NO_LAZY_FETCH", "1");
-            }
+            let command =
+                self.command(reads, of_files, args).await.map_err(|fault| self.fault(args, fault, READ))?;
             let call = Call { command, input, most, limit, ends_when_dropped };
-            let output = call.run().await.map_err(|fault| match fault {
-                Fault::NotRun(err) => self.not_run(args, err),
-                Fault::TooSlow => {
-                    GitError::TooSlow { command: told(args), dir: self.dir.clone(), after: limit }
-                }
-            })?;
+            let output = call.run().await.map_err(|fault| self.fault(args, fault, limit))?;
             // These look at the worktrees before they change anything; others may have been half done.
             let looks_first =
                 || args.first().is_some_and(|arg| LOOK_FIRST.iter().any(|&it| arg.as_ref() == it));
@@ -263,45 +273,73 @@ impl Git {
         }
     }
 
-    fn command<S: AsRef<OsStr>>(&self, reads: bool, args: &[S]) -> Command {
-        let mut command = Command::new("git");
-        for name in MISLEADING {
-            command.env_remove(name);
+    async fn command<S: AsRef<OsStr>>(
+        &self,
+        reads: bool,
+        of_files: bool,
+        args: &[S],
+    ) -> Result<Command, Fault> {
+        let at = subcommand(args);
+        let is_one_of = |names: &[&str]| at.is_some_and(|at| names.iter().any(|&it| args[at].as_ref() == it));
+        // It runs nothing, and what it lists is to be what people have set.
+        let guard = match is_one_of(&["config"]) {
+            true => None,
+            false => Some(Guard::of(&self.dir, &self.variables).await?),
+        };
+        let is_partial = guard.as_ref().is_some_and(|guard| guard.listing.is_partial());
+        let fetches = !reads || of_files && is_partial;
+        let network = is_one_of(&NETWORK) || fetches && is_partial;
+        if fetches && guard.as_ref().is_some_and(|guard| guard.listing.is_partial() && guard.names_packer) {
+            let why = "the repository names a program of its own for a remote that objects are fetched from";
+            return Err(Fault::NotRun(io::Error::other(why)));
         }
+        let mut command = base(network);
         if reads {
             command.arg("--no-optional-locks");
         }
-        command
-            .args(args)
-            .current_dir(&self.dir)
-            // We read what git says, so it has to say it in one language, and has nobody to ask.
-            .env("LC_ALL", "C")
-            .env("GIT_TERMINAL_PROMPT", "0")
-            .env("GIT_LFS_SKIP_SMUDGE", "1")
-            .envs(self.settings_variables())
-            .envs(self.variables.iter().map(|(name, value)| (name, value)));
-        command
+        command.current_dir(&self.dir);
+        let mut more: Vec<&str> = vec![];
+        if is_one_of(&DIFFERS) {
+            more.extend(["--no-ext-diff", "--no-textconv"]);
+        }
+        let says_so =
+            || args.iter().any(|arg| arg.as_ref().to_string_lossy().starts_with("--ignore-submodules"));
+        // Or git would ask each submodule how it is, by the settings of that.
+        if is_one_of(&["status", "diff", "diff-files", "diff-index"]) && !says_so() {
+            more.push("--ignore-submodules=dirty");
+        }
+        // Of these git takes the first that it finds, so that no setting of ours could replace one.
+        if guard.as_ref().is_some_and(|guard| !guard.approves_packer) {
+            match is_one_of(&["push"]) {
+                true => more.push("--receive-pack=git-receive-pack"),
+                false if is_one_of(&["fetch", "ls-remote"]) => more.push("--upload-pack=git-upload-pack"),
+                false => {}
+            }
+        }
+        match at {
+            Some(at) => command.args(&args[..=at]).args(more).args(&args[at + 1..]),
+            None => command.args(args),
+        };
+        if !fetches {
+            command.env("GIT_NO_LAZY_FETCH", "1");
+        }
+        let guarded = guard.as_ref().map(|guard| guard.settings.as_slice()).unwrap_or_default();
+        set(&mut command, guarded.iter().chain(self.settings.iter()));
+        if let Some(guard) = &guard {
+            command.envs(guard.variables.iter().copied());
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        Ok(command)
     }
 
-    fn not_run<S: AsRef<OsStr>>(&self, args: &[S], err: io::Error) -> GitError {
-        match err.kind() {
-            io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
-            _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
+    pub(crate) fn fault<S: AsRef<OsStr>>(&self, args: &[S], fault: Fault, after: Duration) -> GitError {
+        match fault {
+            Fault::TooSlow => GitError::TooSlow { command: told(args), dir: self.dir.clone(), after },
+            Fault::NotRun(err) => match err.kind() {
+                io::ErrorKind::NotFound if self.dir.exists() => GitError::NoGit,
+                _ => GitError::NotRun { command: told(args), dir: self.dir.clone(), err },
+            },
         }
-    }
-
-    /// The settings, behind those that the environment has already.
-    fn settings_variables(&self) -> Vec<(String, String)> {
-        if self.settings.is_empty() {
-            return vec![];
-        }
-        let first = std::env::var("GIT_CONFIG_COUNT").ok().and_then(|count| count.parse().ok()).unwrap_or(0);
-        let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (first + self.settings.len()).to_string())];
-        for (number, (key, value)) in (first..).zip(self.settings.iter()) {
-            variables.push((format!("GIT_CONFIG_KEY_{number}"), key.clone()));
-            variables.push((format!("GIT_CONFIG_VALUE_{number}"), value.clone()));
-        }
-        variables
     }
 
     fn succeeded<S: AsRef<OsStr>>(&self, args: &[S], output: &Output) -> Result<(), GitError> {
@@ -313,6 +351,52 @@ impl Git {
             stderr = output.status.to_string();
         }
         Err(GitError::Failed { command: told(args), dir: self.dir.clone(), stderr })
+    }
+}
+
+/// Returns git for a folder, to be run by the caller: with the same environment as every git of ours, and guarded against
+/// what the repository there names. For other machines if `network` says so.
+pub async fn command(dir: &Path, network: bool) -> io::Result<Command> {
+    let guard = Guard::of(dir, &[]).await.map_err(|fault| match fault {
+        Fault::NotRun(err) => err,
+        Fault::TooSlow => io::Error::other("git did not list its settings in time"),
+    })?;
+    let mut command = base(network);
+    set(&mut command, guard.settings.iter());
+    command.envs(guard.variables).current_dir(dir);
+    Ok(command)
+}
+
+/// Git with an environment of its own, and nothing of ours.
+pub(crate) fn base(network: bool) -> Command {
+    let mut command = Command::new("git");
+    command.env_clear().envs(environment::variables(network));
+    command
+}
+
+/// Gives git settings, behind those that the user's environment has for it.
+fn set<'a>(command: &mut Command, settings: impl Iterator<Item = &'a Setting>) {
+    let first = environment::settings_given();
+    let mut count = first;
+    for (key, value) in settings {
+        command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+        count += 1;
+    }
+    if count > first {
+        command.env("GIT_CONFIG_COUNT", count.to_string());
+    }
+}
+
+/// Where the name of the command is, behind settings for git itself.
+fn subcommand<S: AsRef<OsStr>>(args: &[S]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        let arg = args.get(at)?.as_ref();
+        at += match arg.to_str() {
+            Some("-c" | "-C") => 2,
+            Some(option) if option.starts_with('-') => 1,
+            _ => return Some(at),
+        };
     }
 }
 

@@ -4,13 +4,19 @@
 //! Nothing here knows what a worktree or a pull request is for; that is the business of the slots.
 
 mod base;
+mod environment;
 pub mod forecast;
 mod git;
+mod guard;
 pub mod half_made;
+mod isolated;
 mod process;
 mod queue;
 pub mod refs;
+mod surroundings;
 
 pub use base::Whose;
-pub use git::{Git, GitError, MISLEADING, Settings};
+pub use git::{Git, GitError, MISLEADING, Settings, command};
+pub use guard::{Setting, approve, is_of_a_tree};
 pub use queue::{Queues, Turn};
+pub use surroundings::Surroundings;

@@ -57,7 +57,11 @@ impl Proposal {
             true => None,
             false => Some(commits(folder, &tip, &bases).await?),
         };
-        let status = git(folder, &["status", "--porcelain", "-z", "--untracked-files=normal"]).await?;
+        let status = git(
+            folder,
+            &["status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules=dirty"],
+        )
+        .await?;
         let uncommitted = status.said.split('\0').filter(|entry| !entry.is_empty()).count();
         Ok(Proposal { head, commits, uncommitted })
     }
@@ -138,14 +142,15 @@ struct Answer {
 }
 
 async fn git(folder: &Utf8Path, args: &[&str]) -> Result<Answer, CommandError> {
-    let mut command = program::git();
-    command.arg("--no-optional-locks").args(args).current_dir(folder);
-    let output = program::ask(command, LIMIT).await.map_err(|err| match err {
+    let failed = |err| match err {
         ProgramError::Missing(_) => {
             CommandError::new(Kind::MissingProgram, err).hint("install git 2.36 or newer")
         }
         err => CommandError::environment(err),
-    })?;
+    };
+    let mut command = program::git(folder.as_std_path()).await.map_err(failed)?;
+    command.arg("--no-optional-locks").args(args);
+    let output = program::ask(command, LIMIT).await.map_err(failed)?;
     Ok(Answer {
         said: String::from_utf8_lossy(&output.stdout).into_owned(),
         complaint: program::text(&output.stderr),

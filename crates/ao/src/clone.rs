@@ -3,7 +3,9 @@
 //! Passwords and tokens go through git's own helpers and ssh, never through an address: that would be seen in the list of
 //! processes and kept in the clone's settings.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal};
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -115,7 +117,17 @@ async fn already(url: &GitUrl, folder: &Utf8Path) -> Result<Option<Repository>, 
 /// Runs `git clone`. A person at a terminal sees its progress and is asked for what it needs; nobody else is.
 async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
     let watched = io::stderr().is_terminal();
-    let mut command = program::git();
+    let refused = |err: io::Error| match err.kind() {
+        io::ErrorKind::NotFound => CloneError::NoGit,
+        _ => CloneError::Refused { url: url.clone(), said: err.to_string() },
+    };
+    let mut command = ao_git::command(Path::new("."), true).await.map_err(refused)?;
+    // The person who asks for it may have helpers that read credentials from the environment, and there is no repository yet
+    // that could name a program.
+    let misleads = |name: &OsStr| ao_git::MISLEADING.iter().any(|known| name == *known);
+    let is_ours = |name: &OsStr| name.as_encoded_bytes().starts_with(b"GIT_CONFIG_");
+    command.envs(std::env::vars_os().filter(|(name, _)| !misleads(name) && !is_ours(name)));
+    command.env_remove("GIT_TERMINAL_PROMPT");
     // A server that has gone silent is not waited for; one that is slow is.
     command.args(["-c", "http.lowSpeedLimit=1", "-c", "http.lowSpeedTime=60", "clone"]);
     command.arg(if watched { "--progress" } else { "--quiet" }).arg("--").arg(url.to_string()).arg(to);
@@ -123,10 +135,7 @@ async fn fetch(url: &GitUrl, to: &Utf8Path) -> Result<(), CloneError> {
         command.env("GIT_TERMINAL_PROMPT", "0").stdin(Stdio::null());
     }
     command.stdout(Stdio::null()).stderr(if watched { Stdio::inherit() } else { Stdio::piped() });
-    let mut child = command.kill_on_drop(true).spawn().map_err(|err| match err.kind() {
-        io::ErrorKind::NotFound => CloneError::NoGit,
-        _ => CloneError::Refused { url: url.clone(), said: err.to_string() },
-    })?;
+    let mut child = command.kill_on_drop(true).spawn().map_err(refused)?;
     let complaints = child.stderr.take();
     let (status, said) = tokio::join!(ended(url, &mut child), last_words(complaints));
     if status?.success() {

@@ -56,14 +56,13 @@ pub(crate) async fn ask(mut command: Command, limit: Duration) -> Result<Output,
     }
 }
 
-/// Git, told nothing of a repository that we happen to be called from, with no hooks and no daemons of its own.
-pub(crate) fn git() -> Command {
-    let mut command = Command::new("git");
-    for name in ao_git::MISLEADING {
-        command.env_remove(name);
-    }
-    command.args(["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false"]);
-    command
+/// Git in a folder, with the environment that every git of ours has and guarded against what the repository there names.
+pub(crate) async fn git(folder: &Path) -> Result<Command, ProgramError> {
+    let folder_is_there = folder.exists();
+    ao_git::command(folder, false).await.map_err(|err| match err.kind() {
+        io::ErrorKind::NotFound if folder_is_there => ProgramError::Missing("git".to_owned()),
+        _ => ProgramError::NotRun { program: "git".to_owned(), err },
+    })
 }
 
 /// What a program has put out, as text without its last line end.

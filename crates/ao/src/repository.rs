@@ -176,12 +176,13 @@ impl Answer {
 
 async fn git(folder: &Utf8Path, args: &[impl AsRef<OsStr>]) -> Result<Answer, RepositoryError> {
     let output = loop {
-        let mut command = program::git();
-        command.arg("--no-optional-locks").args(args).current_dir(folder);
-        let output = program::ask(command, LIMIT).await.map_err(|err| match err {
+        let failed = |err| match err {
             ProgramError::Missing(_) => RepositoryError::NoGit,
             err => RepositoryError::NotAsked { folder: folder.to_owned(), err },
-        })?;
+        };
+        let mut command = program::git(folder.as_std_path()).await.map_err(failed)?;
+        command.arg("--no-optional-locks").args(args);
+        let output = program::ask(command, LIMIT).await.map_err(failed)?;
         if !ao_git::half_made::asks_again(&output, folder.as_std_path()).await {
             break output;
         }

@@ -1,7 +1,7 @@
 //! Many merges by one git, without a checkout.
 
 use super::ClashFile;
-use crate::{Git, GitError};
+use crate::{Git, GitError, refs};
 
 /// How many merges one git is asked for.
 const BATCH: usize = 500;
@@ -43,9 +43,16 @@ impl Conflict {
     }
 }
 
-/// Merges all of them, or says of each why it cannot be told.
-pub(super) async fn all(git: &Git, questions: &[Question]) -> Vec<Result<Merged, String>> {
+/// Merges all of them by the attributes of a commit, or says of each why it cannot be told.
+pub(super) async fn all(git: &Git, attributes: &str, questions: &[Question]) -> Vec<Result<Merged, String>> {
     let mut answers = Vec::with_capacity(questions.len());
+    let git = &match refs::common_dir(git.dir()) {
+        Some(common_dir) => match git.isolated(&common_dir, attributes).await {
+            Ok(git) => git,
+            Err(err) => return questions.iter().map(|_| Err(err.to_string())).collect(),
+        },
+        None => git.clone(),
+    };
     for questions in questions.chunks(BATCH) {
         let mut told = batch(git, questions).await;
         // Git before 2.40 finds the base itself and takes no other word for it.

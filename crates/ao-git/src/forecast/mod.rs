@@ -134,7 +134,7 @@ impl Forecast {
                 b: known[*b].tip.clone(),
             })
             .collect();
-        let answers = merges::all(git, &questions).await;
+        let answers = merges::all(git, target, &questions).await;
         let conflicts: Vec<(&merges::Question, &Merged)> = questions
             .iter()
             .zip(&answers)
@@ -175,7 +175,7 @@ impl Forecast {
     /// What two commits do not agree on, in words: each place with both versions and what was there before.
     pub async fn explain(&self, git: &Git, a: &str, b: &str) -> Result<Vec<Excerpt>, GitError> {
         let question = merges::Question { base: None, a: a.to_owned(), b: b.to_owned() };
-        let answer = merges::all(git, std::slice::from_ref(&question)).await.pop();
+        let answer = merges::all(git, a, std::slice::from_ref(&question)).await.pop();
         let failed = |why: String| GitError::Failed {
             command: format!("merge-tree {a} {b}"),
             dir: git.dir().to_owned(),

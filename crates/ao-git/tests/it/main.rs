@@ -1,5 +1,7 @@
 //! Against real repositories.
 
 mod forecast;
+mod programs;
 mod random;
+mod replaced;
 mod story;

@@ -127,12 +127,23 @@ impl Tree {
             let git = Git::at(place.repository.as_std_path(), &settings).with(CHECK_RUN, self.run());
             git.write(&add).await.map_err(failed("make the worktree"))?;
         }
-        let git =
-            Git::in_tree(place.path.as_std_path(), &settings).shown_to_be_ours().with(CHECK_RUN, self.run());
-        let reset = ["reset", "--hard", "--quiet", "--no-recurse-submodules"];
-        git.write_within(FILES, &reset).await.map_err(failed("check out the files of"))?;
+        self.put_files(commit, &settings).await.map_err(failed("check out the files of"))?;
         let modules = place.common_dir.join("modules");
         submodules::put(&place.path, &modules, &settings).await.map_err(failed("check out the submodules of"))
+    }
+
+    /// Puts the files of a commit down and into the worktree's index, by the attributes of that commit alone: what is tested
+    /// is what lands, whatever the repository's settings and `info/attributes` say.
+    async fn put_files(&self, commit: &str, settings: &Settings) -> Result<(), GitError> {
+        let Place { path, common_dir, .. } = &self.place;
+        let tree = Git::in_tree(path.as_std_path(), settings).shown_to_be_ours().with(CHECK_RUN, self.run());
+        let git_dir = tree.read(&["rev-parse", "--path-format=absolute", "--git-dir"]).await?;
+        let git = tree
+            .isolated(common_dir.as_std_path(), commit)
+            .await?
+            .with("GIT_WORK_TREE", path.as_os_str())
+            .with("GIT_INDEX_FILE", Utf8Path::new(&git_dir).join("index").as_os_str());
+        git.write_within(FILES, &["-c", "core.bare=false", "read-tree", "--reset", "-u", commit]).await
     }
 
     /// Takes the checkout away, and lets git forget it. What cannot be deleted is left for the next daemon to try.

@@ -68,7 +68,8 @@ impl Repository {
     /// Many merges in as few processes as can be. What cannot be told is `None`.
     pub(super) async fn merge_all(&self, pairs: &[Pair]) -> Vec<Option<Merged>> {
         let mut all = Vec::with_capacity(pairs.len());
-        for pairs in pairs.chunks(BATCH) {
+        let same_base = |one: &Pair, other: &Pair| one.base == other.base;
+        for pairs in pairs.chunk_by(same_base).flat_map(|pairs| pairs.chunks(BATCH)) {
             match self.merge_batch(pairs).await {
                 Ok(merged) => all.extend(merged.into_iter().map(Some)),
                 // One of them spoils it for the rest, so each is asked for alone.
@@ -87,7 +88,10 @@ impl Repository {
         all
     }
 
+    /// Merges pairs with the same base, by the attributes of that: what the head says of how to merge counts once it is
+    /// merged. Neither the repository's settings nor `info/attributes` have a part in it.
     async fn merge_batch(&self, pairs: &[Pair]) -> Result<Vec<Merged>, GitError> {
+        let Some(base) = pairs.first().map(|pair| &pair.base) else { return Ok(vec![]) };
         let input: String = pairs.iter().map(Pair::line).collect();
         let args = [
             "merge-tree",
@@ -98,7 +102,8 @@ impl Repository {
             "--no-messages",
             "--allow-unrelated-histories",
         ];
-        let merged = parse(&self.git.read_with(&args, &input).await?);
+        let git = self.git.isolated(self.common_dir.as_std_path(), base.as_str()).await?;
+        let merged = parse(&git.read_with(&args, &input).await?);
         match merged.len() == pairs.len() {
             true => Ok(merged),
             false => Err(GitError::Failed {

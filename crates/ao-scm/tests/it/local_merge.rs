@@ -369,7 +369,7 @@ async fn what_did_not_move_the_base_is_not_merged() {
     // A filter runs while git fast-forwards, and somebody switches the checkout to another branch meanwhile.
     desk.git(&["checkout", "--quiet", "x"]);
     desk.git(&["checkout", "--quiet", "main"]);
-    desk.git(&["config", "filter.switch.smudge", "git symbolic-ref HEAD refs/heads/other; cat"]);
+    desk.filter("switch", "git symbolic-ref HEAD refs/heads/other; cat");
     desk.write(".git/info/attributes", "x filter=switch\n");
     let why = in_the_way(scm.merge(&order).await.unwrap());
     assert!(why.contains("`main` has not moved"), "{why}");
@@ -386,7 +386,7 @@ async fn a_base_that_moves_while_its_checkout_does_is_told() {
     let order = order(&scm, &id, Strategy::Squash).await;
     let main = desk.tip("main");
     let other = desk.git(&["commit-tree", "-p", main.as_str(), "-m", "meanwhile", "main^{tree}"]);
-    desk.git(&["config", "filter.move.smudge", &format!("git update-ref refs/heads/main {other}; cat")]);
+    desk.filter("move", &format!("git update-ref refs/heads/main {other}; cat"));
     desk.write(".git/info/attributes", "x filter=move\n");
     let MergeOutcome::Refused { tip, why, in_the_way: false } = scm.merge(&order).await.unwrap() else {
         panic!("it was merged")

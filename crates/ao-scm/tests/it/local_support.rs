@@ -108,6 +108,13 @@ impl Desk {
         fs::write(path, text).unwrap();
     }
 
+    /// Has a command run on every file that is checked out with a filter of this name, as one that the user has approved.
+    pub(crate) fn filter(&self, name: &str, command: &str) {
+        let key = format!("filter.{name}.smudge");
+        self.git(&["config", &key, command]);
+        ao_git::approve([(key, command.to_owned())]);
+    }
+
     pub(crate) fn read(&self, name: &str) -> String {
         fs::read_to_string(self.path().join(name)).unwrap()
     }

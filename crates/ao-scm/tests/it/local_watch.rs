@@ -170,7 +170,8 @@ fn count_in_a_child() {
     let (calls, wrapper) = (dir.path().join("calls"), dir.path().join("git"));
     std::fs::write(&calls, "").unwrap();
     let path = std::env::var("PATH").unwrap();
-    let script = format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >> \"${COUNT}\"\nPATH='{path}' exec git \"$@\"\n");
+    let script =
+        format!("#!/bin/sh\nprintf '%s\\n' \"$*\" >> '{}'\nPATH='{path}' exec git \"$@\"\n", calls.display());
     std::fs::write(&wrapper, script).unwrap();
     std::fs::set_permissions(&wrapper, std::fs::Permissions::from_mode(0o755)).unwrap();
     let name = "local_watch::with_two_hundred_open_a_move_costs_a_handful_of_processes";

@@ -63,6 +63,7 @@ async fn a_burst_fetches_once_and_can_be_told_not_to() {
         .unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     repo.git(&["config", "remote.origin.uploadpack", &program.display().to_string()]);
+    ao_git::approve([("remote.origin.uploadpack".to_owned(), program.display().to_string())]);
 
     let quiet = Worktrees::with(Options { fetch: false, ..Options::default() });
     quiet.create(SESSION, Attempt(1), &repo.plan("quiet")).await.unwrap();

@@ -79,7 +79,10 @@ async fn work_in_a_submodule_keeps_the_tree() {
 #[tokio::test]
 async fn what_comes_into_a_submodule_while_its_tree_is_removed_keeps_it() {
     let (repo, _modules) = with_submodules();
-    let worktrees = trusting();
+    let hooks = repo.path().join(".git/hooks").display().to_string();
+    let settings = [("protocol.file.allow", "always"), ("core.hooksPath", &hooks)];
+    let settings = settings.map(|(key, value)| (key.to_owned(), value.to_owned())).to_vec();
+    let worktrees = Worktrees::with(Options { settings, ..Options::default() });
     let made = made(&repo, &worktrees).await;
     let late = Path::new(&made.path).join("lib/late.txt");
     // Git runs this hook when the rescue ref is written: after the gate has looked, and before anything is deleted.

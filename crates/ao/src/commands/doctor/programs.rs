@@ -1,6 +1,7 @@
 //! The programs that are needed: git, what agents run in, and the agents themselves.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::Duration;
 
 use ao_config::Loaded;
@@ -16,16 +17,12 @@ const LIMIT: Duration = Duration::from_secs(10);
 
 pub(super) async fn git() -> Vec<Finding> {
     let install = install("git");
-    let Ok(output) = program::ask(
-        {
-            let mut git = program::git();
-            git.arg("version");
-            git
-        },
-        LIMIT,
-    )
-    .await
-    else {
+    let asked = async {
+        let mut git = program::git(Path::new(".")).await?;
+        git.arg("version");
+        program::ask(git, LIMIT).await
+    };
+    let Ok(output) = asked.await else {
         return vec![
             Finding::problem("git", "git is not installed")
                 .means("every session works on a branch of a git repository; nothing can start without it")
@@ -49,9 +46,12 @@ pub(super) async fn git() -> Vec<Finding> {
 async fn identity() -> Finding {
     let mut missing = Vec::new();
     for key in ["user.name", "user.email"] {
-        let mut git = program::git();
-        git.args(["config", "--get", key]);
-        let set = program::ask(git, LIMIT).await.is_ok_and(|output| output.status.success());
+        let asked = async {
+            let mut git = program::git(Path::new(".")).await?;
+            git.args(["config", "--get", key]);
+            program::ask(git, LIMIT).await
+        };
+        let set = asked.await.is_ok_and(|output| output.status.success());
         if !set {
             missing.push(key);
         }
