@@ -33,6 +33,15 @@ pub struct Project {
     pub stopped_by: Option<String>,
 }
 
+/// What was changed in a repository, not by a landing, push or fetch, and is confirmed now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfirmedChanges {
+    pub project: String,
+    /// Each in words: what, from where to where, and who was at work then. Empty if nothing waited for it.
+    pub changes: Vec<String>,
+}
+
 /// A repository to take care of: a folder with a configuration file, or a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]

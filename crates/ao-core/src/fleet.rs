@@ -12,6 +12,12 @@ pub(crate) fn problems_of_project(state: &State, id: &ProjectId) -> Vec<Problem>
     let Some(project) = state.projects.get(id) else { return vec![] };
     let own = state.capped().filter(|(budget, _)| budget.project() == Some(id));
     let mut problems: Vec<Problem> = own.map(|(budget, cap)| spent(budget, cap)).collect();
+    problems.extend(project.suspicions.iter().map(|suspicion| Problem {
+        kind: IncidentKind::RepositoryChanged,
+        problem: suspicion.what.clone(),
+        revision: suspicion.revision.clone(),
+        detail: suspicion.detail.clone(),
+    }));
     if let Some(since) = project.complete {
         problems.push(Problem {
             kind: IncidentKind::AllComplete,

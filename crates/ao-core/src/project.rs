@@ -9,7 +9,7 @@ use crate::budget::{Limits, Spend};
 use crate::forecast::{Clash, Forecast, ForecastConfig, Side};
 use crate::health::{BaseHealth, BaseVerdict, Flakes};
 use crate::hook::Hook;
-use crate::outside::{Kind, bounded};
+use crate::outside::{Kind, bounded, one_line};
 use crate::policy::Policy;
 use crate::pull::TEXT_LIMIT;
 use crate::queue::{MergeQueue, QueueRules};
@@ -132,9 +132,23 @@ pub struct Project {
     /// Whether its base passes the checks that failed.
     #[serde(default)]
     pub base: BaseHealth,
+    /// What was changed in its repository and waits for a person's word.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub suspicions: Vec<Suspicion>,
     /// Who will not merge with whom.
     #[serde(default, skip_serializing_if = "Forecast::is_empty")]
     pub forecast: Forecast,
+}
+
+/// A change of a repository that nobody of ours has made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suspicion {
+    /// What was changed, in a few words; the same words are the same problem.
+    pub what: String,
+    /// What it was changed to.
+    pub revision: String,
+    /// From what to what, who was at work then, and what to do.
+    pub detail: String,
 }
 
 /// That somebody has stopped all work of a project.
@@ -185,6 +199,10 @@ pub enum ProjectInput {
     PolicyBroken {
         why: String,
     },
+    /// What was found changed in the repository and waits for a person's word; none if nothing is.
+    RepositorySeen {
+        suspicions: Vec<Suspicion>,
+    },
     /// A freeze may have begun or ended.
     PolicyDue,
     /// The last of its workers has ended.
@@ -232,6 +250,10 @@ pub enum ProjectEvent {
     },
     PolicyBroken {
         why: String,
+    },
+    /// Changes of the repository wait for a person's word, or do not any more.
+    RepositorySuspected {
+        suspicions: Vec<Suspicion>,
     },
     /// A freeze has begun or ended, or the clocks were changed.
     FreezeTurned {
@@ -381,6 +403,18 @@ pub(crate) fn decide(
             let same = known.policy_stand.broken.as_ref() == Some(&why) && !known.queue.policy_due;
             Ok(if same { vec![] } else { vec![ProjectEvent::PolicyBroken { why }] })
         }
+        (Some(known), ProjectInput::RepositorySeen { suspicions }) => {
+            let bounded = |it: Suspicion| Suspicion {
+                what: one_line(&it.what),
+                revision: one_line(&it.revision),
+                detail: bounded(Kind::Log, &it.detail, TEXT_LIMIT),
+            };
+            let suspicions: Vec<Suspicion> = suspicions.into_iter().map(bounded).collect();
+            Ok(match known.suspicions == suspicions {
+                true => vec![],
+                false => vec![ProjectEvent::RepositorySuspected { suspicions }],
+            })
+        }
         (Some(known), ProjectInput::PolicyDue) => Ok(match known.policy_stand.edge {
             Some(edge) if edge <= now => {
                 vec![ProjectEvent::FreezeTurned { frozen: known.policy.is_frozen(now) }]
@@ -419,6 +453,7 @@ impl Project {
             queue: MergeQueue::default(),
             flakes: Flakes::new(),
             base: BaseHealth::default(),
+            suspicions: vec![],
             forecast: Forecast::default(),
         }
     }

@@ -45,9 +45,9 @@ pub use runtime::{
     EndOrder, Output, Runtime, RuntimeAbilities, RuntimeError, Screen, StartSpec, WriteOrder, WriteOutcome,
 };
 pub use scm::{
-    CommentPlace, CommitSeen, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview, PullDetail, PullEdit,
-    PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError, Side, Strategy,
-    TestOrder, TestOutcome, ThreadDetail, ThreadReply,
+    BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
+    PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
+    Side, Strategy, TestOrder, TestOutcome, ThreadDetail, ThreadReply,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};

@@ -306,6 +306,30 @@ pub struct ThreadReply {
     pub key: String,
 }
 
+/// A project's repository as a forge goes by it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BaseView {
+    /// The tip of the default branch that is trusted; none if there is no such branch.
+    pub tip: Option<Commit>,
+    /// What was changed and waits for a person's word.
+    #[serde(default)]
+    pub held: Vec<MovedBase>,
+}
+
+/// A change of a repository that nobody is known to have made who may.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MovedBase {
+    /// What was changed, in a few words.
+    pub what: String,
+    /// Where the base was, and is, if it is about that.
+    pub from: Option<Commit>,
+    pub to: Option<Commit>,
+    /// The sessions that were at work then, by name.
+    pub at_work: Vec<String>,
+    /// All of it in words, and what to do.
+    pub detail: String,
+}
+
 /// Where changes are reviewed, checked and merged.
 #[async_trait]
 pub trait Scm: Send + Sync {
@@ -319,6 +343,18 @@ pub trait Scm: Send + Sync {
 
     /// The open pull requests of a project.
     async fn open_pulls(&self, project: &ProjectId) -> Result<Vec<PullId>, TrackerError>;
+
+    /// The tip of a project's default branch that changes are judged by, of a forge that watches over it.
+    async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
+        let _ = project;
+        Ok(None)
+    }
+
+    /// Takes the repository as it is now: a person has confirmed what was changed. Returns what that was.
+    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
+        let _ = project;
+        Err(unsupported("confirming a repository"))
+    }
 
     /// Runs the required checks on what would land, if the order says so. Can be called again; equal orders may share one result.
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError>;

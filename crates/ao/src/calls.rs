@@ -7,9 +7,10 @@ pub(crate) mod forge;
 
 use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
-    AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, Daemon, Explanation, HookLog, HookLogs,
-    HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel, NotifyTest,
-    Output, Plan, Project, Projects, Restore, Resume, Session, Sessions, Spawned, Stop, Token, segment,
+    AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, ConfirmedChanges, Daemon, Explanation, HookLog,
+    HookLogs, HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel,
+    NotifyTest, Output, Plan, Project, Projects, Restore, Resume, Session, Sessions, Spawned, Stop, Token,
+    segment,
 };
 use serde::de::IgnoredAny;
 use serde_json::json;
@@ -139,6 +140,11 @@ pub(crate) async fn stop_work(client: &Client, project: &str) -> Called<Project>
 /// Lets issues of a project begin by themselves again.
 pub(crate) async fn start_work(client: &Client, project: &str) -> Called<Project> {
     client.post(&format!("/api/projects/{}/start", segment(project)), &serde_json::json!({})).await
+}
+
+/// Takes the repository of a project as it is now.
+pub(crate) async fn trust_project(client: &Client, project: &str) -> Called<ConfirmedChanges> {
+    client.post(&format!("/api/projects/{}/trust", segment(project)), &serde_json::json!({})).await
 }
 
 /// Forgets a project together with the file that names it.

@@ -17,7 +17,10 @@ const GROUPS: &[(&str, &[&str])] = &[
         &["issue", "pr", "approve", "check", "policy", "queue", "conflicts", "review", "review-check"],
     ),
     ("Look", &["explain", "why", "plan", "advise", "budget", "logs", "events", "open"]),
-    ("Projects and configuration", &["add-project", "remove-project", "config", "config-help", "plugin"]),
+    (
+        "Projects and configuration",
+        &["add-project", "remove-project", "trust-project", "config", "config-help", "plugin"],
+    ),
     ("Reactions", &["reactions", "emit", "simulate", "hooks", "notify"]),
     ("Care", &["doctor", "verify"]),
     ("For programs", &["api", "completion", "man"]),

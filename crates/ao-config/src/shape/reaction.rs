@@ -125,7 +125,7 @@ pub enum EscalateAfter {
 }
 
 /// Every kind, in the order in which they are listed for people, and by which other names documents know it.
-const KINDS: [(IncidentKind, &str, &[&str]); 18] = [
+const KINDS: [(IncidentKind, &str, &[&str]); 19] = [
     (IncidentKind::CiFailed, "A check failed on a pull request.", &["ci-failure"]),
     (IncidentKind::ChangesRequested, "A reviewer asks for changes.", &["review-comments"]),
     (IncidentKind::BotComments, "A review tool left remarks.", &["bugbot-comments"]),
@@ -140,6 +140,11 @@ const KINDS: [(IncidentKind, &str, &[&str]); 18] = [
     (IncidentKind::PrClosed, "A pull request was closed without a merge.", &[]),
     (IncidentKind::PrMerged, "A pull request was merged.", &["merged"]),
     (IncidentKind::BaseRed, "The base branch itself fails.", &[]),
+    (
+        IncidentKind::RepositoryChanged,
+        "The base branch or what the repository is configured with was changed, not by a landing, push or fetch.",
+        &[],
+    ),
     (IncidentKind::AgentStuck, "Nothing has been seen of an agent for long.", &[]),
     (IncidentKind::AgentIdle, "An agent has stopped before its work was done.", &[]),
     (IncidentKind::AgentNeedsInput, "An agent waits for an answer.", &[]),

@@ -96,7 +96,11 @@ pub(super) fn needs_you(known: &Known<'_>) -> Vec<Advice> {
                 let about = About::Project(project.clone());
                 let advice =
                     Advice::new(AdviceKind::NeedsYou, Some(project), about, what(project.as_str()), why);
-                Some(advice.command(format!("ao status --project {}", shell(project.as_str()))))
+                let command = match incident.key.kind {
+                    IncidentKind::RepositoryChanged => "ao trust-project",
+                    _ => "ao status --project",
+                };
+                Some(advice.command(format!("{command} {}", shell(project.as_str()))))
             }
             Subject::Host => {
                 let advice = Advice::new(AdviceKind::NeedsYou, None, About::Host, what("this machine"), why);

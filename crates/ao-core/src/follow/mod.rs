@@ -62,7 +62,9 @@ pub(crate) fn follow(state: &State, stamped: &Stamped, then: &mut VecDeque<Input
             limits::recount(state, then, |budget| budget.project() == Some(id));
             then.push_back(Input::Schedule);
         }
-        Event::Project(id, ProjectEvent::Completed { .. } | ProjectEvent::Removed {}) => {
+        Event::Project(id, ProjectEvent::Completed { .. }
+            | ProjectEvent::RepositorySuspected { .. }
+            | ProjectEvent::Removed {}) => {
             then.push_back(Input::Review(Subject::Project(id.clone())));
         }
         Event::Project(id, ProjectEvent::Foreseen { found, .. }) => {

@@ -18,6 +18,8 @@ pub enum IncidentKind {
     PrClosed,
     PrMerged,
     BaseRed,
+    /// The base branch, or what a repository is configured with, was changed and nobody of ours has done it.
+    RepositoryChanged,
     AgentStuck,
     AgentIdle,
     AgentNeedsInput,
@@ -40,7 +42,7 @@ pub struct EventName(String);
 pub struct BadEventName(pub String);
 
 /// Every kind that we raise ourselves, by its word, in the order in which they are listed for people.
-const OURS: [(&str, IncidentKind); 18] = [
+const OURS: [(&str, IncidentKind); 19] = [
     ("ci-failed", IncidentKind::CiFailed),
     ("changes-requested", IncidentKind::ChangesRequested),
     ("bot-comments", IncidentKind::BotComments),
@@ -51,6 +53,7 @@ const OURS: [(&str, IncidentKind); 18] = [
     ("pr-closed", IncidentKind::PrClosed),
     ("pr-merged", IncidentKind::PrMerged),
     ("base-red", IncidentKind::BaseRed),
+    ("repository-changed", IncidentKind::RepositoryChanged),
     ("agent-stuck", IncidentKind::AgentStuck),
     ("agent-idle", IncidentKind::AgentIdle),
     ("agent-needs-input", IncidentKind::AgentNeedsInput),
@@ -95,6 +98,7 @@ impl IncidentKind {
             IncidentKind::PrMerged => "A pull request was merged.",
             IncidentKind::LabelAdded => "A label was added.",
             IncidentKind::BaseRed => "The base branch itself fails.",
+            IncidentKind::RepositoryChanged => "The repository was changed, and it is not known by whom.",
             IncidentKind::RateLimited => "A provider's limit is reached.",
             IncidentKind::AllComplete => "All work is done.",
             IncidentKind::Custom(_) => "Something happened that you should know of.",

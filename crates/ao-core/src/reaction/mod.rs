@@ -147,6 +147,7 @@ impl Reaction {
             K::ReviewNeeded
             | K::PrClosed
             | K::BaseRed
+            | K::RepositoryChanged
             | K::AgentStuck
             | K::AgentNeedsInput
             | K::AgentExited
@@ -155,7 +156,7 @@ impl Reaction {
             | K::AllComplete => (true, Action::Notify, 0, 30),
         };
         let level = match kind {
-            K::AgentNeedsInput | K::BudgetExceeded => Level::Urgent,
+            K::AgentNeedsInput | K::BudgetExceeded | K::RepositoryChanged => Level::Urgent,
             K::AllComplete | K::PrMerged | K::LabelAdded => Level::Info,
             K::RateLimited | K::BaseRed => Level::Warning,
             _ => Level::Action,

@@ -153,6 +153,11 @@ impl State {
                     project.queue.policy_due = false;
                 }
             }
+            ProjectEvent::RepositorySuspected { suspicions } => {
+                if let Some(project) = self.projects.get_mut(id) {
+                    project.suspicions.clone_from(suspicions);
+                }
+            }
             ProjectEvent::FreezeTurned { .. } => {
                 if let Some(project) = self.projects.get_mut(id) {
                     let edge = project.policy.next_edge(at);

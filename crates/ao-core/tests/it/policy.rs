@@ -1,7 +1,8 @@
 //! A policy in force, step by step: what is ready, what is merged unasked, and what time and a broken file change.
 
+use ao_core::incident::{IncidentKind, Rung};
 use ao_core::policy::{Finding, Freeze, HumanNeed, Policy, Scan, Trust};
-use ao_core::project::ProjectInput;
+use ao_core::project::{ProjectInput, Suspicion};
 use ao_core::pull::{
     Author, ChangeSize, CheckState, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing,
 };
@@ -209,4 +210,29 @@ fn an_agent_that_gives_its_pull_request_up_is_trusted_no_more_and_nobody_lends_i
     desk.state = serde_json::from_value(serde_json::to_value(&desk.state).unwrap()).unwrap();
     assert_eq!(against(&desk), ["human", "trust"]);
     assert!(!is_queued(&desk));
+}
+
+/// acceptance: G3
+#[test]
+fn a_repository_that_was_changed_is_a_persons_matter_until_it_is_confirmed() {
+    let mut desk = Desk::new();
+    with_pull(&mut desk);
+    let seen = |desk: &mut Desk, suspicions: Vec<Suspicion>| {
+        let input = ProjectInput::RepositorySeen { suspicions };
+        desk.take(Input::Project { project: app(), input });
+    };
+    let open = |desk: &Desk| {
+        let mut of = desk.state.incidents.values();
+        of.find(|it| it.key.kind == IncidentKind::RepositoryChanged && it.absent.is_none()).cloned()
+    };
+    let moved = Suspicion { what: "base main".into(), revision: "c2".into(), detail: "by `x`\nto c2".into() };
+    seen(&mut desk, vec![moved.clone()]);
+    let incident = open(&desk).expect("it is open");
+    assert_eq!(incident.rung, Rung::Person);
+    assert!(incident.detail.contains("to c2"), "{}", incident.detail);
+    let before = desk.state.clone();
+    seen(&mut desk, vec![moved]);
+    assert_eq!(desk.state.incidents, before.incidents, "the same again is no news");
+    seen(&mut desk, vec![]);
+    assert_eq!(open(&desk), None);
 }

@@ -59,6 +59,11 @@ pub(super) struct Book {
 }
 
 impl Book {
+    /// The daemon's records, for what is kept beside pull requests.
+    pub(super) fn records(&self) -> &dyn Records {
+        &*self.records
+    }
+
     pub(super) async fn load(project: ProjectId, records: Arc<dyn Records>) -> Result<Book, LocalError> {
         let book = Book { project, records, writing: Mutex::default(), open: Arc::default() };
         let next = match book.records.get(SHELF, &book.key("counter")).await? {

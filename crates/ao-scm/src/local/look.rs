@@ -22,7 +22,7 @@ impl LocalScm {
         self.dirty.store(false, Ordering::SeqCst);
         let unfinished = Unfinished(&self.dirty);
         let is_unclear = || self.book.open().iter().any(|entry| entry.pull.is_unclear());
-        let refs = self.repository.refs().await?;
+        let refs = self.trusted(self.repository.refs().await?).await?;
         if writing.refs.as_ref() != Some(&refs) || is_unclear() {
             self.catch_up(writing, &refs).await?;
             if writing.refs.as_ref() != Some(&refs) {

@@ -48,6 +48,7 @@ impl LocalScm {
     pub(super) async fn test_merge(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
         self.up_to_date_about(&order.pull).await?;
         let entry = self.entry(&order.pull).await?;
+        self.may_test_on(&order.base)?;
         let base = match self.grown(&order.base, &order.ahead, order.strategy).await? {
             Grown::To(base) => base,
             Grown::Stuck { pull, files } => return Ok(TestOutcome::Conflict { files, pull: Some(pull) }),
@@ -147,12 +148,26 @@ impl LocalScm {
             }
             return Ok(self.told(order, commit, landed).await?);
         }
+        let branch = entry.pull.base_branch.clone();
+        let held = |why| MergeOutcome::Refused { tip: None, why, in_the_way: true };
+        if let Some(why) = self.held_back(&branch) {
+            return Ok(held(why));
+        }
         match self.make_and_land(&mut writing, order).await? {
             Ok(mut landed) => match landed.pop() {
                 Some((_, commit)) => Ok(self.told(order, commit, landed).await?),
                 None => Err(ScmError::Failed("nothing was to be merged".to_owned())),
             },
-            Err(NotLanded { tip, why, in_the_way }) => Ok(MergeOutcome::Refused { tip, why, in_the_way }),
+            Err(NotLanded { tip, why, in_the_way }) => {
+                // It may have been moved by nobody who may, and then nothing is to be tested on it.
+                if tip.is_some() {
+                    self.look(&mut writing).await?;
+                }
+                Ok(match self.held_back(&branch) {
+                    Some(why) => held(why),
+                    None => MergeOutcome::Refused { tip, why, in_the_way },
+                })
+            }
         }
     }
 
@@ -206,6 +221,7 @@ impl LocalScm {
             }
             return Ok(Err(not));
         }
+        self.landed_at(&branch, &last).await?;
         // Whoever comes next is not to wait until the watch has heard of it.
         self.dirty.store(true, Ordering::SeqCst);
         refs.heads.insert(branch, last);

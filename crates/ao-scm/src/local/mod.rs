@@ -40,6 +40,7 @@ mod talk;
 mod threads;
 mod train;
 mod tree;
+mod trust;
 mod watch;
 
 use std::fmt;
@@ -60,6 +61,8 @@ use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
 use repository::Repository;
 use train::Makings;
+use trust::Trust;
+pub use trust::Witness;
 
 use crate::told::told;
 
@@ -76,6 +79,8 @@ pub struct Options {
     /// Those of everybody who changes repositories.
     pub queues: Arc<Queues>,
     pub settings: Settings,
+    /// Who could have changed the repository. Without it, every change of it is a person's.
+    pub witness: Option<Arc<dyn Witness>>,
 }
 
 /// The forge of one project.
@@ -84,6 +89,7 @@ pub struct LocalScm {
     repository: Repository,
     book: Book,
     makings: Makings,
+    trust: Trust,
     checks: Arc<dyn Checks>,
     clock: Arc<dyn Clock>,
     /// Whom news are told, once somebody watches. Held only to take a copy.
@@ -156,6 +162,7 @@ impl LocalScm {
             repository,
             book,
             makings: Makings::default(),
+            trust: Trust::default(),
             checks,
             clock,
             hints: RwLock::default(),

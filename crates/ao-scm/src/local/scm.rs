@@ -5,9 +5,9 @@ use std::sync::Arc;
 use ao_core::pull::{Author, PullFacts};
 use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
-    CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, NewComment, NewPull, NewReview,
-    PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm, ScmAbilities, ScmError, TestOrder,
-    TestOutcome, ThreadReply, TrackerError, Webhook,
+    BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
+    NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm, ScmAbilities,
+    ScmError, TestOrder, TestOutcome, ThreadReply, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
@@ -53,6 +53,20 @@ impl Scm for LocalScm {
         }
         self.up_to_date().await?;
         Ok(self.book.open().iter().map(|entry| self.id(entry.pull.number)).collect())
+    }
+
+    async fn base(&self, project: &ProjectId) -> Result<Option<BaseView>, TrackerError> {
+        match *project == self.options.project {
+            true => Ok(self.base_view().await?),
+            false => Ok(None),
+        }
+    }
+
+    async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
+        match *project == self.options.project {
+            true => Ok(self.confirm().await?),
+            false => Err(TrackerError::not_found(format!("the project `{project}`"))),
+        }
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {

@@ -151,6 +151,7 @@ async fn what_is_no_repository_is_said_to_be_none() {
         strategy: Strategy::Squash,
         queues: Default::default(),
         settings: Default::default(),
+        witness: None,
     };
     let (records, checks) = (desk.records.clone(), desk.checks.clone());
     let clock = std::sync::Arc::new(crate::local_support::Ticks::default());

@@ -31,6 +31,7 @@ pub(crate) struct Desk {
     pub(crate) default_branch: String,
     pub(crate) specs: Vec<CheckSpec>,
     pub(crate) settings: Vec<(String, String)>,
+    pub(crate) witness: Option<Arc<dyn ao_scm::local::Witness>>,
     clock: Arc<Ticks>,
 }
 
@@ -51,6 +52,7 @@ impl Desk {
             default_branch: "main".to_owned(),
             specs: vec![],
             settings: vec![],
+            witness: None,
             clock: Arc::default(),
         };
         desk.git(init);
@@ -89,6 +91,7 @@ impl Desk {
             strategy: Strategy::Squash,
             queues: Arc::new(Queues::default()),
             settings: Settings::new(self.settings.clone()),
+            witness: self.witness.clone(),
         };
         let records: Arc<dyn Records> = self.records.clone();
         LocalScm::open(options, records, self.checks.clone(), self.clock.clone()).await.unwrap()

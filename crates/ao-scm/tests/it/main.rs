@@ -20,5 +20,6 @@ mod local_stacks;
 mod local_support;
 mod local_threads;
 mod local_train;
+mod local_trust;
 mod local_unclear;
 mod local_watch;

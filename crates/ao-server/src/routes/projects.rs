@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{NewProject, Project, Projects};
+use ao_api::{ConfirmedChanges, NewProject, Project, Projects};
 use ao_core::project::ProjectInput;
 use ao_core::{Input, ProjectId, Refusal};
 use axum::Json;
@@ -81,6 +81,22 @@ pub(super) async fn start(
 ) -> Result<Json<Project>, Failure> {
     let input = ProjectInput::StartWork { by: name(&app, &caller) };
     tell(&app, id, input).await
+}
+
+/// Takes the repository of a project as it is: its base branch where it was moved to, and what it is configured with.
+#[utoipa::path(
+    post, path = "/api/projects/{id}/trust", tag = "projects",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = ConfirmedChanges)),
+)]
+pub(super) async fn trust(
+    State(app): State<Arc<App>>,
+    Part(id): Part,
+) -> Result<Json<ConfirmedChanges>, Failure> {
+    let project = app.host.project(Some(&id))?;
+    let scm = app.host.scm(&project)?;
+    let confirmed = app.to_the_end(async move { Ok(scm.confirm_repository(&project).await?) }).await?;
+    Ok(Json(ConfirmedChanges { project: id, changes: confirmed.into_iter().map(|it| it.detail).collect() }))
 }
 
 async fn tell(app: &App, id: String, input: ProjectInput) -> Result<Json<Project>, Failure> {

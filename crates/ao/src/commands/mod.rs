@@ -58,6 +58,7 @@ pub(crate) mod spawn;
 pub(crate) mod start;
 pub(crate) mod status;
 pub(crate) mod stop;
+pub(crate) mod trust_project;
 pub(crate) mod verify;
 pub(crate) mod wait;
 pub(crate) mod why;

@@ -1,18 +1,28 @@
 //! Which forge and which tracker a project has, made from its configuration.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use ao_config::shape::{CheckConfig, MergeStrategy, PolicyConfig};
 use ao_config::{Effective, Env, names};
-use ao_core::ProjectId;
 use ao_core::incident::IncidentKind;
-use ao_ports::{CheckSpec, Scm, Strategy, Tracker};
-use ao_scm::local::{self, LocalScm};
+use ao_core::session::Phase;
+use ao_core::{ProjectId, State};
+use ao_engine::Handle;
+use ao_ports::{CheckSpec, Clock, Scm, Strategy, Tracker};
+use ao_scm::local::{self, LocalScm, Witness};
 use ao_tracker::{Keep, LocalTracker, Options as TrackerOptions};
+use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
 use super::Ground;
 use crate::host::configs::Known;
+
+/// A session that ended so shortly ago may have changed something that is noticed only now.
+const LATELY: Duration = Duration::from_secs(10 * 60);
+/// How long the engine may take to say who is at work.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a project's configuration wants of its forge and its tracker.
 #[derive(Debug, Clone, PartialEq)]
@@ -70,6 +80,7 @@ pub(super) async fn scm(
     project: &ProjectId,
     wanted: &Wanted,
     ground: &Ground,
+    handle: &Handle,
 ) -> Result<Arc<dyn Scm>, String> {
     if !names::AVAILABLE_SCMS.contains(&wanted.scm.as_str()) {
         return Err(not_there(project, "scm", "pull requests", &wanted.scm));
@@ -82,6 +93,11 @@ pub(super) async fn scm(
         strategy: wanted.strategy,
         queues: ground.queues.clone(),
         settings: ao_git::Settings::default(),
+        witness: Some(Arc::new(AtWork {
+            project: project.clone(),
+            handle: handle.clone(),
+            clock: ground.clock.clone(),
+        })),
     };
     let runner = Arc::new(ground.runner.clone());
     let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
@@ -104,6 +120,40 @@ pub(super) fn tracker(
     };
     let options = TrackerOptions { project: project.clone(), keep };
     Ok(Arc::new(LocalTracker::new(options, ground.records.clone(), ground.clock.clone())))
+}
+
+/// Who is at work in a project, as the engine knows it.
+struct AtWork {
+    project: ProjectId,
+    handle: Handle,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Witness for AtWork {
+    async fn at_work(&self) -> Vec<String> {
+        let (project, now) = (self.project.clone(), self.clock.now());
+        let names = self.handle.view(move |state: &State| {
+            let of_project = state.sessions.values().filter(|session| session.spec.project == project);
+            let at_work = of_project.filter(|session| match &session.phase {
+                Phase::Queued { .. } => false,
+                Phase::Ended { at, .. } => *at + LATELY >= now,
+                _ => true,
+            });
+            at_work.map(|session| session.spec.name.clone()).collect::<Vec<_>>()
+        });
+        match tokio::time::timeout(PATIENCE, names).await {
+            Ok(Ok(names)) => names,
+            // Nobody can say that nobody was.
+            _ => vec!["unknown".to_owned()],
+        }
+    }
+}
+
+impl fmt::Debug for AtWork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AtWork").field("project", &self.project).finish_non_exhaustive()
+    }
 }
 
 fn not_there(project: &ProjectId, slot: &str, what: &str, name: &str) -> String {

@@ -97,7 +97,7 @@ impl Forges {
                 continue;
             }
             // The one before stays until its successor is made: whoever calls meanwhile finds a forge.
-            let scm = make::scm(&id, &wanted, &self.ground).await;
+            let scm = make::scm(&id, &wanted, &self.ground, &self.handle).await;
             let tracker = make::tracker(&id, &wanted, &self.ground);
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {

@@ -10,12 +10,12 @@ use std::sync::PoisonError;
 use ao_config::policy::{Field, Said, in_force, in_short, policy_path, read_policy};
 use ao_config::shape::PolicyConfig;
 use ao_core::policy::{POLICY_FILE, Policy, Scan};
-use ao_core::project::ProjectInput;
+use ao_core::project::{ProjectInput, Suspicion};
 use ao_core::pull::{PullFacts, PullInput, PullState};
 use ao_core::queue::QueueEvent;
 use ao_core::{Event, Input, ProjectId, PullId, State, Timestamp};
 use ao_git::Git;
-use ao_ports::{Hint, Hints as _, Scm, TrackerError};
+use ao_ports::{BaseView, Hint, Hints as _, MovedBase, Scm, TrackerError};
 use camino::Utf8Path;
 
 use super::Forges;
@@ -65,7 +65,10 @@ impl Forges {
         let now = self.ground.clock.now();
         let year = now.0 / YEAR;
         let git = Git::plain(repository.as_std_path());
-        let tip = tip(&git, &branch).await;
+        let tip = match self.trusted_tip(project).await? {
+            Some(trusted) => Ok(trusted),
+            None => tip(&git, &branch).await,
+        };
         let known = self.policies().get(project).cloned();
         let same =
             |known: &ReadPolicy| tip.as_ref() == Ok(&known.tip) && known.own == own && known.year == year;
@@ -83,6 +86,26 @@ impl Forges {
         let read = ReadPolicy { tip: on_base.tip, own, year, fields };
         self.policies().insert(project.clone(), read);
         Ok(!receipt.events.is_empty())
+    }
+
+    /// The tip that a forge which watches over its base goes by. What it holds back is told to the engine.
+    async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
+        let Ok(scm) = self.scm(project) else { return Ok(None) };
+        let Some(BaseView { tip, held }) = scm.base(project).await? else { return Ok(None) };
+        let suspicion = |held: MovedBase| Suspicion {
+            revision: held.to.as_ref().map_or_else(|| held.detail.clone(), ToString::to_string),
+            what: held.what,
+            detail: held.detail,
+        };
+        let suspicions: Vec<Suspicion> = held.into_iter().map(suspicion).collect();
+        let id = project.clone();
+        let known = self.handle.view(move |state| state.projects.get(&id).map(|it| it.suspicions.len()));
+        // The engine hears of a new project a moment later than we do.
+        if !suspicions.is_empty() || known.await?.is_some_and(|known| known > 0) {
+            let input = ProjectInput::RepositorySeen { suspicions };
+            self.handle.ask(Input::Project { project: project.clone(), input }).await?;
+        }
+        Ok(Some(tip.map(|tip| tip.to_string())))
     }
 
     /// Has the policy read whenever the merge queue waits for that. Ends with the engine.

@@ -11,6 +11,7 @@ mod queue;
 mod remotes;
 mod reviewer;
 mod reviews;
+mod tampered;
 mod unchecked;
 mod waiting;
 
