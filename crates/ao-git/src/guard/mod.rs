@@ -116,10 +116,12 @@ impl Guard {
 
 /// The settings that all worktrees of a repository share, by its shared git directory.
 pub(crate) async fn own_settings(common_dir: &Path) -> std::io::Result<Vec<Setting>> {
-    let listing = list(common_dir, &[("GIT_DIR", common_dir.into())]).await.map_err(|fault| match fault {
-        Fault::NotRun(err) => err,
-        Fault::TooSlow => std::io::Error::other("git was not done in time"),
-    })?;
+    let guard =
+        Guard::of(common_dir, &[("GIT_DIR", common_dir.into())]).await.map_err(|fault| match fault {
+            Fault::NotRun(err) => err,
+            Fault::TooSlow => std::io::Error::other("git was not done in time"),
+        })?;
+    let listing = &guard.listing;
     let own = listing.entries.iter().filter(|entry| entry.of_repository);
     Ok(own.map(|entry| (entry.key.clone(), entry.text().to_owned())).collect())
 }

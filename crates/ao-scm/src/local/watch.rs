@@ -97,7 +97,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-/// The folders that refs are kept in.
+/// The folders that refs are kept in, and those of hooks and attributes.
 struct Folders {
     common_dir: PathBuf,
     watcher: RecommendedWatcher,
@@ -118,7 +118,7 @@ impl Folders {
                 event.unwrap_or_else(|_| Event::new(EventKind::Any).add_path(dir.join("packed-refs")));
             let is_lost = event.need_rescan();
             if !matches!(event.kind, EventKind::Access(_))
-                && (is_lost || event.paths.iter().any(|path| is_of_refs(&dir, path)))
+                && (is_lost || event.paths.iter().any(|path| is_of_refs(&dir, path) || is_around(&dir, path)))
             {
                 dirty.store(true, Ordering::SeqCst);
                 let gone = if matches!(event.kind, EventKind::Remove(_)) { event.paths } else { vec![] };
@@ -137,7 +137,9 @@ impl Folders {
     /// Watches the folders that have come since.
     fn cover(&mut self) {
         let mut open: Vec<PathBuf> =
-            ["refs/heads", "refs/remotes", "reftable"].map(|name| self.common_dir.join(name)).into();
+            ["refs/heads", "refs/remotes", "reftable", "hooks", "info", "objects/info"]
+                .map(|name| self.common_dir.join(name))
+                .into();
         while let Some(folder) = open.pop() {
             let Ok(found) = std::fs::symlink_metadata(&folder) else { continue };
             if !found.is_dir() {
@@ -185,9 +187,33 @@ fn is_of_refs(common_dir: &Path, path: &Path) -> bool {
         && (below("refs/heads") || below("refs/remotes") || below("packed-refs") || below("reftable"))
 }
 
+/// Whether a path in the git directory decides which programs git runs, or where it finds objects.
+fn is_around(common_dir: &Path, path: &Path) -> bool {
+    const FILES: [&str; 6] =
+        ["config", "config.worktree", "shallow", "info/attributes", "info/grafts", "objects/info/alternates"];
+    let Ok(path) = path.strip_prefix(common_dir) else { return false };
+    FILES.iter().any(|name| path == Path::new(name)) || path.parent() == Some(Path::new("hooks"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_names_programs_is_of_interest_too() {
+        for (path, is) in [
+            ("config", true),
+            ("hooks/post-checkout", true),
+            ("info/attributes", true),
+            ("objects/info/alternates", true),
+            ("config.lock", false),
+            ("info/exclude", false),
+            ("objects/info/packs", false),
+            ("worktrees/x/config.worktree", false),
+        ] {
+            assert_eq!(is_around(Path::new("/r/.git"), &Path::new("/r/.git").join(path)), is, "{path}");
+        }
+    }
 
     #[test]
     fn only_what_can_move_a_branch_is_of_interest() {
