@@ -63,6 +63,7 @@ fn help_says_what_it_is_and_gives_examples() {
     Projects and configuration:
       add-project     Add a repository as a project
       remove-project  Stop looking after a repository; nothing of it is deleted
+      trust-project   Confirm what was changed in a repository while agents were at work
       config          Check, show and change the configuration
       config-help     Tell what can be said in the configuration
       plugin          Show the slots and what can fill them
