@@ -54,7 +54,7 @@ pub enum MessageState {
     Queued,
     /// It is on its way and not proven to have been taken.
     Written,
-    /// The agent took it: there is proof that carries our text.
+    /// The agent took it: a turn of it is our text and nothing else.
     Accepted,
     /// It was given up. The outbox keeps the text.
     Failed,
@@ -69,10 +69,13 @@ pub struct Messages {
     pub accepted: u32,
 }
 
-/// An answer to the dialog that a session has open.
+/// An answer to a question that a session has open.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Answer {
     /// `yes`, `no`, the number of a choice, or a text, as the agent's dialog takes it.
     pub answer: String,
+    /// The number of the question that is answered, as `questionNumber` of the session's status has it. If another question is
+    /// open by then, the answer is refused.
+    pub question: u32,
 }

@@ -95,6 +95,9 @@ pub struct Status {
     /// What an open dialog asks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<String>,
+    /// The number of that question. An answer names it, so that it reaches this question and no later one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question_number: Option<u32>,
 }
 
 /// Which agent it is.

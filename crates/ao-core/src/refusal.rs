@@ -29,6 +29,10 @@ pub enum Refusal {
     Ended { session: SessionId, name: String, outcome: String, restorable: bool },
     #[error("the session `{name}` is {status} and cannot be {wish}: {why}")]
     NotNow { name: String, status: String, wish: &'static str, why: &'static str },
+    #[error(
+        "question {meant} of the session `{name}` is no longer open; it asks now, as question {open}: {question}"
+    )]
+    OtherQuestion { name: String, meant: u32, open: u32, question: String },
     #[error("{why}; it goes on with a higher limit: `{retype}`")]
     Budget { session: SessionId, why: String, retype: String },
     #[error("`{name}` cannot go on: {}", limit_words(account, *until, *by_itself))]

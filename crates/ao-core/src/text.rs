@@ -81,6 +81,11 @@ fn after_string(text: &str) -> &str {
     text
 }
 
+/// Returns whether two texts have the same words in the same order, however they are broken into lines.
+pub fn same_words(one: &str, other: &str) -> bool {
+    one.split_whitespace().eq(other.split_whitespace())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

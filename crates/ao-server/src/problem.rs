@@ -118,6 +118,7 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         Refusal::BranchTaken { .. } => (409, "branch-taken"),
         Refusal::Ended { .. } => (409, "session-ended"),
         Refusal::NotNow { .. } => (409, "not-now"),
+        Refusal::OtherQuestion { .. } => (409, "other-question"),
         Refusal::Budget { .. } => (409, "budget-spent"),
         Refusal::Limited { .. } => (409, "rate-limited"),
         Refusal::Stale { .. } => (409, "stale"),
@@ -164,6 +165,11 @@ fn of_refusal(refusal: &Refusal) -> Problem {
         }
         Refusal::NotNow { name, .. } => {
             problem = problem.hint(format!("`ao explain {name}` says why it is so"));
+        }
+        Refusal::OtherQuestion { name, open, .. } => {
+            problem = problem.hint(format!(
+                "nothing was answered; read it, and then `ao answer {name} … --question {open}`"
+            ));
         }
         Refusal::ProjectInUse { project, .. } => {
             problem = problem.hint(format!(

@@ -93,7 +93,8 @@ fn choose(inner: &mut Inner) -> Deed {
         91 => Deed::Crash,
         92 => Deed::Restart,
         93..=95 => some.map_or(Deed::Say(vec![]), |session| {
-            say(session, SessionInput::Answer { by: "ann".into(), text: "yes".into() })
+            let question = inner.rng.u32(1..4);
+            say(session, SessionInput::Answer { by: "ann".into(), question, text: "yes".into() })
         }),
         96 => {
             // Somebody's own server is started, or ended.

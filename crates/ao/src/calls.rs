@@ -75,8 +75,8 @@ pub(crate) async fn send(
     client.post(&session_path(session, "/message"), message).await
 }
 
-pub(crate) async fn answer(client: &Client, session: &str, answer: &str) -> Called<Session> {
-    let body = ao_api::Answer { answer: answer.to_owned() };
+pub(crate) async fn answer(client: &Client, session: &str, question: u32, answer: &str) -> Called<Session> {
+    let body = ao_api::Answer { answer: answer.to_owned(), question };
     client.post(&session_path(session, "/answer"), &body).await
 }
 

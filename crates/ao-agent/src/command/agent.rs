@@ -283,7 +283,7 @@ impl Agent for CommandAgent {
             vec![Signal { attempt, source: Source::Process, at, confidence: Confidence::High, reading }];
         if alive && self.options.io() == Io::Terminal && !self.patterns.are_none() {
             let seen = match self.runtime.screen(process).await {
-                Ok(screen) => self.seen(order.session, attempt, &screen, at),
+                Ok(screen) => self.patterns.read(&screen, at),
                 Err(err) => Reading::Unreadable { why: err.to_string() },
             };
             // For the same reason a spinner that stands still is no sign of work.

@@ -1,12 +1,11 @@
 //! Answering the dialog that is open, and no other.
 
-use ao_core::evidence::Reading;
+use ao_core::evidence::{Reading, same_question};
 use ao_core::text::sanitise;
 use ao_ports::{AgentError, AnswerOrder, Answered, FollowOrder};
 
 use super::agent::{CommandAgent, failed};
 use super::{ANSWERS, WELCOMES};
-use crate::text::letters;
 
 impl CommandAgent {
     /// Gives an answer by the terminal.
@@ -18,7 +17,7 @@ impl CommandAgent {
             Reading::Asking { question } => Some(question),
             _ => None,
         };
-        let is_open = open.as_ref().is_some_and(|question| self.is_meant(order, question));
+        let is_open = open.as_ref().is_some_and(|question| is_meant(order, question));
         let before = memory.answered(order.number);
         match open {
             // It was given in an earlier call, and the dialog has gone for it.
@@ -66,14 +65,10 @@ impl CommandAgent {
             None => text.split_whitespace().collect::<Vec<_>>().join(" ") + &self.options.keys.submit,
         }
     }
+}
 
-    /// Whether the dialog on the screen is the one that was answered. A hook has its own words for it; then it is the one
-    /// that a hook has last told of.
-    fn is_meant(&self, order: &AnswerOrder, shown: &str) -> bool {
-        let (meant, shown) = (letters(&order.question), letters(shown));
-        let told = || {
-            self.history.as_ref().is_some_and(|it| it.asked(order.session, order.attempt, &order.question))
-        };
-        meant == shown || (!meant.is_empty() && (shown.contains(&meant) || meant.contains(&shown))) || told()
-    }
+/// Returns whether the dialog on the screen is the one that was answered: its words are those that the person has read, and no
+/// others. Where a hook was read, they had the name of a tool before them.
+fn is_meant(order: &AnswerOrder, shown: &str) -> bool {
+    same_question(&order.question, shown)
 }

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use ao_core::Timestamp;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::session::carries;
+use ao_core::session::is_turn_of;
 use ao_core::text::sanitise;
 use ao_ports::{AgentError, DeliverOrder, Delivered, ProcessRef, Screen, WriteOrder, WriteOutcome};
 use tokio::time::Instant;
@@ -162,7 +162,7 @@ impl CommandAgent {
         if self.patterns.are_none() {
             return None;
         }
-        let reading = self.seen(order.session, order.attempt, screen, now);
+        let reading = self.patterns.read(screen, now);
         let why = match &reading {
             Reading::Idle => return None,
             Reading::Working { .. } if order.interrupt || self.options.steer => return None,
@@ -183,7 +183,7 @@ impl CommandAgent {
     /// The turn in which a hook says our text was taken since it was pasted.
     fn taken(&self, order: &DeliverOrder, text: &str, since: Option<Timestamp>) -> Option<Delivered> {
         let history = self.history.as_ref()?;
-        let turn = history.find(order.session, order.attempt, since?, |taken| carries(taken, text))?;
+        let turn = history.find(order.session, order.attempt, since?, |taken| is_turn_of(taken, text))?;
         Some(Delivered::Taken { turn: turn.name, text: order.text.clone() })
     }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
-use ao_core::{Attempt, SessionId, Timestamp};
-use ao_ports::{FollowOrder, Report, Reporter, RuntimeError, Screen};
+use ao_core::{Attempt, Timestamp};
+use ao_ports::{FollowOrder, Report, Reporter, RuntimeError};
 use tokio::time::Instant;
 
 use super::agent::CommandAgent;
@@ -45,7 +45,7 @@ impl CommandAgent {
                 Ok(screen) => {
                     offset = screen.offset.max(offset);
                     let at = self.clock.now();
-                    let reading = self.seen(order.session, order.attempt, &screen, at);
+                    let reading = self.patterns.read(&screen, at);
                     if launching && matches!(reading, Reading::Idle | Reading::Working { .. }) {
                         launching = false;
                         self.settled(order).await;
@@ -115,22 +115,6 @@ impl CommandAgent {
             tracing::warn!(%err, session = %order.session, "a question of a first launch cannot be answered");
             false
         })
-    }
-
-    /// What the screen shows, with a question in the words of the hook that has told of it, if one has.
-    pub(super) fn seen(
-        &self,
-        session: SessionId,
-        attempt: Attempt,
-        screen: &Screen,
-        at: Timestamp,
-    ) -> Reading {
-        let reading = self.patterns.read(screen, at);
-        let (Reading::Asking { question }, Some(history)) = (&reading, &self.history) else { return reading };
-        match history.same_question(session, attempt, question) {
-            Some(question) => Reading::Asking { question },
-            None => reading,
-        }
     }
 
     /// Waits for output, and then for it to pause.

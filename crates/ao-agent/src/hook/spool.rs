@@ -186,11 +186,9 @@ impl Spool {
             reporter.report(Report::Denied { session, attempt, call, tool }).await;
         }
         if let Some(mut reading) = told.reading {
-            if let Reading::Asking { question } = &mut reading {
-                if let Some(known) = self.history.same_question(session, attempt, question) {
-                    *question = known;
-                }
-                self.history.question(session, attempt, at, question);
+            let open = self.history.reads(session, attempt, at, &reading, told.reminder);
+            if let (Reading::Asking { question }, Some(open)) = (&mut reading, open) {
+                *question = open;
             }
             let confidence = Confidence::High;
             let signal = Signal { attempt, source: Source::Hook, at, confidence, reading };

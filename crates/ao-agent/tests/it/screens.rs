@@ -43,7 +43,7 @@ async fn an_open_dialog_is_told_with_its_words_and_goes_on_being_seen() {
         let seen = stage.look().await;
         assert_eq!(
             seen,
-            ["Process Alive { busy: false }", "Terminal Asking { question: \"Bash: Delete it all?\" }"]
+            ["Process Alive { busy: false }", "Terminal Asking { question: \"Delete it all?\" }"]
         );
     }
 }

@@ -22,11 +22,14 @@ use serde::{Deserialize, Serialize};
 use crate::{Attempt, Timestamp};
 
 pub(crate) use judge::next_change;
-pub use judge::{Activity, Judgement, Rule, judge};
+pub use judge::{Activity, Judgement, Rule, judge, same_question};
 pub use signal::{Confidence, Reading, Signal, Source};
 
-/// A repeated signal within this time tells nothing new and is not recorded.
+/// A repeated signal within this time tells nothing new.
 const REPEAT: Duration = Duration::from_secs(10);
+
+/// A repeated claim to be working renews the one before at most this often: a busy agent makes many of them a second.
+const RENEWED: Duration = Duration::from_secs(1);
 
 /// The latest that each source has seen of the current attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -87,6 +90,12 @@ impl Evidence {
             }
             // Said again while nobody believes it yet: its time may have come.
             Some(before) if before.reading.is_claim() && !judge::is_believed(self, before) => Weight::News,
+            // It renews the one before: what is told late, of a time between the two, must not beat it.
+            Some(before) if before.reading.same_kind(&signal.reading) && before.reading.is_claim() => {
+                let is_work = matches!(signal.reading, Reading::Working { .. });
+                let renews = !is_work || signal.at.since(before.at) >= RENEWED;
+                if renews { Weight::News } else { Weight::Repeat }
+            }
             Some(before)
                 if before.reading.same_kind(&signal.reading) && signal.at.since(before.at) < REPEAT =>
             {

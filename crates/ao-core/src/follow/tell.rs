@@ -54,7 +54,7 @@ pub(super) fn person(state: &State, incident: &Incident, why: &str) -> Input {
         text = format!("{}\n{remark}", text.trim_end());
     }
     if let (IncidentKind::AgentNeedsInput, Some(session)) = (&key.kind, agent_of(state, &key.subject)) {
-        text = format!("{text}\n{}", how_to_answer(&session.spec.name, &incident.detail));
+        text = format!("{text}\n{}", how_to_answer(session, &incident.detail));
     }
     // That a head waits is said once, however often it stops doing so and begins again.
     let told_as = match key.kind {
@@ -166,13 +166,14 @@ fn news(to: &Session, incident: &Incident, body: String) -> Input {
 }
 
 /// The command that answers a dialog, with the choices that it numbers, if it does.
-fn how_to_answer(session: &str, dialog: &str) -> String {
+fn how_to_answer(session: &Session, dialog: &str) -> String {
     let choices: Vec<&str> = dialog.lines().filter_map(choice).collect();
     let answers = match &choices[..] {
         [] => "yes|no|TEXT".to_owned(),
         choices => choices.join("|"),
     };
-    format!("Answer with: ao answer {session} {answers}")
+    let (name, number) = (&session.spec.name, session.questions);
+    format!("Answer with: ao answer {name} {answers} --question {number}")
 }
 
 /// The number of a choice, such as `2` in `❯ 2. No, and say why`.

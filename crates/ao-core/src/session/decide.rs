@@ -236,7 +236,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         }
 
         // ── answers ──
-        (Phase::Running { .. }, I::Answer { by, text }) => answer(session, now, by, text),
+        (Phase::Running { .. }, I::Answer { by, question, text }) => answer(session, now, by, question, text),
         (Phase::Running { attempt, .. }, I::Answered { attempt: of, number })
             if of == *attempt && is_answering(session, number) =>
         {
@@ -582,16 +582,25 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
 
 // ── answers ──
 
-fn answer(session: &Session, now: Timestamp, by: String, text: String) -> Events {
+/// Takes an answer to the question with that number, and to no other: what was asked when the person read it may have been
+/// replaced since.
+fn answer(session: &Session, now: Timestamp, by: String, question: u32, text: String) -> Events {
     if session.answer.is_some() {
         return Err(Refusal::not_now(session, now, "answered", "an answer is on its way"));
     }
-    if session.judgement.activity != Activity::NeedsInput {
+    let Some(open) = session.open_question() else {
         return Err(Refusal::not_now(session, now, "answered", "it asks nothing"));
+    };
+    if open.number != question {
+        return Err(Refusal::OtherQuestion {
+            name: session.spec.name.clone(),
+            meant: question,
+            open: open.number,
+            question: open.text.to_owned(),
+        });
     }
-    let question = session.judgement.detail.clone();
-    let answer = Answer { number: session.answers.saturating_add(1), by, question, text };
-    Ok(vec![SessionEvent::Answering { answer }])
+    let (number, question) = (session.answers.saturating_add(1), open.text.to_owned());
+    Ok(vec![SessionEvent::Answering { answer: Answer { number, by, question, to: open.number, text } }])
 }
 
 fn is_answering(session: &Session, number: u32) -> bool {

@@ -144,9 +144,10 @@ pub enum SessionInput {
     },
     // What people and other parts want.
     Send(NewMessage),
-    /// An answer to the dialog that is open.
+    /// An answer to the question with that number, see [`Session::open_question`](super::Session::open_question).
     Answer {
         by: String,
+        question: u32,
         text: String,
     },
     /// The news of this incident is no longer true; what has not been written yet is taken back.

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{AfterStop, Hold, HoldKind, LastDialog, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
-use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge};
+use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge, same_question};
+use crate::text::same_words;
 use crate::workspace::{Workspace, WorkspaceState};
 
 pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp) {
@@ -121,12 +122,20 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             }
             let another = asks_something_else(session, signal);
             session.evidence.record(signal);
+            if another {
+                session.dialog = None;
+                session.last_dialog = None;
+            }
             rejudge(session, at);
-            if another && session.judgement.activity == Activity::NeedsInput {
-                session.activity_since = at;
-                session.dialog = Some(at);
-                let question = session.judgement.detail.clone();
-                session.last_dialog = Some(LastDialog { since: at, question, seen: at });
+            if session.judgement.activity == Activity::NeedsInput
+                && let Reading::Asking { question } = &signal.reading
+            {
+                if another {
+                    session.activity_since = at;
+                }
+                if let Some(dialog) = &mut session.last_dialog {
+                    dialog.words.insert(signal.source, question.clone());
+                }
             }
         }
         E::Rejudged {} => rejudge(session, at),
@@ -153,7 +162,6 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
         E::Answered { .. } => {
             session.answer = None;
             session.dialog = None;
-            session.last_dialog = None;
             session.answered = Some(at);
         }
         E::NotAnswered { .. } => session.answer = None,
@@ -342,41 +350,46 @@ fn give_ports_back(session: &mut Session) {
     session.ports_refused.clear();
 }
 
-/// Whether a dialog has given way to another, with nothing seen in between.
+/// Returns whether a dialog has given way to another, with nothing seen in between.
 ///
-/// Only where the question itself is read: hooks tell of one dialog in several ways, first as a request and then as a
-/// reminder.
+/// A source that has other words than before speaks of another dialog, and so does one that has other words than the others.
+/// Hooks alone speak of one dialog in several ways, first as a request and then as a reminder, so while the screen is read,
+/// the screen alone tells.
 fn asks_something_else(session: &Session, signal: &Signal) -> bool {
-    let reads = matches!(signal.source, Source::Terminal | Source::Protocol);
-    match (session.evidence.from(signal.source).map(|before| &before.reading), &signal.reading) {
-        (Some(Reading::Asking { question: before }), Reading::Asking { question }) => {
-            reads && !same_question(before, question)
+    let Reading::Asking { question } = &signal.reading else { return false };
+    let Some(dialog) = &session.last_dialog else { return false };
+    match dialog.words.get(&signal.source) {
+        _ if signal.source == Source::Hook && dialog.words.contains_key(&Source::Terminal) => false,
+        Some(before) => !same_words(before, question),
+        None => {
+            !dialog.words.is_empty() && !dialog.words.values().any(|known| same_question(known, question))
         }
-        _ => false,
     }
 }
 
 /// For so long a dialog may be hidden by a report that has overtaken it, or was late.
 const HIDDEN: Duration = Duration::from_secs(3);
 
-/// Since when a dialog is open that has just come up: if it was hidden for a moment only, since it was first seen. A person
-/// who has typed meanwhile may have answered it, and what is asked then is asked again.
-fn open_since(session: &Session, question: &str, at: Timestamp) -> Timestamp {
-    let last = session.last_dialog.as_ref().filter(|last| {
-        let typed = session.evidence.human_typed.is_some_and(|typed| typed >= last.seen);
-        at.since(last.seen) < HIDDEN && !typed && same_question(&last.question, question)
-    });
-    last.map_or(at, |last| last.since)
-}
-
-/// Whether two sources ask the same, each in its own words: `Bash: May I?` and `May I?`.
-fn same_question(one: &str, other: &str) -> bool {
-    let (one, other) = (one.trim(), other.trim());
-    one == other || (!one.is_empty() && !other.is_empty() && (one.ends_with(other) || other.ends_with(one)))
+/// Since when a dialog is open that has just come up, if it is one that was hidden for a moment only: since it was first seen. A
+/// person who has typed meanwhile, or answered otherwise, may have closed it, and what is asked then is asked again.
+fn hidden_since(session: &Session, question: &str, at: Timestamp) -> Option<Timestamp> {
+    let last = session.last_dialog.as_ref()?;
+    let closed = |then: Option<Timestamp>| then.is_some_and(|then| then >= last.seen);
+    let is_hidden = at.since(last.seen) < HIDDEN
+        && !closed(session.evidence.human_typed)
+        && !closed(session.answered)
+        && same_question(&last.question, question);
+    is_hidden.then_some(last.since)
 }
 
 /// For so long after an answer the same dialog is not taken for a new one.
 const JUST_ANSWERED: Duration = Duration::from_secs(3);
+
+/// Returns whether it shows for a moment longer what was just answered.
+fn is_answered(session: &Session, question: &str, at: Timestamp) -> bool {
+    let just = session.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED);
+    just && session.last_dialog.as_ref().is_some_and(|last| same_question(&last.question, question))
+}
 
 fn rejudge(session: &mut Session, at: Timestamp) {
     let judgement = judge(&session.evidence, at);
@@ -384,13 +397,18 @@ fn rejudge(session: &mut Session, at: Timestamp) {
         session.activity_since = at;
     }
     match judgement.activity {
-        // The screen may show for a moment longer what was just answered.
-        Activity::NeedsInput if session.answered.is_some_and(|then| at.since(then) < JUST_ANSWERED) => {}
+        Activity::NeedsInput if session.dialog.is_none() && is_answered(session, &judgement.detail, at) => {}
         Activity::NeedsInput => {
             let question = judgement.detail.clone();
-            let since = session.dialog.unwrap_or_else(|| open_since(session, &question, at));
+            let hidden = session.dialog.or_else(|| hidden_since(session, &question, at));
+            let words = session.last_dialog.take().filter(|_| hidden.is_some()).map(|last| last.words);
+            if hidden.is_none() {
+                session.questions = session.questions.saturating_add(1);
+            }
+            let since = hidden.unwrap_or(at);
             session.dialog = Some(since);
-            session.last_dialog = Some(LastDialog { since, question, seen: at });
+            session.last_dialog =
+                Some(LastDialog { since, question, seen: at, words: words.unwrap_or_default() });
         }
         Activity::Unknown | Activity::Starting => {}
         _ => session.dialog = None,

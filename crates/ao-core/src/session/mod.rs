@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::{Limits, Spend};
-use crate::evidence::{Activity, Evidence, Judgement};
+use crate::evidence::{Activity, Evidence, Judgement, Source};
 use crate::setup::Origin;
 use crate::workspace::{Workspace, WorkspaceState};
 use crate::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, TaskId, Timestamp};
@@ -46,7 +46,9 @@ pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
 pub(crate) use lease::{Leases, room};
 pub(crate) use outbox::backoff;
-pub use outbox::{Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, carries};
+pub use outbox::{
+    Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,
+};
 pub(crate) use say::task_message;
 pub use status::{Status, StatusWord};
 
@@ -254,6 +256,17 @@ pub struct LastDialog {
     pub question: String,
     /// When it was last seen.
     pub seen: Timestamp,
+    /// What each source says that it asks.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub words: BTreeMap<Source, String>,
+}
+
+/// The question of an open dialog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenQuestion<'a> {
+    /// Counts the questions of the session from 1. Whoever answers names it.
+    pub number: u32,
+    pub text: &'a str,
 }
 
 /// What a person answers to a dialog.
@@ -263,6 +276,9 @@ pub struct Answer {
     pub by: String,
     /// What was asked. An answer to one question must not reach the next.
     pub question: String,
+    /// The number of the question; 0 in what was written before questions had numbers.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub to: u32,
     pub text: String,
 }
 
@@ -346,6 +362,9 @@ pub struct Session {
     /// The dialog that was seen last. Reports overtake each other, so for a moment it may seem to be gone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_dialog: Option<LastDialog>,
+    /// How many questions it has asked; the number of the last one.
+    #[serde(default)]
+    pub questions: u32,
     /// When the last answer was given.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answered: Option<Timestamp>,
@@ -424,6 +443,10 @@ fn is_nothing(spend: &Spend) -> bool {
     *spend == Spend::default()
 }
 
+fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
 fn is_false(value: &bool) -> bool {
     !value
 }
@@ -474,6 +497,7 @@ impl Session {
             answer: None,
             dialog: None,
             last_dialog: None,
+            questions: 0,
             answered: None,
             answers: 0,
             placed: at,
@@ -497,6 +521,13 @@ impl Session {
             lingers: None,
             spec,
         }
+    }
+
+    /// Returns the question that it has open, if it has one.
+    pub fn open_question(&self) -> Option<OpenQuestion<'_>> {
+        let asks =
+            matches!(self.phase, Phase::Running { .. }) && self.judgement.activity == Activity::NeedsInput;
+        asks.then(|| OpenQuestion { number: self.questions, text: &self.judgement.detail })
     }
 
     /// Whether it still claims its task: everything that has not ended.

@@ -1,7 +1,7 @@
 //! Messages to an agent, from the moment somebody wants to say something until the agent has provably read it.
 //!
 //! ```text
-//!  send ─► queued ──(quiet point)──► delivery: writing ─► written ──(proof that carries our text)──► accepted
+//!  send ─► queued ──(quiet point)──► delivery: writing ─► written ──(a turn that is our text)──► accepted
 //!             ▲                          │    ▲              │
 //!             └──────── (paused) ◄───────┘    └── retried ◄──┘ (no proof in time) ── tries spent ──► failed
 //! ```
@@ -19,6 +19,7 @@ use super::{Phase, Session};
 use crate::evidence::Activity;
 use crate::incident::IncidentKey;
 use crate::settings::Settings;
+use crate::text::same_words;
 use crate::{Attempt, Timestamp};
 
 /// The most that one delivery carries; what does not fit waits for the next quiet point.
@@ -445,19 +446,12 @@ impl Session {
     }
 }
 
-/// Whether a text that the agent took as a user's turn carries the text of a delivery.
+/// Returns whether a turn that the agent took is the text of a delivery, and nothing else.
 ///
-/// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. A hook that
-/// fires for somebody else's text proves nothing.
-pub fn carries(taken: &str, ours: &str) -> bool {
-    let ours: Vec<&str> = ours.split_whitespace().collect();
-    let taken: Vec<&str> = taken.split_whitespace().collect();
-    !ours.is_empty() && taken.windows(ours.len()).any(|window| window == ours)
-}
-
-/// Whether two texts have the same words.
-pub(super) fn same_words(one: &str, other: &str) -> bool {
-    one.split_whitespace().eq(other.split_whitespace())
+/// Agents reflow what they are given: line ends, indentation and trailing space may differ, words may not. The whole turn is
+/// compared: "fix it" by somebody else has the words of "fix" in it and proves nothing about that.
+pub fn is_turn_of(taken: &str, ours: &str) -> bool {
+    !ours.trim().is_empty() && same_words(taken, ours)
 }
 
 /// How long to wait before trying again: doubles, and ends at a minute.
@@ -470,11 +464,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_text_with_all_our_words_in_order_is_proof() {
-        assert!(carries("CI failed:\r\n  test a", "CI failed:\n test a\n"));
-        assert!(carries("<note> CI failed: test a </note>", "CI failed: test a"));
-        assert!(!carries("CI failed:", "CI failed: test a"));
-        assert!(!carries("a scheduled reminder", "CI failed: test a"));
-        assert!(!carries("anything", "  "));
+    fn only_a_turn_with_our_words_and_no_others_is_proof() {
+        for (taken, ours, is_proof) in [
+            ("CI failed:\r\n  test a", "CI failed:\n test a\n", true),
+            ("fix", "fix", true),
+            ("fix it", "fix", false),
+            ("please fix", "fix", false),
+            ("do not fix that", "fix", false),
+            ("<note> CI failed: test a </note>", "CI failed: test a", false),
+            ("CI failed:", "CI failed: test a", false),
+            ("a scheduled reminder", "CI failed: test a", false),
+            ("", "", false),
+            ("  ", " ", false),
+        ] {
+            assert_eq!(is_turn_of(taken, ours), is_proof, "{taken:?} for {ours:?}");
+        }
     }
 }

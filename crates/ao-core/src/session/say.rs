@@ -1,7 +1,7 @@
 //! What is said to an agent: taken in, sent out at a quiet point, proven, or given up.
 
 use super::launch::{may_go_on, may_restore};
-use super::outbox::{DELIVERY_BYTES, Next, carries, same_words};
+use super::outbox::{DELIVERY_BYTES, Next, is_turn_of};
 use super::{Message, MessageKind, NewMessage, Phase, Sender, Session, SessionEvent, Stage};
 use crate::Timestamp;
 use crate::refusal::Refusal;
@@ -64,11 +64,11 @@ pub(super) fn proven(
     turn: String,
     text: &str,
 ) -> Vec<SessionEvent> {
-    let current = session.outbox.under_way().find(|delivery| carries(text, &delivery.text));
+    let current = session.outbox.under_way().find(|delivery| is_turn_of(text, &delivery.text));
     match (current, delivery) {
         // The adapter knows which delivery it means.
         (Some(_), Some(no)) => {
-            let meant = session.outbox.under_way().find(|it| it.no == no && carries(text, &it.text));
+            let meant = session.outbox.under_way().find(|it| it.no == no && is_turn_of(text, &it.text));
             return meant.map(|it| SessionEvent::Accepted { delivery: it.no, turn }).into_iter().collect();
         }
         (None, Some(_)) => return vec![],
@@ -80,7 +80,7 @@ pub(super) fn proven(
         .outbox
         .failed
         .iter()
-        .filter(|failed| same_words(text, &failed.text))
+        .filter(|failed| is_turn_of(text, &failed.text))
         .map(|failed| failed.message.no)
         .collect();
     if !late.is_empty() {

@@ -165,7 +165,7 @@ fn a_dialog_that_a_late_report_hides_for_a_moment_is_told_once() {
     moment(&mut desk);
     desk.sees(session, Source::Hook, ask("Bash: May I write a file?"));
     moment(&mut desk);
-    shows(&mut desk, session, "Bash: May I write a file?");
+    shows(&mut desk, session, "May I write a file?");
     assert_eq!(desk.told().len(), before + 1, "{:#?}", desk.told());
     // Another question is another dialog, and so is the same one after somebody has typed, or after a while.
     shows(&mut desk, session, "May I delete it?");

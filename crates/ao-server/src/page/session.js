@@ -9,6 +9,9 @@ import { commandsOf, count, deniedInWords, lookOf, pullInWords, setSince, span, 
 
 const OVER = ['stopped', 'merged'];
 
+/** For so many milliseconds a question that has replaced another one cannot be answered. */
+const UNREAD = 700;
+
 // What can be done in which states. The daemon decides; this only keeps out of sight what would be refused.
 const ACTIONS = [
   { word: 'resume', label: 'Resume', body: {}, when: (session) => session.holds.length > 0, primary: true },
@@ -53,7 +56,15 @@ export function sessionView(name, changed) {
   }
 
   const answerForm = part('.answer');
-  const answer = (text) => tell('/answer', { answer: text }, question.querySelector('.problem'));
+  const asked = { number: null, since: 0 };
+  const answer = (text) => {
+    const box = question.querySelector('.problem');
+    // Nobody can have read a question that has just taken the place of another one under the pointer.
+    if (asked.number === null || performance.now() - asked.since < UNREAD) {
+      return showProblem(box, new Problem({ title: 'The question has just changed; read it first.' }));
+    }
+    return tell('/answer', { answer: text, question: asked.number }, box);
+  };
   for (const button of answerForm.querySelectorAll('[data-answer]')) {
     button.addEventListener('click', () => answer(button.dataset.answer));
   }
@@ -80,6 +91,11 @@ export function sessionView(name, changed) {
     say(part('.head .reason'), byPull ? session.work.says : reason);
     show(question, status.state === 'needs_input');
     say(part('.asked'), status.question ?? status.reason);
+    const number = status.questionNumber ?? null;
+    if (number !== asked.number) {
+      asked.since = asked.number === null ? -UNREAD : performance.now();
+      asked.number = number;
+    }
     const actions = ACTIONS.filter(({ when }) => when(session));
     const words = actions.map(({ word }) => word).join(' ');
     if (words !== actionsShown) {

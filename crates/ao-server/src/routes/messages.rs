@@ -84,7 +84,7 @@ pub(super) async fn send(
     Ok((status, Json(MessageSent { session_id: id.to_string(), session_name: name, message })))
 }
 
-/// Answers the dialog that a session has open.
+/// Answers a question that a session has open, and no other one.
 #[utoipa::path(
     post, path = "/api/sessions/{id}/answer", tag = "messages", request_body = Answer,
     params(("id" = String, Path, description = "An id, a name, or the beginning of one that no other begins with")),
@@ -97,7 +97,7 @@ pub(super) async fn answer(
     Given(answer): Given<Answer>,
 ) -> Result<Json<Session>, Failure> {
     let by = super::control::name(&app, &caller);
-    let input = SessionInput::Answer { by, text: answer.answer };
+    let input = SessionInput::Answer { by, question: answer.question, text: answer.answer };
     app.handle.ask(Input::Session { session: session.id, input }).await?;
     Ok(Json(look(&app, session.id).await?))
 }

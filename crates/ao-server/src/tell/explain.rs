@@ -223,7 +223,7 @@ fn incidents(state: &State, session: &Session) -> Vec<Incident> {
 fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
     let name = &session.spec.name;
     let commands: &[&str] = match session.status(now).word {
-        StatusWord::NeedsInput => &["ao answer NAME yes", "ao attach NAME"],
+        StatusWord::NeedsInput => &["ao answer NAME yes --question NUMBER", "ao attach NAME"],
         StatusWord::SetupFailed => &["ao logs NAME --setup", "ao retry NAME"],
         StatusWord::Exited | StatusWord::Stopped if state.may_restore(session, now).is_ok() => {
             &["ao session restore NAME", "ao logs NAME"]
@@ -236,5 +236,6 @@ fn next(state: &State, session: &Session, now: Timestamp) -> Vec<String> {
         StatusWord::Merged => &["ao session cleanup NAME"],
         _ => &[],
     };
-    commands.iter().map(|command| command.replace("NAME", name)).collect()
+    let number = session.questions.to_string();
+    commands.iter().map(|command| command.replace("NAME", name).replace("NUMBER", &number)).collect()
 }

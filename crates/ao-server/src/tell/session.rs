@@ -98,6 +98,7 @@ pub(super) fn status_of(state: &State, session: &Session, now: Timestamp) -> Sta
         since: time(status.since),
         quiet_seconds: quiet.map(|judgement| judgement.quiet.as_secs()),
         question: question.map(|judgement| judgement.detail.clone()),
+        question_number: question.and(session.open_question()).map(|open| open.number),
     }
 }
 

@@ -209,11 +209,21 @@ async fn a_session_is_held_resumed_and_answered() {
     assert_eq!((resumed.told().as_str(), &resumed.json["status"]["state"]), ("200", &json!("idle")));
     let odd = post(&format!("/api/sessions/{id}/resume"), json!({"usd": -1})).owner().to(&app).await;
     assert_eq!(odd.told(), "422 invalid");
-    let none = post(&format!("/api/sessions/{id}/answer"), json!({"answer": "yes"})).owner().to(&app).await;
+    let none = post(&format!("/api/sessions/{id}/answer"), json!({"answer": "yes", "question": 1}))
+        .owner()
+        .to(&app)
+        .await;
     assert_eq!(none.told(), "409 not-now", "{}", none.text);
     house.agent_shows(id, Reading::Asking { question: "Allow `rm`?".into() }).await;
-    let answered =
-        post(&format!("/api/sessions/{id}/answer"), json!({"answer": "yes"})).owner().to(&app).await;
+    let answer = |body| post(&format!("/api/sessions/{id}/answer"), body).owner();
+    // It has to say which question it means.
+    assert_eq!(answer(json!({"answer": "yes"})).to(&app).await.told(), "422 invalid-body");
+    let other = answer(json!({"answer": "yes", "question": 7})).to(&app).await;
+    assert_eq!(other.told(), "409 other-question", "{}", other.text);
+    assert!(other.text.contains("it asks now, as question 1: Allow `rm`?"), "{}", other.text);
+    let shown = get(&format!("/api/sessions/{id}")).owner().to(&app).await;
+    assert_eq!(shown.json["status"]["questionNumber"], 1);
+    let answered = answer(json!({"answer": "yes", "question": 1})).to(&app).await;
     assert_eq!(answered.told(), "200");
     assert_eq!(house.session(id, |session| session.answer.clone().unwrap().text).await, "yes");
     house.end().await;

@@ -1,19 +1,26 @@
-//! `ao answer`: the dialog that a session has open.
+//! `ao answer`: a question that a session has open.
+
+use ao_api::Session;
 
 use super::told_state;
 use crate::context::Context;
-use crate::error::CommandError;
-use crate::{calls, complete};
+use crate::error::{CommandError, Kind};
+use crate::show::plain;
+use crate::{calls, complete, ui};
+
+/// A question that replaced another one within so many seconds cannot have been read by whoever answers without its number.
+const UNREAD_SECONDS: i64 = 2;
 
 /// Answer the question that an agent has open
 ///
-/// What can be answered depends on the dialog: `ao status SESSION` shows it. Texts for an agent that does not ask go by
-/// `ao send`.
+/// What can be answered depends on the dialog: `ao status SESSION` shows it, with its number. An answer with a number reaches
+/// that question or none: agents go on, and what they ask by then may be something else. Texts for an agent that does not ask
+/// go by `ao send`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   ao status my-app-3     shows what it asks
-  ao answer my-app-3 yes
-  ao answer my-app-3 2   the second choice")]
+  ao answer my-app-3 yes --question 4
+  ao answer my-app-3 2   the second choice, of what it asks now")]
 pub(crate) struct Args {
     /// The session: its name, its id, or a beginning of either that only it has
     #[arg(add = complete::sessions())]
@@ -21,9 +28,40 @@ pub(crate) struct Args {
     /// `yes`, `no`, the number of a choice, or a text, as the dialog takes it
     #[arg(allow_hyphen_values = true)]
     answer: String,
+    /// The number of the question [default: the one that is open, which is printed]
+    #[arg(long, value_name = "NUMBER")]
+    question: Option<u32>,
 }
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    cx.wait_for(async { told_state(&calls::answer(&client, &args.session, &args.answer).await?, cx) })
+    cx.wait_for(async {
+        let question = match args.question {
+            Some(number) => number,
+            None => open_question(&calls::session(&client, &args.session).await?, cx)?,
+        };
+        told_state(&calls::answer(&client, &args.session, question, &args.answer).await?, cx)
+    })
+}
+
+/// Returns the number of the open question, and shows its words to whoever did not name it.
+fn open_question(session: &Session, cx: &Context) -> Result<u32, CommandError> {
+    let name = &session.name;
+    let (Some(question), Some(number)) = (&session.status.question, session.status.question_number) else {
+        return Err(CommandError::new(Kind::User, format!("the session `{name}` asks nothing"))
+            .hint(format!("`ao explain {name}` says what it does")));
+    };
+    let age = jiff::Timestamp::now().as_second() - session.status.since.as_second();
+    if number > 1 && age < UNREAD_SECONDS {
+        let changed = format!(
+            "the question of `{name}` has changed this very moment; it asks now, as question {number}: {}",
+            plain(question)
+        );
+        return Err(CommandError::new(Kind::User, changed)
+            .hint(format!("read it, and then `ao answer {name} … --question {number}`")));
+    }
+    if !cx.json() {
+        ui::note(format!("answers question {number}: {}", plain(question)));
+    }
+    Ok(number)
 }

@@ -315,7 +315,10 @@ fn next_of(member: Member<'_>) -> Option<String> {
 pub(super) fn next(session: &Session) -> Option<String> {
     let name = &session.name;
     let by_state = match session.status.state.as_str() {
-        "needs_input" => format!("ao answer {name} …  or  ao attach {name}"),
+        "needs_input" => match session.status.question_number {
+            Some(number) => format!("ao answer {name} … --question {number}  or  ao attach {name}"),
+            None => format!("ao attach {name}"),
+        },
         "blocked" | "unknown" => format!("ao explain {name}  or  ao attach {name}"),
         "setup_failed" => format!("ao logs {name} --setup  then  ao retry {name}"),
         "exited" if session.can_restore => format!("ao session restore {name}  or  ao stop {name}"),

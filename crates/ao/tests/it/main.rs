@@ -48,6 +48,7 @@ mod place;
 mod plan;
 mod policy;
 mod power;
+mod questions;
 mod quick_start;
 mod reactions;
 mod real_issues;

@@ -65,7 +65,10 @@ async fn a_message_waits_for_an_open_dialog(runtime: &'static str) {
     fleet.until_session(session, "it is looked at", move |session| session.looked > before).await;
     assert_eq!(fleet.session(session).await.outbox.waiting.len(), 1);
     assert_eq!(fleet.choices(session).await, Vec::<String>::new());
-    fleet.tell(session, SessionInput::Answer { by: "ann".into(), text: "2".into() }).await.unwrap();
+    fleet
+        .tell(session, SessionInput::Answer { by: "ann".into(), question: 1, text: "2".into() })
+        .await
+        .unwrap();
     fleet.until_idle(session, 2).await;
     assert_eq!(fleet.choices(session).await, ["May I?: 2"]);
     assert_eq!(fleet.turns(session).await, ["[[ask May I?]]", "1"]);

@@ -50,7 +50,10 @@ async fn a_dialog_stays_open_and_is_told_once_until_it_is_answered(runtime: &'st
     }
     assert_eq!(fleet.notices.texts().len(), 1, "{:?}", fleet.notices.texts());
 
-    fleet.tell(session, SessionInput::Answer { by: "ann".into(), text: "1".into() }).await.unwrap();
+    fleet
+        .tell(session, SessionInput::Answer { by: "ann".into(), question: 1, text: "1".into() })
+        .await
+        .unwrap();
     fleet.until_idle(session, 1).await;
     assert_eq!(fleet.choices(session).await, ["May I delete it?: 1"]);
     fleet.finish().await;

@@ -106,6 +106,7 @@ pub(crate) fn status(state: &str, seconds: i64) -> Status {
         since: ago(seconds),
         quiet_seconds: None,
         question: (state == "needs_input").then(|| "May I run `rm -rf build`?".into()),
+        question_number: (state == "needs_input").then_some(4),
     }
 }
 
