@@ -516,6 +516,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         let reading = match life {
             Life::Alive { busy } => crate::evidence::Reading::Alive { busy },
             Life::Gone { code } => crate::evidence::Reading::Exited { code },
+            Life::Unheld => crate::evidence::Reading::Unheld,
             Life::Unknown => crate::evidence::Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
         let signal = crate::evidence::Signal {
@@ -534,7 +535,7 @@ fn compare(state: &State, moment: &Moment, census: &Census) -> Vec<Event> {
         }
     }
     let strays = census.seen.iter().filter(|seen| {
-        matches!(seen.life, Life::Alive { .. })
+        matches!(seen.life, Life::Alive { .. } | Life::Unheld)
             && state.sessions.get(&seen.session).is_none_or(|session| {
                 session.running_attempt() != Some(seen.attempt) && session.attempt >= seen.attempt
             })

@@ -165,11 +165,18 @@ pub struct Counted {
     pub life: Life,
 }
 
-/// Whether a process lives. Three-valued: a failed look is not a death.
+/// Whether a process lives. A failed look is not a death.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Life {
-    Alive { busy: bool },
-    Gone { code: Option<i32> },
+    Alive {
+        busy: bool,
+    },
+    Gone {
+        code: Option<i32>,
+    },
+    /// It lives, and the process that held its terminal or its pipes is gone for certain: nobody can read it or speak to it any
+    /// more.
+    Unheld,
     Unknown,
 }

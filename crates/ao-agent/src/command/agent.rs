@@ -274,6 +274,7 @@ impl Agent for CommandAgent {
         let reading = match self.runtime.look(process).await {
             Life::Alive { busy } => Reading::Alive { busy },
             Life::Gone { code } => Reading::Exited { code },
+            Life::Unheld => Reading::Unheld,
             Life::Unknown => Reading::Unreadable { why: "the runtime cannot tell".into() },
         };
         let alive = matches!(reading, Reading::Alive { .. });

@@ -79,6 +79,7 @@ async fn a_look_tells_of_the_process_and_does_not_repeat_what_was_said() {
     for (life, expected) in [
         (Life::Alive { busy: true }, "Alive { busy: true }"),
         (Life::Gone { code: Some(1) }, "Exited { code: Some(1) }"),
+        (Life::Unheld, "Unheld"),
         (Life::Unknown, "Unreadable { why: \"the runtime cannot tell\" }"),
     ] {
         *buffers.life.lock().unwrap() = Some(life);

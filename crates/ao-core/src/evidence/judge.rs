@@ -83,7 +83,8 @@ pub fn judge(evidence: &Evidence, now: Timestamp) -> Judgement {
     // A probe that fails later than the claim was made leaves us blind, except that what waits for a person goes on
     // waiting: only work, or an answer, ends that.
     let blind = process.filter(|probe| {
-        matches!(probe.reading, Reading::Unreadable { .. }) && claim.is_none_or(|claim| probe.at > claim.at)
+        matches!(probe.reading, Reading::Unreadable { .. } | Reading::Unheld)
+            && claim.is_none_or(|claim| probe.at > claim.at)
     });
 
     let Some(claim) = claim else {
@@ -208,6 +209,7 @@ fn detail(reading: &Reading) -> String {
         Reading::Asking { question } => question.clone(),
         Reading::Blocked { on } => on.clone(),
         Reading::Unreadable { why } => why.clone(),
+        Reading::Unheld => "the process that held it is gone".into(),
         Reading::Exited { code: Some(code) } => format!("exit code {code}"),
         Reading::Exited { code: None } => "ended by a signal".into(),
         _ => String::new(),
@@ -456,6 +458,7 @@ mod tests {
             Just(Reading::Limited { until: Some(at(500)) }),
             Just(Reading::Alive { busy: true }),
             Just(Reading::Unreadable { why: "no socket".into() }),
+            Just(Reading::Unheld),
             Just(Reading::Exited { code: Some(1) }),
         ]
     }

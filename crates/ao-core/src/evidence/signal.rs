@@ -61,6 +61,8 @@ pub enum Reading {
     Alive { busy: bool },
     /// The process is gone.
     Exited { code: Option<i32> },
+    /// The process lives, and what held its terminal or its pipes is gone: it can neither be read nor spoken to any more.
+    Unheld,
     /// A person typed into the agent's terminal.
     HumanTyped,
     /// The probe failed, or the screen is none that we know. Says nothing about the agent.

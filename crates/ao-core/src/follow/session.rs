@@ -6,7 +6,7 @@ use super::limits;
 use super::pull::{addressed, claim};
 use crate::budget::BudgetInput;
 use crate::evidence::{Activity, Reading};
-use crate::incident::{IncidentInput, Subject};
+use crate::incident::{IncidentInput, Rung, Subject};
 use crate::input::Input;
 use crate::notice::Level;
 use crate::pull::unclaimed_of;
@@ -88,6 +88,15 @@ pub(super) fn follow(
         }
         E::DeliveryFailed { delivery, why } => {
             tell(SessionInput::Flush);
+            // What it was about is not mended by that: the next one hears of it.
+            let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+            let given_up = session.outbox.failed.iter().filter(|failed| failed.delivery == Some(*delivery));
+            for failed in given_up {
+                if let MessageKind::News { incident } = &failed.message.kind {
+                    let input = IncidentInput::NotHeard { by, why: why.clone() };
+                    then.push_back(Input::Incident { key: incident.clone(), input });
+                }
+            }
             then.push_back(Input::Tell {
                 level: Level::Action,
                 subject: Subject::Session(id),
@@ -106,13 +115,22 @@ pub(super) fn follow(
             text: format!("a message to `{}` that was given up has been read after all", session.spec.name),
             channel: None,
         }),
-        E::MessagesDropped { why } => then.push_back(Input::Tell {
-            level: Level::Info,
-            subject: Subject::Session(id),
-            key: format!("{id} dropped {at}"),
-            text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
-            channel: None,
-        }),
+        E::MessagesDropped { why } => {
+            // Its agent does not come back by itself; who hears of the problem instead is up to the ladder.
+            for failed in session.outbox.failed.iter().filter(|failed| failed.why == *why) {
+                if let MessageKind::News { incident } = &failed.message.kind {
+                    then.push_back(Input::Incident { key: incident.clone(), input: IncidentInput::Unsaid });
+                    then.push_back(Input::Review(incident.subject.clone()));
+                }
+            }
+            then.push_back(Input::Tell {
+                level: Level::Info,
+                subject: Subject::Session(id),
+                key: format!("{id} dropped {at}"),
+                text: format!("messages to `{}` were not delivered: {why}", session.spec.name),
+                channel: None,
+            });
+        }
         E::Launched { .. } => {
             tell(SessionInput::Flush);
             then.push_back(Input::Review(Subject::Session(id)));

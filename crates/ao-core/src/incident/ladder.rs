@@ -71,6 +71,18 @@ pub(crate) fn decide(
             vec![E::Unsaid {}]
         }
         (Some(_), I::Unsaid) => vec![],
+        (Some(incident), I::NotHeard { by, why }) if incident.rung == by => match by {
+            // Should it come back, it is told as if nothing had been said.
+            Rung::Agent if incident.absent.is_some() && incident.acted > 0 => vec![E::Unsaid {}],
+            _ if incident.absent.is_some() => vec![],
+            Rung::Agent => vec![up(incident, scene, format!("its agent could not be told: {why}"))],
+            Rung::Orchestrator => {
+                vec![person(incident, scene, format!("the orchestrator could not be told: {why}"))]
+            }
+            Rung::Person | Rung::Nobody => vec![],
+        },
+        // Somebody else was asked meanwhile.
+        (Some(_), I::NotHeard { .. }) => vec![],
         (Some(incident), I::Errand { round, result }) if incident.awaits(round.as_ref()) => {
             errand(incident, scene, result)
         }

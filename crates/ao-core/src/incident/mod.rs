@@ -137,6 +137,12 @@ pub enum IncidentInput {
     Due,
     /// News of it was taken back before the agent had it.
     Unsaid,
+    /// News of it was given up: whoever was to hear of it did not take it.
+    NotHeard {
+        /// Who was to hear of it.
+        by: Rung,
+        why: String,
+    },
     /// An errand on its behalf was done, or was not, and what there is to say about that.
     Errand {
         round: Option<Round>,

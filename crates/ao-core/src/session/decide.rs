@@ -494,6 +494,12 @@ fn see(state: &State, session: &Session, now: Timestamp, mut signal: Signal) -> 
         until.get_or_insert(in_force.copied().unwrap_or(now + blind));
     }
     let mut events = Vec::new();
+    if signal.reading == Reading::Unheld {
+        // Nobody hears it, and nothing that is said reaches it. It is ended, and begun again where it was.
+        let how =
+            "the process that held its agent is gone, so that the agent could not be reached".to_owned();
+        events.push(SessionEvent::Stopping { then: after_end(state, session, now, None, how) });
+    }
     if let Reading::Exited { code } = signal.reading {
         let mut evidence = session.evidence.clone();
         evidence.record(&signal);
@@ -551,6 +557,15 @@ fn session_leaves(events: &[SessionEvent]) -> bool {
 
 /// What becomes of a session whose process has ended by itself.
 fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32>) -> AfterStop {
+    let how = match code {
+        Some(code) => format!("the agent exited with code {code}"),
+        None => "the agent was ended by a signal".into(),
+    };
+    after_end(state, session, now, code, how)
+}
+
+/// What becomes of a session whose process has come to an end that nobody wanted.
+fn after_end(state: &State, session: &Session, now: Timestamp, code: Option<i32>, how: String) -> AfterStop {
     if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
         return AfterStop::End { outcome: outcome.clone() };
     }
@@ -560,10 +575,6 @@ fn after_exit(state: &State, session: &Session, now: Timestamp, code: Option<i32
         _ => Duration::ZERO,
     };
     let restarts = if ran >= settings.stable_run { 0 } else { session.restarts };
-    let how = match code {
-        Some(code) => format!("the agent exited with code {code}"),
-        None => "the agent was ended by a signal".into(),
-    };
     // It goes on when the limit is over, and holds no slot until then. Any exit code: it did not come to the end of its turn.
     if session.met_a_limit() {
         return AfterStop::Rest { code: code.filter(|code| *code != 0), why: LIMITED.to_owned() };

@@ -114,7 +114,7 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                     session.cut_short = false;
                     session.unfinished.clear();
                 }
-                Reading::Exited { .. } => {
+                Reading::Exited { .. } | Reading::Unheld => {
                     session.cut_short |=
                         matches!(session.judgement.activity, Activity::Working | Activity::NeedsInput);
                 }

@@ -137,6 +137,9 @@ pub struct Failed {
     pub why: String,
     /// The whole text that it was, or would have been, part of; a late proof is known by it.
     pub text: String,
+    /// The delivery that was given up with it; absent if it was never on its way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delivery: Option<u32>,
 }
 
 /// Why a message waits.
@@ -333,7 +336,7 @@ impl Outbox {
 
     pub(super) fn fail(&mut self, delivery: u32, why: &str) {
         if let Some(failed) = self.finish(delivery) {
-            self.keep_failed(failed.messages, why, Some(&failed.text));
+            self.keep_failed(failed.messages, why, Some((failed.no, &failed.text)));
         }
     }
 
@@ -352,16 +355,21 @@ impl Outbox {
     /// Gives up on everything that has not been accepted, and keeps the text.
     pub(super) fn drop_all(&mut self, why: &str) {
         for delivery in [self.parked.take(), self.current.take()].into_iter().flatten() {
-            self.keep_failed(delivery.messages, why, Some(&delivery.text));
+            self.keep_failed(delivery.messages, why, Some((delivery.no, &delivery.text)));
         }
         let waiting = std::mem::take(&mut self.waiting);
         self.keep_failed(waiting, why, None);
     }
 
-    fn keep_failed(&mut self, messages: impl IntoIterator<Item = Message>, why: &str, text: Option<&str>) {
+    fn keep_failed(
+        &mut self,
+        messages: impl IntoIterator<Item = Message>,
+        why: &str,
+        delivery: Option<(u32, &str)>,
+    ) {
         self.failed.extend(messages.into_iter().map(|message| {
-            let text = text.unwrap_or(&message.body).to_owned();
-            Failed { message, why: why.to_owned(), text }
+            let text = delivery.map_or(message.body.as_str(), |(_, text)| text).to_owned();
+            Failed { message, why: why.to_owned(), text, delivery: delivery.map(|(no, _)| no) }
         }));
         while self.failed.len() > FAILED_KEPT {
             self.failed.pop_front();

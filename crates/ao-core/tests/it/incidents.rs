@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use ao_core::evidence::{Reading, Source};
 use ao_core::incident::{IncidentKind, Rung};
 use ao_core::pull::{
     Author, ChangeSize, CheckFacts, CheckState, Mergeable, PullFacts, PullInput, PullState, Standing,
 };
-use ao_core::session::Phase;
+use ao_core::session::{Phase, SessionInput};
 use ao_core::{Commit, Input, PullId, SessionId};
 
 use crate::desk::{Desk, app};
@@ -170,10 +171,71 @@ fn news_that_does_not_get_through_is_told_to_a_person() {
         desk.write(session);
         desk.wait(11);
     }
+    let told = desk.told();
     assert_eq!(
-        desk.told(),
-        ["a message to `app-1` was not accepted after 4 tries; its text is kept in the outbox"]
+        told[0],
+        "a message to `app-1` was not accepted after 4 tries; its text is kept in the outbox"
     );
+    // What it was about is not mended by that.
+    assert_eq!(told.len(), 2, "{told:?}");
+    assert!(told[1].contains("its agent could not be told: not accepted after 4 tries"), "{told:?}");
+    assert!(told[1].contains("assertion failed: login"), "{told:?}");
+}
+
+#[test]
+fn news_that_an_agent_does_not_take_goes_to_the_orchestrator_and_from_there_to_a_person() {
+    let mut desk = Desk::new();
+    let mut request = crate::desk::request("0", crate::desk::TYPED);
+    (request.task, request.role) = (None, ao_core::session::Role::Orchestrator);
+    desk.take(Input::Spawn(Box::new(request)));
+    let orchestrator = desk.state.live().next().map(|session| session.id).unwrap();
+    desk.make_ready(orchestrator);
+    desk.launch(orchestrator);
+    desk.sees(orchestrator, Source::Hook, Reading::Idle);
+    desk.write(orchestrator);
+    let task = desk.session(orchestrator).outbox.current.clone().unwrap().text;
+    desk.prove(orchestrator, &task);
+    desk.sees(orchestrator, Source::Hook, Reading::Idle);
+    let session = with_pull(&mut desk);
+    seen(&mut desk, "c1", red("login"));
+    let rung = |desk: &Desk| {
+        let of_check = desk.state.incidents.values().find(|it| it.key.kind == IncidentKind::CiFailed);
+        of_check.map(|incident| incident.rung)
+    };
+    let deaf = |desk: &mut Desk, session: SessionId| {
+        for _ in 0..4 {
+            desk.write(session);
+            desk.wait(11);
+        }
+    };
+    assert_eq!(rung(&desk), Some(Rung::Agent));
+    deaf(&mut desk, session);
+    assert_eq!(rung(&desk), Some(Rung::Orchestrator));
+    let news = desk.session(orchestrator).outbox.current.clone().unwrap().text;
+    assert!(news.contains("its agent could not be told: not accepted after 4 tries"), "{news}");
+    deaf(&mut desk, orchestrator);
+    assert_eq!(rung(&desk), Some(Rung::Person));
+    assert!(
+        desk.told().iter().any(|told| told.contains("the orchestrator could not be told")),
+        "{:?}",
+        desk.told()
+    );
+}
+
+#[test]
+fn news_that_was_dropped_with_its_session_is_not_taken_for_said() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    desk.sees(session, Source::Hook, crate::desk::working());
+    seen(&mut desk, "c1", red("login"));
+    assert_eq!(desk.session(session).outbox.waiting.len(), 1);
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.ended(session);
+    let incident = desk.state.incidents.values().find(|it| it.key.kind == IncidentKind::CiFailed).unwrap();
+    assert_eq!((incident.acted, incident.rung), (0, Rung::Agent));
+    assert!(incident.is_fresh() && incident.due.is_some(), "{incident:?}");
+    desk.wait(3600);
+    assert!(desk.told().iter().any(|told| told.contains("no agent could be told")), "{:?}", desk.told());
 }
 
 /// acceptance: F11

@@ -139,6 +139,44 @@ fn a_crashed_agent_is_ended_for_certain_and_resumed_with_its_conversation() {
     assert_eq!((again, plan.resume, Some(plan.conversation)), (attempt(2), true, conversation));
 }
 
+/// What held its terminal was killed. The agent lives on, its hooks still speak, and nobody can speak to it.
+#[test]
+fn a_session_whose_holder_is_gone_is_ended_and_begun_again_with_what_waits_for_it() {
+    for by_census in [false, true] {
+        let mut desk = Desk::new();
+        let session = desk.idle("1");
+        let conversation = desk.session(session).conversation.clone();
+        desk.wait(20);
+        desk.send(session, "Look at the red check.");
+        desk.write(session);
+        if by_census {
+            let seen = vec![Counted { session, attempt: attempt(1), life: Life::Unheld }];
+            desk.take(Input::Census(Census { runtime: "process".into(), began: desk.now, seen }));
+        } else {
+            desk.sees(session, Source::Process, Reading::Unheld);
+        }
+        let status = desk.status(session);
+        assert!(status.starts_with("stopping: the process that held its agent is gone"), "{status}");
+        assert_eq!(desk.wants(session), [format!("end {session} (attempt 1, try 0)")]);
+        // A hook of the old process changes nothing any more.
+        let late = desk.signal(session, Source::Hook, Reading::Idle);
+        assert!(desk.try_take(Input::Session { session, input: SessionInput::Signal(late) }).is_err());
+        desk.ended(session);
+        desk.wait(2);
+        let Effect::Launch { plan, attempt: again, .. } = desk.wanted(session).remove(0) else {
+            panic!("a launch")
+        };
+        assert_eq!((again, plan.resume, Some(plan.conversation)), (attempt(2), true, conversation));
+        desk.launch(session);
+        desk.sees(session, Source::Hook, Reading::Idle);
+        desk.wait(2);
+        let Effect::Deliver { text, attempt: to, .. } = desk.wanted(session).remove(0) else {
+            panic!("a delivery: {:?}", desk.wants(session))
+        };
+        assert_eq!((text.as_str(), to), ("Look at the red check.", attempt(2)));
+    }
+}
+
 /// acceptance: L2
 #[test]
 fn a_conversation_that_is_gone_means_one_fresh_start_with_the_task() {

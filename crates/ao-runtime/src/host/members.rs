@@ -3,6 +3,7 @@
 //! What a workspace's set-up has left running carries the same ids and a mark of its own. It belongs to the session, whose
 //! workspace ends it, and to no attempt.
 
+use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -61,7 +62,24 @@ pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<St
     let is_member = |(process, carried): &&(Stat, Option<Carried>)| {
         !process.zombie && (*carried == mine || Some(process.group) == group && !is_of_setup(carried))
     };
-    Ok(table.iter().filter(is_member).map(|(process, _)| *process).collect())
+    let members: Vec<Stat> = table.iter().filter(is_member).map(|(process, _)| *process).collect();
+    Ok(with_children(members, &table))
+}
+
+/// Adds what runs below those that were found. A child may have cleared its environment and left the group.
+fn with_children(mut members: Vec<Stat>, table: &Table) -> Vec<Stat> {
+    let mut known: HashSet<i32> = members.iter().map(|process| process.pid).collect();
+    let mut at = 0;
+    while let Some(parent) = members.get(at).map(|process| process.pid) {
+        at += 1;
+        for (process, carried) in &**table {
+            let is_of_setup = carried.is_some_and(|carried| carried.attempt.is_none());
+            if process.parent == parent && !process.zombie && !is_of_setup && known.insert(process.pid) {
+                members.push(*process);
+            }
+        }
+    }
+    members
 }
 
 /// Whether anything of a session runs, be it of an attempt or of its set-up.

@@ -23,6 +23,10 @@ impl Reports {
         self.tell(key, at, Source::Process, Reading::Exited { code }).await;
     }
 
+    pub(crate) async fn unheld(&self, key: Key, at: Timestamp) {
+        self.tell(key, at, Source::Process, Reading::Unheld).await;
+    }
+
     pub(crate) async fn typed(&self, key: Key, at: Timestamp) {
         self.tell(key, at, Source::Terminal, Reading::HumanTyped).await;
     }

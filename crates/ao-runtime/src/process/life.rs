@@ -64,6 +64,7 @@ fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
         Some(holder) => holder.lives()?,
         None => false,
     };
+    let is_lost = holder.is_some() && !is_held;
     if !record.lives()? {
         return match place.exit()? {
             Some(exit) => Ok(Life::Gone { code: exit.code }),
@@ -71,6 +72,9 @@ fn judge(shared: &Shared, place: &Place) -> Result<Life, RuntimeError> {
             None if is_held => Ok(Life::Unknown),
             None => Ok(Life::Gone { code: None }),
         };
+    }
+    if is_lost {
+        return Ok(Life::Unheld);
     }
     let used = match holder.filter(|_| is_held) {
         Some(holder) => used_below(holder.pid),

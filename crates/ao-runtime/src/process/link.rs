@@ -145,7 +145,8 @@ async fn find_out(shared: &Shared, place: &Place) -> io::Result<Option<Exit>> {
     }
     let Some(record) = place.record().map_err(io::Error::other)? else { return Ok(None) };
     if let Some(pidfd) = record.unless_ended()? {
-        tracing::warn!(session = %place.key.0, "a process has lost its shim; it is waited for, but no longer heard");
+        tracing::warn!(session = %place.key.0, "a process has lost its shim and is no longer heard");
+        shared.reports.unheld(place.key, shared.clock.now()).await;
         wait::gone(pidfd).await?;
     }
     if let Some(exit) = written()? {

@@ -1,5 +1,6 @@
 //! What holds when something is killed outright: the program, its shim, or both.
 
+use ao_core::evidence::Reading;
 use ao_core::input::Life;
 use ao_ports::{Io, Runtime, WriteOrder, WriteOutcome};
 use rustix::process::{Pid, Signal, kill_process};
@@ -155,8 +156,9 @@ async fn a_program_without_its_shim_is_known_and_ended() {
     kill(&bench.json("holder")["pid"].to_string(), Signal::KILL);
     gone(&bench.json("holder")["pid"].to_string()).await;
     for _ in 0..2 {
-        assert!(matches!(bench.runtime.look(&process).await, Life::Alive { .. }));
-        assert!(matches!(bench.runtime.census().await.unwrap()[0].life, Life::Alive { .. }));
+        assert_eq!(bench.runtime.look(&process).await, Life::Unheld);
+        assert_eq!(bench.runtime.census().await.unwrap()[0].life, Life::Unheld);
+        bench.reported(Reading::Unheld).await;
         assert_eq!(bench.start("echo another").await, process);
         let order = WriteOrder { process: process.clone(), number: 1, bytes: b"x".to_vec() };
         let told = bench.runtime.write(&order).await.unwrap_err().to_string();
@@ -175,6 +177,7 @@ async fn a_program_that_dies_after_its_shim_is_reported() {
     let process = bench.start("exec sleep 600").await;
     kill(&bench.json("holder")["pid"].to_string(), Signal::KILL);
     gone(&bench.json("holder")["pid"].to_string()).await;
+    bench.reported(Reading::Unheld).await;
     kill(&bench.json("record")["pid"].to_string(), Signal::KILL);
     assert_eq!(bench.exit().await, None);
     assert_eq!(bench.runtime.look(&process).await, Life::Gone { code: None });

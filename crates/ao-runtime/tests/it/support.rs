@@ -102,6 +102,14 @@ impl Bench {
         tokio::time::timeout(BOUND, self.reports.recv()).await.expect("a report in time").unwrap()
     }
 
+    /// Waits for the next report, which has to be this.
+    pub(crate) async fn reported(&mut self, reading: Reading) {
+        match self.report().await {
+            Report::Signal { signal, .. } => assert_eq!(signal.reading, reading),
+            other => panic!("{other:?}"),
+        }
+    }
+
     /// The next exit that is reported for this session.
     pub(crate) async fn exit(&mut self) -> Option<i32> {
         match self.report().await {

@@ -140,6 +140,7 @@ fn read(reading: &Reading, now: Timestamp) -> (&'static str, String) {
         Reading::Exited { code: None } => ("exited", "ended by a signal".into()),
         Reading::HumanTyped => ("typed", "somebody typed into the terminal".into()),
         Reading::Unreadable { why } => ("unreadable", why.clone()),
+        Reading::Unheld => ("unheld", "the process that held it is gone".into()),
     }
 }
 

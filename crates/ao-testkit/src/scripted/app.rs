@@ -160,6 +160,7 @@ impl App {
                     }
                 }
                 Ok(Happened::ToolEnded { turn, code }) => self.tool_ended(turn, code),
+                Ok(Happened::HungUp) if self.settings.outlive_terminal => {}
                 Ok(Happened::HungUp) | Err(RecvTimeoutError::Disconnected) => self.exit = Some(0),
                 Err(RecvTimeoutError::Timeout) => {
                     for key in keys.settle() {

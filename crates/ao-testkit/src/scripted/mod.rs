@@ -40,6 +40,7 @@
 //! | `lose-hook EVENT` | that hook is not run; `*` for all |
 //! | `delay-hook EVENT 2s` | that hook is run so much later |
 //! | `stale-dialog` | an answered dialog stays on the screen, above the prompt |
+//! | `outlive-terminal` | goes on without its terminal; start it with SIGHUP ignored |
 //! | `first-launch trust` | begins with that dialog, whose marked choice is to exit: `trust`, `onboarding`, `unknown` |
 //! | `slow-start 2s` | shows nothing at first |
 //! | `die-at-start N` | the first N starts in this home exit with 1 |

@@ -13,6 +13,7 @@ pub(super) struct Settings {
     pub(super) lost_hooks: Vec<String>,
     pub(super) delayed_hooks: BTreeMap<String, Duration>,
     pub(super) stale_dialog: bool,
+    pub(super) outlive_terminal: bool,
     pub(super) first_launch: Vec<String>,
     pub(super) slow_start: Duration,
     pub(super) die_at_start: u32,
@@ -33,6 +34,7 @@ impl Default for Settings {
             lost_hooks: Vec::new(),
             delayed_hooks: BTreeMap::new(),
             stale_dialog: false,
+            outlive_terminal: false,
             first_launch: Vec::new(),
             slow_start: Duration::ZERO,
             die_at_start: 0,
@@ -82,6 +84,7 @@ impl Settings {
                 self.delayed_hooks.insert(event.into(), time(by.trim())?);
             }
             "stale-dialog" => self.stale_dialog = true,
+            "outlive-terminal" => self.outlive_terminal = true,
             "first-launch" => self.first_launch.extend(rest.split_whitespace().map(str::to_owned)),
             "slow-start" => self.slow_start = time(rest)?,
             "die-at-start" => self.die_at_start = rest.parse().map_err(|_| wrong())?,

@@ -139,6 +139,10 @@ fn process(explanation: &Explanation) -> Option<String> {
                 status.state, signal.reading
             ))
         }
+        Some(signal) if signal.reading == "unheld" => Some(format!(
+            "said to be {}, and the process that held its agent is gone; the agent is ended and begun again",
+            status.state
+        )),
         _ if status.state == "unknown" => Some(format!("nobody knows what it does: {}", status.reason)),
         _ if explanation.signals.is_empty() => Some("nothing was ever seen of its process".to_owned()),
         _ => None,

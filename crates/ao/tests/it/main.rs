@@ -27,6 +27,7 @@ mod full_loop;
 mod gauntlet;
 mod headless;
 mod help;
+mod holders;
 mod hook;
 mod hooks;
 mod house;
