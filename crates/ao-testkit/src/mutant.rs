@@ -1,8 +1,10 @@
 //! Rules with a bug planted in them, one for each thing that must hold. A simulation that misses one is not worth its
 //! time.
 
+use ao_core::evidence::{Reading, Signal};
 use ao_core::health::BaseVerdict;
 use ao_core::incident::{IncidentEvent, IncidentKind, Rung};
+use ao_core::input::Life;
 use ao_core::notice::NoticeEvent;
 use ao_core::queue::{LaneState, QueueEvent, QueueInput, Rejection, TestResult};
 use ao_core::session::{AfterStop, HoldKind, SessionEvent, SessionInput, Stage};
@@ -35,6 +37,10 @@ pub enum Mutant {
     SaysNothing,
     /// Does not hear that a process has ended.
     DeafToEnds,
+    /// Takes an agent whose holder is gone for one that is well.
+    BlindToLostHolders,
+    /// Tells nobody else of what an agent does not take.
+    DropsTheUnheard,
     /// Types while a person does.
     TypesOverPeople,
     /// Does not heed holds.
@@ -86,6 +92,7 @@ impl Rules for Mutant {
             Mutant::DeafToEnds if is(&input, |input| matches!(input, SessionInput::ProcessEnded { .. })) => {
                 Ok(vec![])
             }
+            Mutant::BlindToLostHolders => Core.step(state, moment, all_held(input)),
             Mutant::BelievesWrites => Core.step(state, moment, believed(state, input)),
             Mutant::SeesGreen => Core.step(state, moment, all_green(input)),
             Mutant::JudgesEarly => {
@@ -201,6 +208,7 @@ impl Rules for Mutant {
             | Mutant::SaysNothing
             | Mutant::Hushes
             | Mutant::NeverYields
+            | Mutant::DropsTheUnheard
             | Mutant::SharesPorts
             | Mutant::BlamesTheLast
             | Mutant::GoesOnBackwards => self.rewrites(state, moment, input),
@@ -288,6 +296,12 @@ impl Mutant {
                 Event::Notice(_, NoticeEvent::Raised { notice }) => !notice.key.contains("delivery"),
                 _ => true,
             }),
+            Mutant::DropsTheUnheard => events.retain(|stamped| match &stamped.event {
+                Event::Incident(_, IncidentEvent::Escalated { why, .. }) => {
+                    !why.contains("could not be told")
+                }
+                _ => true,
+            }),
             Mutant::NeverYields => events.retain(|stamped| match &stamped.event {
                 Event::Session(_, SessionEvent::Stopping { then }) => {
                     !matches!(then, AfterStop::GiveWay { .. })
@@ -356,6 +370,28 @@ fn believed(state: &State, input: Input) -> Input {
         },
         None => input,
     }
+}
+
+/// A lost holder, turned into one that lives.
+fn all_held(mut input: Input) -> Input {
+    let mend = |signal: &mut Signal| {
+        if signal.reading == Reading::Unheld {
+            signal.reading = Reading::Alive { busy: false };
+        }
+    };
+    match &mut input {
+        Input::Census(census) => {
+            for seen in census.seen.iter_mut().filter(|seen| seen.life == Life::Unheld) {
+                seen.life = Life::Alive { busy: false };
+            }
+        }
+        Input::Session { input: SessionInput::Signal(signal), .. } => mend(signal),
+        Input::Session { input: SessionInput::Looked { signals, .. }, .. } => {
+            signals.iter_mut().for_each(mend)
+        }
+        _ => {}
+    }
+    input
 }
 
 /// A red test, turned into a green one.

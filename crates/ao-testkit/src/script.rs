@@ -407,9 +407,17 @@ fn misfortune(inner: &mut Inner) {
     if living.is_empty() {
         return;
     }
-    match inner.rng.u8(..8) {
+    match inner.rng.u8(..12) {
         0 => living.into_iter().for_each(|key| outside::kill(inner, key, None)),
         1 | 2 => inner.outside.blind_until = inner.elapsed() + inner.rng.u64(..60_000),
+        3 | 4 => {
+            let key = living[inner.rng.usize(..living.len())];
+            outside::lose_holder(inner, key);
+        }
+        5 | 6 => {
+            let key = living[inner.rng.usize(..living.len())];
+            outside::grow_deaf(inner, key);
+        }
         _ => {
             let key = living[inner.rng.usize(..living.len())];
             outside::kill(inner, key, None);

@@ -253,6 +253,14 @@ impl World {
         drop(entered);
     }
 
+    /// What holds the agent's terminal is killed from outside, and the agent lives on.
+    pub fn kill_holder(&mut self, session: SessionId) {
+        let key = self.process_of(session);
+        let entered = self.runtime.enter();
+        outside::lose_holder(&mut self.sim.universe.lock(), key);
+        drop(entered);
+    }
+
     /// How often this text is a user's turn, over all conversations.
     pub fn turns_with(&self, text: &str) -> usize {
         let inner = self.sim.universe.lock();

@@ -107,6 +107,7 @@ fn deliver(inner: &mut Inner, order: &DeliverOrder) -> Result<Delivered, AgentEr
     };
     match process.mind {
         Mind::Dead { .. } => return Err(AgentError::Failed("the process is gone".into())),
+        _ if !process.held => return Err(AgentError::Failed("the process has lost its holder".into())),
         Mind::Asking => {
             let order = LookOrder {
                 session: order.session,
@@ -160,7 +161,7 @@ fn answer(inner: &mut Inner, order: &AnswerOrder) -> Answered {
     });
     match inner.outside.processes.get_mut(&key) {
         Some(process) if process.answered >= order.number => Answered::Given,
-        Some(process) if process.mind == Mind::Asking => {
+        Some(process) if process.mind == Mind::Asking && process.held => {
             process.answered = order.number;
             outside::answer(inner, key);
             Answered::Given
@@ -186,6 +187,7 @@ fn look(inner: &Inner, order: &LookOrder) -> Vec<Signal> {
         Mind::Dead { code } => {
             vec![signal(Source::Process, Confidence::High, Reading::Exited { code: *code })]
         }
+        _ if !process.held => vec![signal(Source::Process, Confidence::High, Reading::Unheld)],
         Mind::Booting => vec![alive(true)],
         // A long silent tool call: the screen shows nothing that we know.
         Mind::Working { silent: true } => vec![alive(true)],

@@ -152,6 +152,7 @@ fn end(inner: &mut Inner, order: &EndOrder) {
 fn life(process: &outside::Process) -> Life {
     match process.mind {
         Mind::Dead { code } => Life::Gone { code },
+        _ if !process.held => Life::Unheld,
         Mind::Working { .. } => Life::Alive { busy: true },
         _ => Life::Alive { busy: false },
     }

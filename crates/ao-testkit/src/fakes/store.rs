@@ -31,6 +31,7 @@ impl EventStore for MemoryStore {
             for record in records {
                 write(&mut inner, record);
             }
+            watch::commit_over(&mut inner);
             inner.log.last()
         };
         universe.after(passed).await.map_err(failed)?;

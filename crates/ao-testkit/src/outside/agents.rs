@@ -34,6 +34,7 @@ pub(crate) fn start(inner: &mut Inner, spec: &StartSpec, name: ProcessRef) {
         ports: spec.ports.clone(),
         answered: 0,
         turns: 0,
+        held: true,
     };
     inner.outside.processes.insert(key, process);
     let at = inner.elapsed() + inner.rng.u64(100..3000);
@@ -203,9 +204,27 @@ pub(crate) fn kill(inner: &mut Inner, key: Key, code: Option<i32>) {
     }
 }
 
+/// What holds the agent's terminal is killed, and the agent lives on. Sometimes that is told.
+pub(crate) fn lose_holder(inner: &mut Inner, key: Key) {
+    inner.note(|| Line::Note(format!("the holder of {} attempt {} is killed", key.0, key.1)));
+    let Some(process) = inner.outside.processes.get_mut(&key) else { return };
+    process.held = false;
+    if inner.rng.bool() {
+        report(inner, key, Source::Process, Confidence::High, Reading::Unheld);
+    }
+}
+
+/// The agent swallows every Enter from now on, so that messages to it are given up.
+pub(crate) fn grow_deaf(inner: &mut Inner, key: Key) {
+    inner.note(|| Line::Note(format!("{} attempt {} takes no message any more", key.0, key.1)));
+    if let Some(process) = inner.outside.processes.get_mut(&key) {
+        process.swallows = u8::MAX;
+    }
+}
+
 /// A person types into the agent's terminal, leaves a draft for a while, and takes it back.
 pub(crate) fn human_types(inner: &mut Inner, key: Key) {
-    if let Some(process) = inner.outside.processes.get_mut(&key) {
+    if let Some(process) = inner.outside.processes.get_mut(&key).filter(|process| process.held) {
         process.person_at_keyboard = true;
         let at = inner.elapsed() + 4_000;
         inner.outside.plan(at, Happening::HandsOff(key));

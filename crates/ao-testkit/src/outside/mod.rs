@@ -15,7 +15,9 @@ use ao_core::{Attempt, Commit, ConversationId, ProjectId, PullId, SessionId, Tim
 use ao_ports::Report;
 use tokio::sync::Notify;
 
-pub(crate) use agents::{answer, human_types, kill, perform, start, take_turn, turn_name};
+pub(crate) use agents::{
+    answer, grow_deaf, human_types, kill, lose_holder, perform, start, take_turn, turn_name,
+};
 pub(crate) use forge::{approve, check, fresh_pull, ran, shake};
 
 /// A process, by whose it is.
@@ -118,6 +120,8 @@ pub(crate) struct Process {
     /// The last answer that was typed into a dialog.
     pub(crate) answered: u32,
     pub(crate) turns: u64,
+    /// What holds its terminal lives. Without it the agent goes on, and nobody can look at it or type at it.
+    pub(crate) held: bool,
 }
 
 /// What an agent is really doing.

@@ -5,7 +5,7 @@ use ao_core::event::{AccountEvent, HostEvent};
 use ao_core::evidence::Activity;
 use ao_core::incident::{IncidentEvent, IncidentKey, Rung};
 use ao_core::notice::NoticeEvent;
-use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Session, SessionEvent};
+use ao_core::session::{Delivery, HoldKind, MessageKind, Phase, Role, Session, SessionEvent};
 use ao_core::{Event, SessionId, Stamped, Timestamp};
 
 use super::Invariant::{self, *};
@@ -17,6 +17,9 @@ use crate::universe::Inner;
 pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
     match &stamped.event {
         Event::Session(id, event) => {
+            if let SessionEvent::DeliveryFailed { delivery, .. } = event {
+                give_up(inner, *id, *delivery);
+            }
             session(inner, *id, event, stamped.at);
             if let Some((invariant, what)) = messages(inner, *id, event) {
                 inner.broken(invariant, what);
@@ -52,6 +55,27 @@ pub(crate) fn committed(inner: &mut Inner, stamped: &Stamped) {
         }
         _ => {}
     }
+}
+
+/// Looks at what a whole commit has left, once the shadow has followed it: what follows from a cause is in the same commit.
+pub(crate) fn commit_over(inner: &mut Inner) {
+    for (key, by) in std::mem::take(&mut inner.log.ledger.unheard) {
+        let known = inner.log.shadow.incidents.get(&key);
+        let left = known.is_some_and(|incident| incident.rung == by && incident.absent.is_none());
+        inner.must(!left, NobodyDeaf, || format!("news was given up, and nobody else is told: {key}"));
+    }
+}
+
+/// Notes the problems whose news is given up with a delivery.
+fn give_up(inner: &mut Inner, id: SessionId, delivery: u32) {
+    let Some(session) = inner.log.shadow.sessions.get(&id) else { return };
+    let by = if session.spec.role == Role::Orchestrator { Rung::Orchestrator } else { Rung::Agent };
+    let given_up = session.outbox.under_way().filter(|under_way| under_way.no == delivery);
+    let news = given_up.flat_map(|delivery| &delivery.messages).filter_map(|message| match &message.kind {
+        MessageKind::News { incident } => Some((incident.clone(), by)),
+        _ => None,
+    });
+    inner.log.ledger.unheard.extend(news.collect::<Vec<_>>());
 }
 
 fn session(inner: &mut Inner, id: SessionId, event: &SessionEvent, at: Timestamp) {

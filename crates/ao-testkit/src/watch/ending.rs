@@ -117,8 +117,12 @@ pub(crate) fn at_rest(inner: &mut Inner) {
             ));
         }
     }
-    for ((session, attempt), _) in inner.outside.living() {
+    for ((session, attempt), process) in inner.outside.living() {
         let known = shadow.sessions.get(session);
+        if !process.held {
+            let what = format!("attempt {attempt} of {session} lives without its holder, and is left alone");
+            broken.push((NobodyDeaf, what));
+        }
         if known.is_none_or(|known| known.running_attempt() != Some(*attempt)) {
             let phase = known.map(|known| &known.phase);
             let what = format!("attempt {attempt} of {session} still lives, and the session is {phase:?}");

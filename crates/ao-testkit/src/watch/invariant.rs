@@ -25,6 +25,7 @@ pub enum Invariant {
     CommitFirst,
     TimeMoves,
     PersonsTold,
+    NobodyDeaf,
     NoFalseAlarm,
     NoDeadEnds,
     MainGreen,
@@ -34,7 +35,7 @@ pub enum Invariant {
 }
 
 impl Invariant {
-    pub const ALL: [Invariant; 26] = [
+    pub const ALL: [Invariant; 27] = [
         Invariant::MessagesKept,
         Invariant::AcceptedOnce,
         Invariant::OneSessionPerTask,
@@ -55,6 +56,7 @@ impl Invariant {
         Invariant::CommitFirst,
         Invariant::TimeMoves,
         Invariant::PersonsTold,
+        Invariant::NobodyDeaf,
         Invariant::NoFalseAlarm,
         Invariant::NoDeadEnds,
         Invariant::MainGreen,
@@ -87,6 +89,9 @@ impl Invariant {
             Invariant::CommitFirst => "nothing is done that is not in the log first",
             Invariant::TimeMoves => "what is due makes progress, and nothing spins",
             Invariant::PersonsTold => "a failed delivery reaches a person, and no notice is raised twice",
+            Invariant::NobodyDeaf => {
+                "news that an agent does not take goes to the next one, and no agent stays out of reach"
+            }
             Invariant::NoFalseAlarm => "nobody is woken for a flake, or while the base itself is red",
             Invariant::NoDeadEnds => {
                 "every open problem has a next step, a person who knows, or somebody to wait for"

@@ -16,7 +16,7 @@ mod ledger;
 mod queue;
 mod watched;
 
-pub(crate) use committed::committed;
+pub(crate) use committed::{commit_over, committed};
 pub(crate) use ending::{agrees, at_rest, replays};
 pub use invariant::{Invariant, Violation};
 pub(crate) use ledger::Ledger;

@@ -68,6 +68,8 @@ caught! {
     an_act_without_a_decision_is_noticed: CommitFirst, rules(Mutant::TidiesUp);
     a_missed_timer_is_noticed: TimeMoves, rules(Mutant::Sleeps);
     a_failure_kept_from_people_is_noticed: PersonsTold, rules(Mutant::Hushes);
+    an_agent_out_of_reach_is_noticed: NobodyDeaf, rules(Mutant::BlindToLostHolders);
+    news_that_nobody_hears_is_noticed: NobodyDeaf, rules(Mutant::DropsTheUnheard);
     waking_at_the_first_failure_is_noticed: NoFalseAlarm, rules(Mutant::CriesWolf);
     waking_for_a_red_base_is_noticed: NoFalseAlarm, rules(Mutant::BlindToBase);
     a_problem_without_a_next_step_is_noticed: NoDeadEnds, rules(Mutant::ForgetsToAskAgain);
