@@ -58,6 +58,20 @@ pub fn decide(state: &State, moment: &Moment, input: Input) -> Result<Vec<Event>
             Ok(events.into_iter().map(|event| Event::Task(task.clone(), event)).collect())
         }
         Input::Spawn(request) => spawn(state, moment, *request),
+        // Told once for each attempt; nothing of the session changes by it.
+        Input::Session { session, input: SessionInput::Flooding { attempt } } => {
+            let tell = Input::Tell {
+                level: notice::Level::Warning,
+                subject: Subject::Session(session),
+                key: format!("{session} flooding {attempt}"),
+                text: format!(
+                    "`{}` reports about itself without a pause; only the latest of it is kept",
+                    state.name_of(session)
+                ),
+                channel: None,
+            };
+            decide(state, moment, tell)
+        }
         Input::Session { session, input } => match state.sessions.get(&session) {
             Some(known) => Ok(session_events(session, session::decide(state, known, moment, input)?)),
             None => Err(Refusal::UnknownSession(session)),

@@ -45,6 +45,11 @@ pub enum Report {
         session: SessionId,
         attempt: Attempt,
     },
+    /// The agent says more than anybody needs to hear; only the latest of it is told.
+    Flooding {
+        session: SessionId,
+        attempt: Attempt,
+    },
     /// The last that the agent said before its process ended, in a line.
     LastWords {
         session: SessionId,
@@ -77,6 +82,7 @@ impl From<Report> for Input {
             Report::ConversationGone { session, attempt } => {
                 (session, SessionInput::ConversationGone { attempt })
             }
+            Report::Flooding { session, attempt } => (session, SessionInput::Flooding { attempt }),
             Report::LastWords { session, attempt, text } => {
                 (session, SessionInput::LastWords { attempt, text })
             }

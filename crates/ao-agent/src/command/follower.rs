@@ -4,10 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
+use ao_core::budget::Spend;
 use ao_core::evidence::{Confidence, Reading, Signal, Source};
 use ao_core::input::Life;
 use ao_core::{Attempt, ConversationId, SessionId, Timestamp};
 use ao_ports::{Clock, FollowOrder, Output, ProcessRef, Report, Reporter, Runtime, RuntimeError};
+
+use tokio::time::Instant;
 
 use super::heard::{Ear, Heard};
 use crate::line::{Line, Splitter};
@@ -20,6 +23,14 @@ const TAKEN_KEPT: usize = 16;
 const AFTER_LIMIT: usize = 5;
 /// How many lines may wait to be reported. A program that floods us loses the oldest, of which the latest says it all.
 const WAITING_MOST: usize = 1024;
+/// How many reports about one agent are made in a second. What comes faster is summed up.
+const REPORTS_MOST: usize = 20;
+/// How many texts that were taken are among them at most.
+const TAKEN_MOST: usize = 8;
+/// An agent that says more than this in a second floods us.
+const LINES_MOST: u32 = 200;
+/// How often at most it is told what was used up.
+const SECOND: Duration = Duration::from_secs(1);
 /// How many of the calls that were denied before we began to read are told. Fewer than the core knows by name, so that those
 /// that it has heard of are not counted again.
 const DENIED_TOLD: usize = 32;
@@ -55,6 +66,10 @@ struct Read {
     failed: bool,
     /// A limit that its text speaks of, and how many lines have followed.
     mentioned: Option<(Line, usize)>,
+    /// What it has used up, if nobody was told yet. Of several words about that the sum of them says it all.
+    spent: Option<Spend>,
+    /// How many lines it has said in the present second.
+    lines: u32,
     /// How many calls it has said were denied.
     denied: u64,
     /// Whose output this is.
@@ -68,6 +83,9 @@ struct Read {
 /// What the task finds whenever it comes back.
 struct News {
     heard: Vec<Heard>,
+    spent: Option<Spend>,
+    /// More is to be told in the next second.
+    held_back: bool,
     /// Where to read on. Taken together with the lines: if another reads from here meanwhile, the wait for output behind
     /// it is over at once, and what that one has found is not left lying.
     from: u64,
@@ -89,8 +107,13 @@ impl Follower {
         clock: &dyn Clock,
     ) {
         let mut with_launch = order.with_launch.clone();
+        let mut pace = Pace::new();
         loop {
-            let news = self.read().news();
+            let news = self.read().news(&mut pace);
+            if pace.is_flooded() {
+                tracing::warn!(session = %self.session, "an agent floods us; only the latest of it is told");
+                reporter.report(Report::Flooding { session: self.session, attempt: self.attempt }).await;
+            }
             for heard in &news.heard {
                 // Between a message that was taken and the work on it nobody may look idle.
                 if let Heard::Line(Line::Taken { .. }) | Heard::Began = heard {
@@ -105,10 +128,19 @@ impl Follower {
                     reporter.report(report).await;
                 }
             }
+            if let Some(spend) = news.spent {
+                let (session, attempt) = (self.session, self.attempt);
+                reporter.report(Report::Spent { session, attempt, spend }).await;
+            }
             if news.ended {
                 return self.finish(order, &mut with_launch, runtime, reporter, clock).await;
             }
-            let wait = if news.caught_up { LONG } else { Duration::ZERO };
+            // What was held back is told when its time has come.
+            let wait = match news.caught_up {
+                true if news.held_back => pace.left(),
+                true => LONG,
+                false => Duration::ZERO,
+            };
             if let Err(err) = self.read_on(&order.process, runtime, news.from, wait, clock).await {
                 tracing::warn!(%err, session = %self.session, "the output of an agent cannot be read");
                 tokio::time::sleep(AFTER_FAILURE).await;
@@ -222,9 +254,6 @@ impl Follower {
             };
             return Some(Report::Taken { session, attempt, turn, text: text.clone() });
         }
-        if let Some(spend) = line.spend() {
-            return Some(Report::Spent { session, attempt, spend });
-        }
         if let Line::Denied { tool, call } = line {
             let call = call.clone().unwrap_or_default();
             return Some(Report::Denied { session, attempt, call, tool: tool.clone() });
@@ -236,6 +265,41 @@ impl Follower {
         let (attempt, source, at) = (self.attempt, Source::Protocol, clock.now());
         let signal = Signal { attempt, source, at, confidence: Confidence::High, reading };
         Report::Signal { session: self.session, signal }
+    }
+}
+
+/// How fast it is told what an agent says, second by second.
+struct Pace {
+    since: Instant,
+    /// How much was told in this second.
+    told: usize,
+    /// Whether it was told in this second what was used up.
+    spent: bool,
+    floods: bool,
+    said: bool,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace { since: Instant::now(), told: 0, spent: false, floods: false, said: false }
+    }
+
+    /// Begins the next second, if the last one is over.
+    fn begin(&mut self, lines: &mut u32) {
+        self.floods |= *lines > LINES_MOST;
+        if self.since.elapsed() >= SECOND {
+            (self.since, self.told, self.spent) = (Instant::now(), 0, false);
+            *lines = 0;
+        }
+    }
+
+    /// Whether it is to be said now that the agent floods us, which is said once.
+    fn is_flooded(&mut self) -> bool {
+        self.floods && !std::mem::replace(&mut self.said, self.floods)
+    }
+
+    fn left(&self) -> Duration {
+        SECOND.saturating_sub(self.since.elapsed())
     }
 }
 
@@ -280,9 +344,45 @@ impl Read {
         all
     }
 
-    fn news(&mut self) -> News {
-        let heard = if self.caught_up { self.waiting.drain(..).collect() } else { vec![] };
-        News { heard, from: self.offset, caught_up: self.caught_up, ended: self.ended }
+    fn news(&mut self, pace: &mut Pace) -> News {
+        let (mut heard, mut spent) = (vec![], None);
+        if self.caught_up {
+            pace.begin(&mut self.lines);
+            let room = REPORTS_MOST - pace.told;
+            if self.waiting.len() > room && (pace.told == 0 || self.ended) {
+                self.sum_up();
+            }
+            if self.waiting.len() <= room || self.ended {
+                heard = self.waiting.drain(..).collect();
+            }
+            if !pace.spent || self.ended {
+                spent = self.spent.take();
+            }
+            pace.told = (pace.told + heard.len()).min(REPORTS_MOST);
+            pace.spent |= spent.is_some();
+        }
+        let held_back = !self.waiting.is_empty() || self.spent.is_some();
+        News { heard, spent, held_back, from: self.offset, caught_up: self.caught_up, ended: self.ended }
+    }
+
+    /// Drops the older of what waits: of what an agent does and was denied the latest matters, and so do the texts it took.
+    fn sum_up(&mut self) {
+        let is_taken = |heard: &Heard| matches!(heard, Heard::Line(Line::Taken { .. }));
+        let (mut taken, mut others) = (0, 0);
+        let mut kept: Vec<Heard> = Vec::new();
+        for heard in self.waiting.drain(..).rev() {
+            let (count, most) = match is_taken(&heard) {
+                true => (&mut taken, TAKEN_MOST),
+                false => (&mut others, REPORTS_MOST - TAKEN_MOST),
+            };
+            // Said once in the life of a process.
+            let once = matches!(heard, Heard::Began | Heard::Gone | Heard::Conversation(_));
+            if once || *count < most {
+                *count += usize::from(!once);
+                kept.push(heard);
+            }
+        }
+        self.waiting = kept.into_iter().rev().collect();
     }
 
     fn take(&mut self, heard: Heard) {
@@ -344,6 +444,13 @@ impl Read {
     }
 
     fn queue(&mut self, heard: Heard) {
+        self.lines = self.lines.saturating_add(1);
+        if let Heard::Line(line) = &heard
+            && let Some(spend) = line.spend()
+        {
+            self.spent = Some(self.spent.map_or(spend, |before| before.later(spend)));
+            return;
+        }
         let works = |heard: &Heard| matches!(heard, Heard::Line(Line::Working { .. }));
         // Of several words about its work in a row the last says it all.
         if works(&heard) {

@@ -178,6 +178,7 @@ impl Notebook {
         let short = |report: &Report| match report {
             Report::Signal { signal, .. } => format!("{:?}", signal.reading),
             Report::Taken { text, .. } => format!("Taken {text:?}"),
+            Report::Flooding { .. } => "Flooding".to_owned(),
             Report::Denied { call, tool, .. } => format!("Denied {tool} {call}"),
             Report::Conversation { conversation, .. } => format!("Conversation {conversation}"),
             Report::ConversationGone { .. } => "ConversationGone".into(),

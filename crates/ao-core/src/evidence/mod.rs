@@ -30,6 +30,8 @@ const REPEAT: Duration = Duration::from_secs(10);
 
 /// A repeated claim to be working renews the one before at most this often: a busy agent makes many of them a second.
 const RENEWED: Duration = Duration::from_secs(1);
+/// The same for other claims, which an agent has no reason to repeat.
+const SAID_AGAIN: Duration = Duration::from_millis(250);
 
 /// The latest that each source has seen of the current attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -93,7 +95,7 @@ impl Evidence {
             // It renews the one before: what is told late, of a time between the two, must not beat it.
             Some(before) if before.reading.same_kind(&signal.reading) && before.reading.is_claim() => {
                 let is_work = matches!(signal.reading, Reading::Working { .. });
-                let renews = !is_work || signal.at.since(before.at) >= RENEWED;
+                let renews = signal.at.since(before.at) >= if is_work { RENEWED } else { SAID_AGAIN };
                 if renews { Weight::News } else { Weight::Repeat }
             }
             Some(before)

@@ -422,6 +422,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
             | I::Clear
             | I::LimitOver { .. }
             | I::Halt { .. }
+            | I::Flooding { .. }
             | I::Flush
             | I::Count,
         ) => NOTHING,

@@ -123,6 +123,10 @@ pub enum SessionInput {
         call: String,
         tool: String,
     },
+    /// The agent reports more than anybody needs to hear, and only the latest of it is passed on.
+    Flooding {
+        attempt: Attempt,
+    },
     /// The agent itself names the conversation that it works in.
     ConversationNamed {
         attempt: Attempt,

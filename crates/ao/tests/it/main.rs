@@ -22,6 +22,7 @@ mod files;
 mod findings;
 mod first_launch;
 mod fleet;
+mod floods;
 mod forge;
 mod full_loop;
 mod gauntlet;
