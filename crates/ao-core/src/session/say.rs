@@ -89,13 +89,30 @@ pub(super) fn proven(
     current.map(|current| SessionEvent::Accepted { delivery: current.no, turn }).into_iter().collect()
 }
 
+/// What an agent hears whose conversation is lost and whose change is proposed already. The task word for word would have it
+/// begin anew.
+fn where_it_stands(session: &Session) -> String {
+    let pulls: Vec<String> = session.pulls.iter().map(ToString::to_string).collect();
+    format!(
+        "You were started again and remember nothing of what you did. Your change for the task \"{}\" is proposed already: {}, \
+         on the branch `{}`, which is checked out here. Do not begin anew. Read the change and what was said about it, and do \
+         only what is left: failed checks, open review comments, conflicts.",
+        session.spec.title,
+        pulls.join(", "),
+        session.branch()
+    )
+}
+
 /// The task as the first message of a conversation.
 pub(crate) fn task_message(session: &Session, now: Timestamp) -> Message {
     Message {
         no: session.outbox.message_no(),
         from: Sender::Daemon,
         kind: MessageKind::Task,
-        body: session.spec.prompt.clone(),
+        body: match session.pulls.is_empty() {
+            true => session.spec.prompt.clone(),
+            false => where_it_stands(session),
+        },
         interrupt: false,
         key: None,
         queued: now,

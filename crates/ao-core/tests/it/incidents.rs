@@ -299,3 +299,19 @@ fn a_pull_request_of_nobody_here_worries_nobody_here() {
     assert!(desk.state.incidents.is_empty());
     assert_eq!(desk.told(), Vec::<String>::new());
 }
+
+#[test]
+fn an_agent_whose_change_is_proposed_hears_where_it_stands_and_not_its_task_again() {
+    let mut desk = Desk::new();
+    let session = with_pull(&mut desk);
+    desk.sees(session, Source::Process, Reading::Exited { code: Some(1) });
+    desk.ended(session);
+    desk.wait(5);
+    let attempt = desk.session(session).attempt;
+    desk.tell(session, SessionInput::ConversationGone { attempt });
+    let waiting = &desk.session(session).outbox.waiting;
+    let said: Vec<&str> = waiting.iter().map(|message| message.body.as_str()).collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("is proposed already: app!7, on the branch"), "{said:?}");
+    assert!(!said[0].contains("Do task 1."), "{said:?}");
+}
