@@ -180,7 +180,7 @@ fn passes(obstacle: Option<&Obstacle>) -> bool {
             | O::SpecialistCap { .. }
             | O::Memory { .. }
             | O::BlockedBy(_)
-            | O::Ports
+            | O::Ports { .. }
             | O::Asked
             | O::Collides { .. }
             | O::Begun,

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::assign::Specialist;
 use crate::forecast::{InUse, may_wait};
-use crate::session::{AfterStop, Phase, Session, room};
+use crate::session::{AfterStop, Phase, Session, port_holders, room};
 use crate::state::{Place, State};
 use crate::{ProjectId, SessionId, TaskId, Timestamp};
 
@@ -31,7 +31,10 @@ pub enum Obstacle {
     Held(String),
     Account(String),
     /// All ports of its project are in use.
-    Ports,
+    /// Every port that it could have is leased to these.
+    Ports {
+        holders: Vec<SessionId>,
+    },
     /// The hooks that may object to its start are being asked.
     Asked,
     /// Its task names files that another session changes just now.
@@ -70,7 +73,7 @@ impl Obstacle {
             Obstacle::BlockedBy(_) => "blocked_by",
             Obstacle::Held(_) => "held",
             Obstacle::Account(_) => "account",
-            Obstacle::Ports => "ports",
+            Obstacle::Ports { .. } => "ports",
             Obstacle::Asked => "asked",
             Obstacle::Collides { .. } => "collides",
             Obstacle::Untrusted { .. } => "untrusted",
@@ -86,7 +89,7 @@ impl Obstacle {
     fn ends_with(&self, session: &Session, project: &ProjectId) -> bool {
         match self {
             Obstacle::Cap { .. } => true,
-            Obstacle::ProjectCap { .. } | Obstacle::Ports => session.spec.project == *project,
+            Obstacle::ProjectCap { .. } | Obstacle::Ports { .. } => session.spec.project == *project,
             Obstacle::SpecialistCap { id, .. } => {
                 session.spec.agent.specialist.as_deref() == Some(id.as_str())
             }
@@ -368,7 +371,7 @@ impl<'a> Slots<'a> {
             return Some(Obstacle::ProjectCap { max });
         }
         if self.ports.get(project) == Some(&0) {
-            return Some(Obstacle::Ports);
+            return Some(Obstacle::Ports { holders: port_holders(self.state, project) });
         }
         let max = self.state.settings.max_live;
         (self.taken >= max).then_some(Obstacle::Cap { max })

@@ -51,6 +51,15 @@ pub(crate) fn room(state: &State, project: &ProjectId) -> u32 {
     (free / range.names.len()) as u32
 }
 
+/// Returns who holds ports of a project's range.
+pub(crate) fn port_holders(state: &State, project: &ProjectId) -> Vec<SessionId> {
+    let Some(range) = range(state, project) else { return vec![] };
+    let all = range.first..=range.end();
+    let holds =
+        |holder: &&Session| holder.takes_slot() && holder.ports.values().any(|port| all.contains(port));
+    state.live().filter(holds).map(|holder| holder.id).collect()
+}
+
 fn range<'a>(state: &'a State, project: &ProjectId) -> Option<&'a PortRange> {
     state.projects.get(project)?.ports.as_ref().filter(|range| !range.names.is_empty())
 }

@@ -44,7 +44,7 @@ pub(crate) use evolve::evolve;
 pub(crate) use handle::slug;
 pub use handle::{SessionHandle, SessionMatch, session_meant};
 pub(crate) use launch::{admit, may_go_on, may_restore};
-pub(crate) use lease::{Leases, room};
+pub(crate) use lease::{Leases, port_holders, room};
 pub(crate) use outbox::backoff;
 pub use outbox::{
     Delivery, Failed, Message, MessageKind, NewMessage, Outbox, Sender, Stage, Wait, is_turn_of,

@@ -102,7 +102,10 @@ fn two_sessions_have_different_ports_and_give_them_back() {
     let mut desk = desk(Setup::default(), ports(4001, false));
     let (first, second, third) = (desk.spawn("1"), desk.spawn("2"), desk.spawn("3"));
     assert_eq!((port(&desk, first), port(&desk, second)), (Some(4000), Some(4001)));
-    assert_eq!(obstacle(&desk.state, desk.session(third)), Some(Obstacle::Ports));
+    assert_eq!(
+        obstacle(&desk.state, desk.session(third)),
+        Some(Obstacle::Ports { holders: vec![first, second] })
+    );
 
     desk.make_ready(first);
     let Some(Effect::Launch { plan, .. }) = desk.wanted(first).pop() else { panic!("it is launched") };
@@ -161,7 +164,7 @@ fn a_project_that_can_be_told_no_other_port_runs_one_session_at_a_time() {
     let mut desk = desk(Setup::default(), ports(4999, true));
     let (first, second) = (desk.spawn("1"), desk.spawn("2"));
     assert_eq!((port(&desk, first), port(&desk, second)), (Some(4000), None));
-    assert_eq!(obstacle(&desk.state, desk.session(second)), Some(Obstacle::Ports));
+    assert_eq!(obstacle(&desk.state, desk.session(second)), Some(Obstacle::Ports { holders: vec![first] }));
 }
 
 /// acceptance: L8

@@ -172,7 +172,14 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
         Obstacle::BlockedBy(task) => format!("it is blocked by {task}, which is open"),
         Obstacle::Held(why) => format!("it is held: {why}"),
         Obstacle::Account(account) => format!("the provider's limit of `{account}` is in force"),
-        Obstacle::Ports => "all ports of its project are in use".into(),
+        Obstacle::Ports { holders } => {
+            let names: Vec<String> =
+                holders.iter().map(|holder| format!("`{}`", state.name_of(*holder))).collect();
+            match names.is_empty() {
+                true => "all ports of its project are in use".into(),
+                false => format!("all ports of its project are in use by {}", names.join(", ")),
+            }
+        }
         Obstacle::Collides { with, files } => {
             let with =
                 state.sessions.get(with).map_or_else(|| with.to_string(), |with| with.spec.name.clone());
