@@ -48,6 +48,21 @@ impl Git {
     }
 }
 
+/// Removes the git directories of this process when it is dropped. Those of a process that was killed are removed by the next.
+#[derive(Debug)]
+pub struct ScratchGuard;
+
+impl Drop for ScratchGuard {
+    fn drop(&mut self) {
+        let folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(folder) = folder {
+            fs::remove_dir_all(&folder).ok();
+            // Only if no other process has one there.
+            folder.parent().map(fs::remove_dir);
+        }
+    }
+}
+
 /// The git directory for a format of objects, made if it is not there (any more).
 fn git_dir(format: &str) -> io::Result<PathBuf> {
     let mut folder = FOLDER.lock().unwrap_or_else(PoisonError::into_inner);

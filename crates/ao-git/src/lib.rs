@@ -18,5 +18,6 @@ mod surroundings;
 pub use base::Whose;
 pub use git::{Git, GitError, MISLEADING, Settings, command};
 pub use guard::{Setting, approve, is_of_a_tree};
+pub use isolated::ScratchGuard;
 pub use queue::{Queues, Turn};
 pub use surroundings::Surroundings;

@@ -387,7 +387,7 @@ fn all_held(mut input: Input) -> Input {
         }
         Input::Session { input: SessionInput::Signal(signal), .. } => mend(signal),
         Input::Session { input: SessionInput::Looked { signals, .. }, .. } => {
-            signals.iter_mut().for_each(mend)
+            signals.iter_mut().for_each(mend);
         }
         _ => {}
     }

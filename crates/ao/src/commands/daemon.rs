@@ -42,6 +42,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     ao_process::descriptors::keep_from_children().map_err(CommandError::environment)?;
     let data_dir = cx.data_dir()?;
     background::make_data_dir(&data_dir)?;
+    // Dropped behind the runtime, when no git of ours runs any more.
+    let _scratch = ao_git::ScratchGuard;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         // The engine, the log and the API are three; more would only take memory.
         .worker_threads(std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 4))

@@ -178,10 +178,6 @@ pub(super) async fn one(
 fn told(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
-        Some(tree) if tree.state != "removed" && !std::path::Path::new(&tree.path).exists() => format!(
-            "{title}{name}{title:#}: {state}; its folder {} is gone, its commits are on the branch {}",
-            tree.path, session.branch
-        ),
         Some(tree) if tree.state != "removed" => {
             format!(
                 "{title}{name}{title:#}: {state}; its work is kept in {} (branch {})",

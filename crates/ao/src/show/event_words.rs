@@ -351,6 +351,10 @@ fn project(word: &str, it: Fields<'_>) -> Option<String> {
         "work_started" => format!("its work was started again by {}", it.text("by")),
         "policy_changed" => "has another policy".into(),
         "policy_broken" => it.because("its policy cannot be read"),
+        "repository_suspected" if it.at("suspicions").as_array().is_some_and(Vec::is_empty) => {
+            "the changes of its repository are confirmed or undone".into()
+        }
+        "repository_suspected" => "its repository was changed by an agent or by an unknown program".into(),
         "freeze_turned" if it.at("frozen") == &Value::Bool(true) => "is frozen: nothing is merged".into(),
         "freeze_turned" => "is no longer frozen".into(),
         "capped" => it.because("its budget is spent"),

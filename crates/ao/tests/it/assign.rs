@@ -102,7 +102,7 @@ fn an_issue_that_a_bot_wrote_waits_for_a_person() {
     house.ao(&["issue", "import", &house.path("issues.json").display().to_string()]).succeeds();
     until("the issue to be known", || !planned(&house, "waiting").is_empty());
     assert_eq!(planned(&house, "waiting"), [("my-app#1".to_owned(), "untrusted".to_owned())]);
-    house.ao(&["advise"]).succeeds().says("ao spawn 1 --project my-app");
+    house.ao(&["advise"]).succeeds().says("ao issue show 1 --project my-app");
     assert!(sessions(&house).is_empty(), "{:?}", sessions(&house));
     house.ao(&["spawn", "1"]).succeeds();
     until("it to begin", || of_issue(&house, "1").len() == 1);

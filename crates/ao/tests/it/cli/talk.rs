@@ -246,7 +246,7 @@ fn a_kill_tells_what_is_kept_and_why() {
 
     freed 0 B
     -- stderr --
-    note: its work is kept on branch ao/app-1
+    note: its work is kept in /w/my-app/.worktrees/app-1 (branch ao/app-1)
     ");
     assert_eq!(daemon.calls("POST")[0].body["session"], "ses_app-1");
 }
