@@ -178,7 +178,10 @@ impl Fitting<'_> {
         }
         if self.around.is_some() {
             for missing in rule.required().filter(|key| !fitted.contains_key(*key)) {
-                self.misfit(at, format!("`{missing}` is missing in `{name}`"), None);
+                let hint = (missing == "plugin").then(|| {
+                    format!("say which plugin it is, such as `{name}: {{ plugin: slack, webhookUrl: … }}`")
+                });
+                self.misfit(at, format!("`{missing}` is missing in `{name}`"), hint);
             }
         }
         fitted

@@ -63,7 +63,11 @@ pub struct Config {
     /// Commands that are run on the way from a task to a merge, for every project. They run before a project's own.
     #[serde(skip_serializing_if = "Hooks::is_empty")]
     pub hooks: Hooks,
-    /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment.
+    /// Channels by which people are told things, by name. `${NAME}` stands for a variable of the environment. A channel has a
+    /// `plugin` and its settings: `slack` and `discord` take `webhookUrl`; `telegram` takes `botToken`, `chatId` and `apiUrl`;
+    /// `webhook` takes `url`, `secret` and `headers`; `composio` takes `apiKey`, `apiUrl`, `tool`, `toolVersion`, `userId`,
+    /// `connectedAccountId`, `channel` and `arguments`; `openclaw` takes `url`, `token`, `mode`, `name`, `agentId`,
+    /// `sessionKey`, `channel`, `to` and `deliver`; `desktop` takes `opener`.
     pub notifiers: IndexMap<String, Channel>,
     /// Which channels news goes to, by how urgent it is.
     pub notification_routing: Routing,

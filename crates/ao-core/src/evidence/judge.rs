@@ -243,7 +243,7 @@ impl fmt::Display for Rule {
             Rule::TurnEnded => "the turn has ended; the agent is at its prompt",
             Rule::TurnRunning => "a turn is running",
             Rule::BusyButQuiet => "silent, but a process of the agent is busy",
-            Rule::WorkUnconfirmed => "said to be working, but nothing has shown it for a while",
+            Rule::WorkUnconfirmed => "it was working, but has shown no sign of work for a while",
             Rule::JustStarted => "the agent is coming up",
             Rule::NoEvidence => "nothing has been seen of the agent",
         })
@@ -318,7 +318,10 @@ mod tests {
     fn with_nothing_to_look_at_a_lost_stop_ends_in_unknown_within_a_minute() {
         let lost_stop =
             [(10, Source::Hook, working()), (40, Source::Process, Reading::Alive { busy: false })];
-        assert_eq!(told(&lost_stop, 60), "unknown: said to be working, but nothing has shown it for a while");
+        assert_eq!(
+            told(&lost_stop, 60),
+            "unknown: it was working, but has shown no sign of work for a while"
+        );
     }
 
     /// acceptance: S4

@@ -77,7 +77,7 @@ function fillCard(card, session) {
   const commands = groupOf(session) === 'needs-you' ? commandsOf(work) : [];
   const next = part('.next');
   show(next, commands.length > 0);
-  say(next, commands.join('  then  '));
+  say(next, commands.join('\n'));
   const facts = [
     pullInWords(work),
     session.projectId,

@@ -164,9 +164,9 @@ fn queue(state: &State, session: &Session) -> Option<Queue> {
 /// What a session in the queue waits for.
 pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
     match obstacle {
-        Obstacle::Cap { max } => format!("{max} agents run already, which is all that may"),
+        Obstacle::Cap { max } => format!("all {max} agent slots are in use"),
         Obstacle::ProjectCap { max } => {
-            format!("{max} agents of this project run already, which is all that may")
+            format!("all {max} agent slots of this project are in use")
         }
         Obstacle::Memory { free_mb } => format!("only {free_mb} MB of memory are free"),
         Obstacle::BlockedBy(task) => format!("it is blocked by {task}, which is open"),
@@ -187,7 +187,7 @@ pub(super) fn waits_for(state: &State, obstacle: &Obstacle) -> String {
         }
         Obstacle::Asked => "the hook `before-assign` is asked whether it may start".into(),
         Obstacle::SpecialistCap { id, max } => {
-            format!("{max} of `{id}` run already, which is all that may")
+            format!("all {max} slots of `{id}` are in use")
         }
         Obstacle::Untrusted { author } => {
             format!("{author} may not set agents to work, and nobody who may has answered for it")

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     if sessions.is_empty() {
         ui::note(match known {
             0 => "there are no sessions yet; `ao spawn ISSUE` starts one".to_owned(),
-            known => format!("none of {} is meant", ui::count(known as u64, "session")),
+            known => format!("no session matches; there are {known}"),
         });
     }
     Ok(ui::text(show::list(&sessions, Canvas::here()))?)

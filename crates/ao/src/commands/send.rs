@@ -68,7 +68,10 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             false => Ok(ui::line(format_args!("queued for {name} (message {})", message.number))?),
         },
         MessageState::Failed => {
-            let error = format!("not accepted: {reason}");
+            let error = match reason.starts_with("not accepted") {
+                true => reason.to_string(),
+                false => format!("not accepted: {reason}"),
+            };
             Err(CommandError::new(Kind::NotAccepted, error)
                 .hint(format!(
                     "the outbox of `{name}` keeps the text as message {}; `ao status {name}` shows it",

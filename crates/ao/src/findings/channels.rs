@@ -42,9 +42,14 @@ pub(super) fn look(loaded: &Loaded, facts: &MachineFacts) -> Vec<ConfigFinding> 
             // The variable that is not set was told of where it stands.
             Err(ChannelFault::Reference(_)) => {}
             Err(ChannelFault::Channel(err)) => {
-                let hint = "`ao notify test` tries it afterwards; without it, take it out of `notifiers`";
-                let problem =
-                    tell(format!("the notifier `{name}` cannot send: {err}"), Some(hint.to_owned()));
+                let hint = match &err {
+                    ChannelError::Missing { key, .. } => format!(
+                        "`ao config set notifiers.{name} '{{ plugin: {plugin}, {key}: … }}'`; without it, take it out of `notifiers`"
+                    ),
+                    _ => "`ao notify test` tries it afterwards; without it, take it out of `notifiers`"
+                        .to_owned(),
+                };
+                let problem = tell(format!("the notifier `{name}` cannot send: {err}"), Some(hint));
                 findings.push(match err {
                     ChannelError::Unknown { .. } => ConfigFinding::error("notifier", problem),
                     _ => ConfigFinding::warning("notifier", problem),

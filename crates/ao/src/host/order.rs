@@ -78,6 +78,9 @@ pub(super) fn whole(
             }
         },
     };
+    if let Some(branch) = &wish.branch {
+        branch_fits(branch, &effective.project.default_branch)?;
+    }
     let (branch, origin) = match (wish.claim_pr, &outside.pull_branch) {
         (None, _) => (wish.branch.clone(), Origin::Base),
         (Some(_), Some(branch)) => (Some(branch.clone()), Origin::Branch),
@@ -271,6 +274,31 @@ pub(super) fn runtime_of(
             Ok(session.spec.runtime.clone())
         }
         Err(problem) => Err(problem),
+    }
+}
+
+/// Refuses a branch that no session can work on: one that git does not allow, or the one that everything lands on.
+fn branch_fits(branch: &str, default: &str) -> Result<(), Problem> {
+    let refused = |what: String, hint: &str| Err(Problem::new(422, "unfit-branch", what).hint(hint));
+    let shown = one_line(branch);
+    if branch == default {
+        let what = format!("`{shown}` is the branch that changes land on, so no session can work on it");
+        return refused(what, "leave `--branch` out, or name a branch of its own");
+    }
+    let part_fits = |part: &str| {
+        !part.is_empty() && !part.starts_with('.') && !part.ends_with('.') && !part.ends_with(".lock")
+    };
+    let fits = branch.split('/').all(part_fits)
+        && !branch.starts_with('-')
+        && branch != "@"
+        && !branch.contains("..")
+        && !branch.contains("@{")
+        && !branch.chars().any(|c| c.is_control() || " ~^:?*[\\".contains(c));
+    match fits {
+        true => Ok(()),
+        false => {
+            refused(format!("`{shown}` is no name that git allows for a branch"), "try one like `fix/login`")
+        }
     }
 }
 

@@ -46,6 +46,21 @@ impl House {
     }
 }
 
+/// acceptance: J8
+#[test]
+fn a_branch_that_no_session_can_work_on_starts_nothing() {
+    let house = House::new();
+    house.start();
+    for (branch, why) in
+        [("main", "changes land on"), ("bad name", "no name"), ("a..b", "no name"), ("-x", "no name")]
+    {
+        let branch = format!("--branch={branch}");
+        house.ao(&["new", "It", &branch]).exits(1).says(why);
+    }
+    let listed = house.ao(&["list", "--json"]).succeeds().json();
+    assert_eq!(listed["sessions"].as_array().map(Vec::len), Some(0), "nothing is half made");
+}
+
 /// acceptance: J8 (trackers, forges, channels, a desktop, keys without effect)
 #[test]
 fn check_start_and_doctor_say_the_same_of_what_cannot_work() {

@@ -32,7 +32,7 @@ fn never_more_than_the_cap_run_and_the_queue_is_visible_and_survives_a_restart()
     let waiting =
         waiting["sessions"].as_array().unwrap().iter().find(|session| session["status"]["state"] == "queued");
     let waiting = waiting.unwrap()["name"].as_str().unwrap().to_owned();
-    house.ao(&["explain", &waiting]).succeeds().says("4 agents run already, which is all that may");
+    house.ao(&["explain", &waiting]).succeeds().says("all 4 agent slots are in use");
 
     house.ao(&["stop"]).succeeds();
     house.start();

@@ -121,3 +121,17 @@ fn events_have_a_form_for_people() {
     assert!(json.lines().all(|line| line.contains("\"kind\":")), "{json}");
     assert!(json.contains("session.ended") && json.contains("ses_"), "{json}");
 }
+
+/// The latest events of one session may be far behind the latest of all.
+#[test]
+fn the_events_of_a_session_are_found_however_much_has_happened_since() {
+    let house = House::new();
+    house.start();
+    let session = house.session("Say hello", "[[say hello]]");
+    house.wait_for(&session, "idle");
+    for n in 0..60 {
+        house.ao(&["issue", "add", &format!("Issue {n}")]).succeeds();
+    }
+    let told = house.ao(&["events", "--session", &session]).succeeds().out;
+    assert!(told.contains(session.as_str()), "{told}");
+}

@@ -1,6 +1,6 @@
 //! `ao events` without a further word: what happened, and with `-f` what happens.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use ao_api::Event;
 use ao_api::client::Client;
@@ -50,7 +50,13 @@ async fn up_to_now(
     printer: &mut Printer<'_>,
 ) -> Result<(), CommandError> {
     let last = calls::sessions(client).await?.seq;
-    let mut behind = after.unwrap_or(last.saturating_sub(LATEST));
+    // The latest of one session may be far behind the latest of all.
+    let of_one = after.is_none() && printer.only.is_some();
+    let mut behind = match of_one {
+        true => 0,
+        false => after.unwrap_or(last.saturating_sub(LATEST)),
+    };
+    let mut latest = VecDeque::new();
     // Those of others are read too: the stream has no end of its own, and the last event of all is the only one that is known
     // to come.
     let mut events = match behind < last {
@@ -62,7 +68,14 @@ async fn up_to_now(
         let lost = match events.next().await {
             Ok(Some(event)) => {
                 behind = event.seq;
-                printer.print(&event).await?;
+                if !of_one {
+                    printer.print(&event).await?;
+                } else if printer.only == event.session_id {
+                    latest.push_back(event);
+                    if latest.len() as u64 > LATEST {
+                        latest.pop_front();
+                    }
+                }
                 until = Instant::now() + follow::AWAY;
                 continue;
             }
@@ -71,6 +84,9 @@ async fn up_to_now(
         };
         // All of them are there already, so whoever brings none for so long brings none any more.
         events = follow::again(client, Some(behind), None, lost, until).await?;
+    }
+    for event in &latest {
+        printer.print(event).await?;
     }
     Ok(())
 }
