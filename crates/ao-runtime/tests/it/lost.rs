@@ -166,6 +166,8 @@ async fn a_program_without_its_shim_is_known_and_ended() {
         assert!(bench.output(&process).await.ends_with("up\n"), "what was kept is still there");
         bench.restart();
     }
+    // The last one that was started says so too, and before it is asked to end anything.
+    bench.reported(Reading::Unheld).await;
     bench.runtime.end(&bench.end_order()).await.unwrap();
     assert!(!lives(&pid) && !lives(&child));
     assert_eq!(bench.exit().await, None);
