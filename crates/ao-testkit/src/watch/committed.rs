@@ -416,6 +416,11 @@ fn incident(inner: &mut Inner, key: &IncidentKey, event: &IncidentEvent) {
 
 fn notice(inner: &mut Inner, key: &str, event: &NoticeEvent) {
     let most = inner.log.shadow.settings.notice_tries;
+    // What nobody has heard and was taken back may be raised again, should its problem come back.
+    if matches!(event, NoticeEvent::Withdrawn { .. }) && !inner.outside.told.contains_key(key) {
+        inner.log.ledger.notices.remove(key);
+        return;
+    }
     let Some(known) = inner.log.ledger.notices.get_mut(key) else { return };
     match (event, *known) {
         (NoticeEvent::Retried { .. }, Notice::Raised { retries }) => {
