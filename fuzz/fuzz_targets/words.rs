@@ -1,7 +1,7 @@
 //! Any text as an id, and any two texts as a message and its proof.
 #![no_main]
 
-use ao_core::session::carries;
+use ao_core::session::is_turn_of;
 use ao_core::{NoticeId, PullId, SessionId, TaskId};
 use libfuzzer_sys::fuzz_target;
 
@@ -19,9 +19,10 @@ fuzz_target!(|input: (&str, &str)| {
     if let Ok(id) = one.parse::<PullId>() {
         assert_eq!(id.to_string().parse(), Ok(id));
     }
-    // A text proves itself, and goes on proving itself inside a longer one.
+    // A turn that is our text proves it, however it is laid out; a longer one does not.
     if !other.trim().is_empty() {
-        assert!(carries(other, other));
-        assert!(carries(&format!("{one}\n{other}\n{one}"), other));
+        assert!(is_turn_of(other, other));
+        assert!(is_turn_of(&format!("\n{other}\r\n"), other));
+        assert_eq!(is_turn_of(&format!("{other}\n{one}"), other), one.trim().is_empty());
     }
 });
