@@ -9,6 +9,7 @@ use ao_core::project::{ProjectConfig, ProjectInput};
 use ao_core::pull::{
     Author, CheckState, CommentFacts, PullFacts, PullInput, ReviewFacts, ReviewVerdict, Standing, ThreadFacts,
 };
+use ao_core::session::SessionInput;
 use ao_core::task::TaskFacts;
 use ao_core::{Commit, Input, PullId, Settings};
 
@@ -215,4 +216,28 @@ fn ranks_begin_with_one_and_what_lets_most_go_on_is_first() {
     let ranks: Vec<u32> = found.iter().map(|one| one.rank).collect();
     assert_eq!(ranks, (1..=found.len() as u32).collect::<Vec<_>>());
     assert!(found[0].what.starts_with("app-2 waits"), "{found:?}");
+}
+
+/// acceptance: J10
+#[test]
+fn an_issue_whose_session_was_stopped_is_advised_and_not_forgotten() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    let config = ProjectConfig {
+        path: "~/app".into(),
+        default_branch: "main".into(),
+        auto_assign: Some(AutoAssign::default()),
+        ..ProjectConfig::default()
+    };
+    desk.take(Input::Project { project: app(), input: ProjectInput::Configure(Box::new(config)) });
+    desk.task("1", &[], false);
+    assert!(advice(&desk).is_empty(), "{:?}", advice(&desk));
+    desk.tell(session, SessionInput::Stop { by: "ann".into(), why: String::new() });
+    desk.ended(session);
+    let found = advice(&desk);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].what.contains("app#1 is open, and its session has ended"), "{}", found[0].what);
+    assert_eq!(found[0].command, "ao spawn 1 --project app");
+    desk.task("1", &[], true);
+    assert!(advice(&desk).is_empty(), "{:?}", advice(&desk));
 }

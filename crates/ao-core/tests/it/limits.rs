@@ -151,6 +151,21 @@ fn releases(desk: &Desk) -> Vec<(ao_core::SessionId, ao_core::Timestamp)> {
     released.collect()
 }
 
+#[test]
+fn who_waits_for_its_turn_after_a_limit_is_not_said_to_be_limited_still() {
+    let mut desk = Desk::new();
+    let all: Vec<_> = (0..4).map(|n| desk.idle(&n.to_string())).collect();
+    limit(&mut desk, 600);
+    assert!(desk.status(all[3]).contains("holds until"), "{}", desk.status(all[3]));
+    desk.wait(605);
+    let waiting = all.iter().filter(|session| desk.session(**session).resume_at.is_some());
+    let waiting: Vec<String> = waiting.map(|session| desk.status(*session)).collect();
+    assert!(!waiting.is_empty());
+    for status in waiting {
+        assert!(status.starts_with("rate_limited: the provider's limit is over; it resumes in "), "{status}");
+    }
+}
+
 /// acceptance: B1
 #[test]
 fn after_a_limit_the_most_urgent_goes_first_and_they_do_not_go_all_at_once() {
