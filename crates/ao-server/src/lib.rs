@@ -33,6 +33,7 @@ pub use app::{App, Parts, app};
 pub use auth::{Auth, AuthError, Peer};
 pub use host::{Frame, Host, Look, View};
 pub use limits::Limits;
+pub use listen::Listener;
 pub use listen::is_private;
 pub use problem::{engine_problem, forge_problem};
 pub use serve::{Bind, Options, Running, ServerError, serve};

@@ -5,25 +5,55 @@ use std::io::{self, ErrorKind};
 use std::net::SocketAddr;
 use std::os::unix::fs::{DirBuilderExt, FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::time::{Instant, sleep};
 
 use crate::serve::{Bind, ServerError};
 
 /// The most that the system takes for the path of a socket, on the meanest of ours.
 const PATH_MOST: usize = 103;
+/// The pause between two tries to take a port that is in use.
+const BIND_PAUSE: Duration = Duration::from_millis(20);
+/// The pause between two looks at whether the socket is still in its place.
+const SOCKET_LOOKS: Duration = Duration::from_secs(1);
 
-pub(crate) async fn tcp(bind: Bind) -> Result<(TcpListener, SocketAddr), ServerError> {
-    let Bind { addr, allow_remote } = bind;
-    if !addr.ip().to_canonical().is_loopback() && !allow_remote {
-        return Err(ServerError::Remote { addr });
+/// A port that is ours.
+#[derive(Debug)]
+pub struct Listener {
+    pub(crate) listener: TcpListener,
+    pub(crate) addr: SocketAddr,
+}
+
+impl Listener {
+    /// Takes a port, and waits for it as long as `patience` says if it is in use.
+    pub async fn bind(bind: Bind, patience: Duration) -> Result<Listener, ServerError> {
+        let Bind { addr, allow_remote } = bind;
+        if !addr.ip().to_canonical().is_loopback() && !allow_remote {
+            return Err(ServerError::Remote { addr });
+        }
+        let until = Instant::now() + patience;
+        let listener = loop {
+            match TcpListener::bind(addr).await {
+                Ok(listener) => break listener,
+                Err(err) if err.kind() == ErrorKind::AddrInUse && Instant::now() < until => {
+                    sleep(BIND_PAUSE).await;
+                }
+                Err(err) if err.kind() == ErrorKind::AddrInUse => {
+                    return Err(ServerError::PortInUse { addr });
+                }
+                Err(err) => return Err(ServerError::Bind { addr, err }),
+            }
+        };
+        let addr = listener.local_addr().map_err(|err| ServerError::Bind { addr, err })?;
+        Ok(Listener { listener, addr })
     }
-    let listener = TcpListener::bind(addr).await.map_err(|err| match err.kind() {
-        ErrorKind::AddrInUse => ServerError::PortInUse { addr },
-        _ => ServerError::Bind { addr, err },
-    })?;
-    let bound = listener.local_addr().map_err(|err| ServerError::Bind { addr, err })?;
-    Ok((listener, bound))
+
+    /// The address with the port that was taken.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
 }
 
 /// Our socket on disk.
@@ -85,6 +115,20 @@ async fn answers(path: &Path) -> bool {
 }
 
 impl Socket {
+    /// Waits until somebody has deleted or replaced it.
+    pub(crate) async fn gone(&self) {
+        loop {
+            sleep(SOCKET_LOOKS).await;
+            match fs::symlink_metadata(&self.path) {
+                Ok(found) if found.ino() == self.inode => {}
+                Ok(_) => return,
+                Err(err) if err.kind() == ErrorKind::NotFound => return,
+                // Perhaps it is there; a folder that cannot be read for a moment says nothing.
+                Err(_) => {}
+            }
+        }
+    }
+
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

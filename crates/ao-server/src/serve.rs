@@ -25,7 +25,7 @@ use tower::ServiceExt;
 use crate::app::{App, Parts, app};
 use crate::auth::Peer;
 use crate::limits::Limits;
-use crate::listen::{self, Socket};
+use crate::listen::{self, Listener, Socket};
 use crate::stall::Stalling;
 
 /// What a connection may take in before its request is understood.
@@ -39,7 +39,7 @@ pub struct Options {
     pub parts: Parts,
     /// The path of the socket, if there is to be one.
     pub socket: Option<PathBuf>,
-    pub tcp: Option<Bind>,
+    pub tcp: Option<Listener>,
 }
 
 /// Where to listen for TCP.
@@ -96,11 +96,7 @@ pub struct Running {
 /// Takes up the socket and the port, and serves until `shutdown` is cancelled. On return both are there.
 pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Running, ServerError> {
     let Options { parts, socket, tcp } = options;
-    let tcp = match tcp {
-        Some(bind) => Some(listen::tcp(bind).await?),
-        None => None,
-    };
-    let addr = tcp.as_ref().map(|(_, addr)| *addr);
+    let addr = tcp.as_ref().map(Listener::addr);
     let socket = match socket {
         Some(path) => Some(listen::unix(path).await?),
         None => None,
@@ -115,7 +111,7 @@ pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Runn
         app: state.clone(),
         stop: shutdown.clone(),
     };
-    if let Some((listener, addr)) = tcp {
+    if let Some(Listener { listener, addr }) = tcp {
         tracing::info!(%addr, "listening");
         state.tasks.spawn(door.clone().accept_tcp(listener));
     }
@@ -187,10 +183,14 @@ impl Door {
         }
     }
 
-    async fn accept_unix(self, listener: UnixListener, socket: Socket) {
+    async fn accept_unix(self, mut listener: UnixListener, mut socket: Socket) {
         loop {
             let accepted = tokio::select! {
                 () = self.stop.cancelled() => break,
+                () = socket.gone() => {
+                    self.make_again(&mut listener, &mut socket).await;
+                    continue;
+                }
                 accepted = listener.accept() => accepted,
             };
             match accepted {
@@ -203,6 +203,20 @@ impl Door {
         }
         drop(listener);
         socket.remove();
+    }
+
+    /// Makes a socket again that somebody has deleted. Connections that were made by the old one go on.
+    async fn make_again(&self, listener: &mut UnixListener, socket: &mut Socket) {
+        match listen::unix(socket.path().to_owned()).await {
+            Ok(made) => {
+                (*listener, *socket) = made;
+                tracing::warn!(path = %socket.path().display(), "the socket was deleted and has been made again");
+            }
+            Err(err) => {
+                tracing::warn!(%err, "the socket was deleted and cannot be made again");
+                sleep(ACCEPT_PAUSE).await;
+            }
+        }
     }
 
     async fn pause(&self, err: &io::Error) {

@@ -30,5 +30,6 @@ mod writer;
 pub use check::CheckReport;
 pub use export::{ExportError, Exported};
 pub use import::{ImportError, import};
+pub use lock::{DirLock, LockHolder};
 pub use prune::{Pruned, Retention};
 pub use store::{Options, Store};

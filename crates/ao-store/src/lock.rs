@@ -2,24 +2,73 @@
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use ao_ports::StoreError;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 
 use crate::error::io_error;
 
-/// Holds the data directory. The system lets go of it when the process ends, however it ends.
+/// Time for which a held lock is tried again. Another process that only asks who holds it has it for a few
+/// microseconds, and a child that a killed holder was starting keeps it until it runs its own program.
+const BRIEFLY: Duration = Duration::from_millis(250);
+
+/// The lock of one data directory. The system releases it when the process ends, however it ends.
 #[derive(Debug)]
-pub(crate) struct DirLock {
+pub struct DirLock {
+    data_dir: Utf8PathBuf,
     /// Open means held. The file itself stays behind: removing it would let a third process lock a new file of the
     /// same name while a second one still waits with the old one.
-    _file: File,
+    file: File,
+}
+
+/// The process that holds a data directory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LockHolder {
+    /// Absent if it has not written its pid yet, or could not.
+    pub pid: Option<u32>,
 }
 
 impl DirLock {
     /// Takes the lock, making the directory first if need be.
-    pub(crate) fn take(data_dir: &Utf8Path) -> Result<DirLock, StoreError> {
+    pub fn take(data_dir: &Utf8Path) -> Result<DirLock, StoreError> {
+        let until = Instant::now() + BRIEFLY;
+        loop {
+            match DirLock::try_take(data_dir) {
+                Err(StoreError::Locked { .. }) if Instant::now() < until => {
+                    thread::sleep(Duration::from_millis(5));
+                }
+                taken => return taken,
+            }
+        }
+    }
+
+    /// Asks who holds the lock of a data directory, without making anything.
+    pub fn holder(data_dir: &Utf8Path) -> Option<LockHolder> {
+        let mut file = File::open(lock_path(data_dir)).ok()?;
+        match file.try_lock_shared() {
+            Err(TryLockError::WouldBlock) => Some(LockHolder { pid: pid_in(&mut file) }),
+            _ => None,
+        }
+    }
+
+    /// Returns false if the directory, or the lock file in it, was removed or replaced since.
+    pub fn is_in_place(&self) -> bool {
+        match (self.file.metadata(), std::fs::metadata(lock_path(&self.data_dir))) {
+            (Ok(held), Ok(found)) => (held.dev(), held.ino()) == (found.dev(), found.ino()),
+            // Only a file that is certainly gone counts.
+            (_, Err(err)) => err.kind() != io::ErrorKind::NotFound,
+            _ => true,
+        }
+    }
+
+    pub fn data_dir(&self) -> &Utf8Path {
+        &self.data_dir
+    }
+
+    fn try_take(data_dir: &Utf8Path) -> Result<DirLock, StoreError> {
         // Private: bodies hold prompts, issue texts and paths of the user.
         DirBuilder::new()
             .recursive(true)
@@ -27,7 +76,7 @@ impl DirLock {
             .create(data_dir)
             .map_err(|err| io_error(data_dir, "create the data directory", &err))?;
 
-        let path = data_dir.join("ao.lock");
+        let path = lock_path(data_dir);
         let mut file = OpenOptions::new()
             .read(true)
             .write(true)
@@ -49,8 +98,12 @@ impl DirLock {
         if let Err(err) = sign(&mut file) {
             tracing::warn!(%err, %path, "could not write our pid into the lock file");
         }
-        Ok(DirLock { _file: file })
+        Ok(DirLock { data_dir: data_dir.to_owned(), file })
     }
+}
+
+fn lock_path(data_dir: &Utf8Path) -> Utf8PathBuf {
+    data_dir.join("ao.lock")
 }
 
 fn sign(file: &mut File) -> io::Result<()> {
@@ -60,10 +113,15 @@ fn sign(file: &mut File) -> io::Result<()> {
 }
 
 fn holder(file: &mut File) -> String {
-    // Bounded, because anybody may have put anything there.
-    let mut text = String::new();
-    match file.take(20).read_to_string(&mut text).ok().and_then(|_| text.trim().parse::<u32>().ok()) {
+    match pid_in(file) {
         Some(pid) => format!("pid {pid}"),
         None => "pid unknown".into(),
     }
+}
+
+fn pid_in(file: &mut File) -> Option<u32> {
+    // Bounded, because anybody may have put anything there.
+    let mut text = String::new();
+    file.take(20).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
 }

@@ -36,18 +36,17 @@ struct Shared {
 }
 
 impl Store {
-    /// Whether another process has the log open for writing at this moment.
-    pub fn is_locked(data_dir: &Utf8Path) -> bool {
-        matches!(DirLock::take(data_dir), Err(StoreError::Locked { .. }))
-    }
-
     /// Opens the log in `data_dir` as its only writer, making both if need be.
     ///
     /// Fails with [`StoreError::Locked`] while another process has it. A file that is damaged, foreign or newer is
     /// left as it is. Blocks for the few milliseconds it takes.
     pub fn open(data_dir: &Utf8Path, options: Options) -> Result<Store, StoreError> {
-        let path = log_path(data_dir);
-        let lock = DirLock::take(data_dir)?;
+        Store::open_locked(Arc::new(DirLock::take(data_dir)?), options)
+    }
+
+    /// Opens the log of a data directory whose lock is ours already, and keeps the lock until it is closed.
+    pub fn open_locked(lock: Arc<DirLock>, options: Options) -> Result<Store, StoreError> {
+        let path = log_path(lock.data_dir());
         if !path.try_exists().map_err(|err| io_error(&path, "look for the log", &err))? {
             schema::create(&path, |_| Ok::<_, StoreError>(()))?;
         }

@@ -82,7 +82,7 @@ pub(crate) struct Handle {
 
 impl Handle {
     /// Starts the thread on an open log. `conn` and `lock` live and end with it.
-    pub(crate) fn start(path: &Utf8Path, conn: Connection, lock: DirLock) -> Result<Handle, StoreError> {
+    pub(crate) fn start(path: &Utf8Path, conn: Connection, lock: Arc<DirLock>) -> Result<Handle, StoreError> {
         let last = read::last_seq(&conn).map_err(|err| sqlite_error(path, err))?;
         let (sender, inbox) = mpsc::channel(QUEUE);
         let last_words = Arc::new(OnceLock::new());
@@ -166,7 +166,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn run(mut self, mut inbox: mpsc::Receiver<Message>, lock: DirLock, last_words: &OnceLock<String>) {
+    fn run(mut self, mut inbox: mpsc::Receiver<Message>, lock: Arc<DirLock>, last_words: &OnceLock<String>) {
         let mut closers = Vec::new();
         let mut group = Group::default();
         while let Some(first) = inbox.blocking_recv() {
@@ -333,7 +333,8 @@ mod tests {
         let path = dir.join("ao.db");
         Store::open(dir, Options::default()).unwrap();
         let handle =
-            Handle::start(&path, schema::open_writer(&path).unwrap(), DirLock::take(dir).unwrap()).unwrap();
+            Handle::start(&path, schema::open_writer(&path).unwrap(), Arc::new(DirLock::take(dir).unwrap()))
+                .unwrap();
 
         let append = || Work::Append { records: vec![], after: None };
         let (during, beside) = tokio::join!(handle.request(Work::Panic), handle.request(append()));

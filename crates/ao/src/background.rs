@@ -4,14 +4,16 @@
 //!  ao start ──► socket answers? ──yes──► of this build? ──yes──► join it
 //!                   │ no                      │ no
 //!                   ▼                         ▼
-//!              lock ─► ask again ─► ao daemon ◄── stop the old one; agents go on
+//!              lock ─► ask again, until ─► ao daemon ◄── stop the old one; agents go on
+//!                      the data directory
+//!                      is free
 //!                                                 (a service is restarted by its manager instead)
 //!                                      │
 //!                                      └── one line on its stdout: ready, or what went wrong
 //! ```
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, BufRead, BufReader};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
@@ -21,8 +23,8 @@ use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
 use ao_api::{Daemon, Stopping};
+use ao_store::{DirLock, LockHolder};
 use camino::{Utf8Path, Utf8PathBuf};
-use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 use tokio::time::{Instant, sleep};
 
@@ -32,6 +34,12 @@ use crate::service::manager;
 
 /// How long an old daemon has to end before a new one takes its place.
 const GOES: Duration = Duration::from_secs(20);
+
+/// Time for a daemon that holds the data directory to answer, or to release it.
+const SETTLES: Duration = Duration::from_secs(10);
+
+/// Time for others to start a daemon, one after the other.
+const OTHERS: Duration = Duration::from_secs(120);
 
 /// How long a daemon may take to be ready. It finds its agents again by then, and a long log is read from a snapshot.
 const SPEAKS: Duration = Duration::from_secs(60);
@@ -71,14 +79,17 @@ pub(crate) async fn ensure(
 ) -> Result<Joined, CommandError> {
     let data_dir = cx.data_dir()?;
     let client = cx.client()?;
-    if let Some(daemon) = ours(&client).await? {
+    // What goes wrong at this first glance is looked at again below, with more patience.
+    if let Ok(Some(daemon)) = running(&client).await
+        && daemon.build == build()
+    {
         return Ok(Joined { client, daemon, how: How::Ran });
     }
     outside_of_agents("no daemon is started or replaced")?;
     make_data_dir(&data_dir)?;
     let turn = turn(&data_dir).await?;
     // Somebody else may have started it while we waited for our turn.
-    let how = match running(&client).await? {
+    let how = match settled(&client, &data_dir).await? {
         Some(daemon) if daemon.build == build() => return Ok(Joined { client, daemon, how: How::Ran }),
         Some(daemon) if manager::is_service(daemon.pid).await => {
             manager::restart().await?;
@@ -111,7 +122,7 @@ async fn after(client: &Client, before: u32) -> Result<Daemon, CommandError> {
         // It may not listen yet, and what is asked of one that goes may break off.
         match running(client).await {
             Ok(Some(daemon)) if daemon.pid != before => break daemon,
-            Err(err) if Instant::now() >= until => return Err(err),
+            Err(err) if Instant::now() >= until => return Err(err.into()),
             Ok(_) if Instant::now() >= until => {
                 let what =
                     format!("the service was restarted, and no daemon answers after {} s", GOES.as_secs());
@@ -133,22 +144,45 @@ fn port_of(daemon: &Daemon) -> Option<u16> {
     daemon.url.as_ref()?.rsplit_once(':')?.1.trim_end_matches('/').parse().ok()
 }
 
-/// The daemon that answers, if it is of this build.
-async fn ours(client: &Client) -> Result<Option<Daemon>, CommandError> {
-    Ok(running(client).await?.filter(|daemon| daemon.build == build()))
-}
-
 /// The daemon that answers, if one does.
-pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, CommandError> {
+pub(crate) async fn running(client: &Client) -> Result<Option<Daemon>, ClientError> {
     match client.get("/api/daemon").await {
         Ok(daemon) => Ok(Some(daemon)),
-        Err(ClientError::Unreachable { err, .. })
-            if matches!(err.kind(), io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused) =>
-        {
-            Ok(None)
-        }
-        Err(err) => Err(err.into()),
+        Err(err) if err.is_absence() => Ok(None),
+        Err(err) => Err(err),
     }
+}
+
+/// The daemon that answers, or nothing once the data directory is free. A daemon that is starting, that is ending, that was
+/// just killed, or whose socket was deleted holds the directory for a moment without answering.
+async fn settled(client: &Client, data_dir: &Utf8Path) -> Result<Option<Daemon>, CommandError> {
+    let until = Instant::now() + SETTLES;
+    loop {
+        let late = Instant::now() >= until;
+        match (running(client).await, DirLock::holder(data_dir)) {
+            (Ok(Some(daemon)), _) => return Ok(Some(daemon)),
+            (Ok(None), None) => return Ok(None),
+            (Ok(None), Some(holder)) if late => return Err(unanswered(holder, data_dir)),
+            (Err(err @ ClientError::Broken(_)), _) if late => return Err(err.into()),
+            (Ok(None) | Err(ClientError::Broken(_)), _) => sleep(Duration::from_millis(20)).await,
+            (Err(err), _) => return Err(err.into()),
+        }
+    }
+}
+
+/// Says who holds a data directory and listens at no socket.
+fn unanswered(holder: LockHolder, data_dir: &Utf8Path) -> CommandError {
+    let (who, end) = match holder.pid {
+        Some(pid) => (format!("a daemon (pid {pid})"), format!("`kill {pid}`")),
+        None => ("another process".to_owned(), "that process".to_owned()),
+    };
+    let waited = SETTLES.as_secs();
+    CommandError::new(
+        Kind::TimedOut,
+        format!("{who} holds `{data_dir}` and has not listened at its socket for {waited} s"),
+    )
+    .hint(format!("its log is `{}`", log_file(data_dir)))
+    .hint(format!("end {end} and run `ao start` again; agents go on meanwhile"))
 }
 
 /// Asks the daemon to end and waits until it has. Its agents go on. Returns what it said of them.
@@ -172,14 +206,18 @@ pub(crate) fn still_there(pid: u32) -> Result<(), CommandError> {
         .hint(format!("look at its log, or end it with `kill {pid}`; agents go on")))
 }
 
-/// Whether a process is there and not yet over. One that nobody has buried is over.
+/// Returns true for a process that exists and is no zombie.
 pub(crate) fn is_alive(pid: u32) -> bool {
     let process = rustix::process::Pid::from_raw(pid as i32);
     let known = process.is_some_and(|process| rustix::process::test_kill_process(process).is_ok());
+    known && !matches!(state_of(pid), Some('Z' | 'X'))
+}
+
+/// The state of a process as the kernel abbreviates it, such as `T` for a suspended one.
+pub(crate) fn state_of(pid: u32) -> Option<char> {
     // The state stands behind the name, which may have anything in it but ends with the last parenthesis.
-    let told = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let state = told.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
-    known && !matches!(state, Some('Z' | 'X'))
+    let told = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    told.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next())
 }
 
 /// Which build of the program this is: the file that it was started from. A version alone does not tell two builds apart.
@@ -202,13 +240,22 @@ pub(crate) fn make_data_dir(data_dir: &Utf8Path) -> Result<(), CommandError> {
 /// Waits until nobody else is starting a daemon.
 async fn turn(data_dir: &Utf8Path) -> Result<File, CommandError> {
     let path = data_dir.join("start.lock");
-    let lock = move || {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path)?;
-        flock(&file, FlockOperation::LockExclusive)?;
-        io::Result::Ok(file)
-    };
-    let locked = tokio::task::spawn_blocking(lock).await.map_err(|err| CommandError::new(Kind::Bug, err))?;
-    locked.map_err(|err| CommandError::environment(format!("no lock in `{data_dir}`: {err}")))
+    let failed = |err| CommandError::environment(format!("no lock in `{data_dir}`: {err}"));
+    let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(&path);
+    let file = file.map_err(failed)?;
+    let until = Instant::now() + OTHERS;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => sleep(Duration::from_millis(20)).await,
+            Err(TryLockError::WouldBlock) => {
+                let what = format!("another `ao start` has been at work for {} s", OTHERS.as_secs());
+                return Err(CommandError::new(Kind::TimedOut, what)
+                    .hint(format!("`fuser {path}` tells which process that is; end it and try again")));
+            }
+            Err(TryLockError::Error(err)) => return Err(failed(err)),
+        }
+    }
 }
 
 /// Starts a daemon that lives on without us, and waits for its first word.

@@ -27,7 +27,7 @@ use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, 
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
-use ao_store::Store;
+use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
@@ -50,6 +50,8 @@ pub const TMUX_HELPER: &str = "tmux-helper";
 /// What the daemon is made of.
 pub struct Options {
     pub data_dir: Utf8PathBuf,
+    /// The lock of the data directory, if it is held already.
+    pub lock: Option<Arc<DirLock>>,
     /// This program, which holds agents too: [`SHIM`], [`TMUX_HELPER`].
     pub program: PathBuf,
     pub agents: Vec<ao_agent::Options>,
@@ -67,6 +69,7 @@ impl Options {
     pub fn new(data_dir: impl Into<Utf8PathBuf>, program: impl Into<PathBuf>) -> Options {
         Options {
             data_dir: data_dir.into(),
+            lock: None,
             program: program.into(),
             agents: vec![],
             own_agents: BTreeMap::new(),
@@ -131,6 +134,7 @@ impl Daemon {
         raise_open_files();
         let Options {
             data_dir,
+            lock,
             program,
             agents,
             own_agents,
@@ -139,7 +143,8 @@ impl Daemon {
             max_parallel_checks,
             prevent_idle_sleep,
         } = options;
-        let store = Store::open(&data_dir, ao_store::Options::default())?;
+        let lock = lock.map_or_else(|| DirLock::take(&data_dir).map(Arc::new), Ok)?;
+        let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
         let held = ao_runtime::Options::new(data_dir.join("processes"), shim);
         let processes = Arc::new(Processes::new(held, clock.clone()));

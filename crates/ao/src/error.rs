@@ -5,6 +5,7 @@ use std::error::Error;
 use std::fmt;
 use std::io;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use ao_api::Problem;
 use ao_api::client::ClientError;
@@ -13,6 +14,7 @@ use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
 
+use crate::background;
 use crate::clone::CloneError;
 use crate::git_url::HasSecret;
 use crate::repository::RepositoryError;
@@ -225,10 +227,31 @@ impl From<ClientError> for CommandError {
             }
             ClientError::Strange(_) => CommandError::new(Kind::OtherVersion, err)
                 .hint("`ao start` replaces a daemon of another version; agents go on meanwhile"),
+            ClientError::Hung { pid, waited, .. } => hung(pid, waited, &err),
             ClientError::Broken(_) => CommandError::environment(err),
             ClientError::BadCall { .. } => CommandError::new(Kind::User, err),
         }
     }
+}
+
+/// Says what a daemon that does not answer is doing, as far as the system tells, and how to get on.
+fn hung(pid: Option<u32>, waited: Duration, err: &ClientError) -> CommandError {
+    let Some(pid) = pid else {
+        return CommandError::new(Kind::TimedOut, err.to_string())
+            .hint("`ao doctor` looks for what is wrong");
+    };
+    let waited = waited.as_secs();
+    let (doing, first) = match background::state_of(pid) {
+        Some('T' | 't') => ("is suspended", Some(format!("`kill -CONT {pid}` lets it go on"))),
+        Some('D') => ("waits for the disk", None),
+        _ => ("is running", None),
+    };
+    let what = format!("the daemon (pid {pid}) has not answered for {waited} s; its process {doing}");
+    let error = CommandError::new(Kind::TimedOut, what);
+    let error = first.into_iter().fold(error, CommandError::hint);
+    error.hint(format!(
+        "`kill -9 {pid}` ends it: agents go on, nothing is lost, and `ao start` starts it again"
+    ))
 }
 
 impl From<Problem> for CommandError {

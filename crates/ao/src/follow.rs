@@ -120,6 +120,8 @@ pub(crate) fn ended() -> ClientError {
 pub(crate) fn is_away(err: &ClientError) -> bool {
     match err {
         ClientError::Unreachable { .. } | ClientError::Broken(_) => true,
+        // It has been waited for already.
+        ClientError::Hung { .. } => false,
         ClientError::Refused(problem) => problem.status == 503,
         ClientError::Strange(_) | ClientError::BadCall { .. } => false,
     }

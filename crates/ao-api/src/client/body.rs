@@ -12,6 +12,7 @@ use super::{ANSWER, Answer, Client, ClientError};
 
 /// The beginning of an answer. Its body may have no end.
 pub struct Begun {
+    client: Client,
     response: Response<Incoming>,
     driving: JoinHandle<()>,
 }
@@ -25,7 +26,7 @@ impl Client {
         body: Option<Vec<u8>>,
     ) -> Result<Begun, ClientError> {
         let (response, driving) = self.open(method, path, body).await?;
-        Ok(Begun { response, driving })
+        Ok(Begun { client: self.clone(), response, driving })
     }
 }
 
@@ -41,7 +42,9 @@ impl Begun {
     /// The next piece; nothing at the end. Can be dropped and called again.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, ClientError> {
         loop {
-            let Some(frame) = self.response.frame().await else { return Ok(None) };
+            let Some(frame) = self.client.watched_stream(self.response.frame()).await? else {
+                return Ok(None);
+            };
             let frame = frame.map_err(|err| ClientError::Broken(err.into()))?;
             if let Ok(data) = frame.into_data() {
                 return Ok(Some(data));
@@ -53,7 +56,7 @@ impl Begun {
     pub async fn whole(mut self) -> Result<Answer, ClientError> {
         let (status, content_type) = (self.status(), self.content_type().map(str::to_owned));
         let body = Limited::new(self.response.body_mut(), ANSWER);
-        let body = body.collect().await.map_err(ClientError::Broken)?.to_bytes();
+        let body = self.client.watched(body.collect()).await?.map_err(ClientError::Broken)?.to_bytes();
         Ok(Answer { status, content_type, body })
     }
 }

@@ -1,6 +1,7 @@
 //! Why a call came to nothing.
 
 use std::io;
+use std::time::Duration;
 
 use crate::Problem;
 
@@ -16,6 +17,14 @@ pub enum ClientError {
     /// The daemon said no, and why.
     #[error(transparent)]
     Refused(Box<Problem>),
+    /// Somebody listens there, and has not answered the simplest question either.
+    #[error("the daemon at {place} has not answered for {} s", .waited.as_secs())]
+    Hung {
+        place: String,
+        /// The process that listens there, where the system tells.
+        pid: Option<u32>,
+        waited: Duration,
+    },
     #[error("the connection to the daemon broke")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the daemon's answer makes no sense; is it of another version?")]

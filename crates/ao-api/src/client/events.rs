@@ -16,6 +16,7 @@ const LINE: usize = 4 * 1024 * 1024;
 
 /// Events, one after another.
 pub struct Events {
+    client: Client,
     response: Response<Incoming>,
     driving: JoinHandle<()>,
     /// What has come of a line that is not complete.
@@ -41,7 +42,7 @@ impl Client {
             let answer = super::Answer { status, content_type: None, body: body.to_bytes() };
             return Err(ClientError::Refused(Box::new(answer.problem())));
         }
-        Ok(Events { response, driving, begun: vec![], ready: VecDeque::new() })
+        Ok(Events { client: self.clone(), response, driving, begun: vec![], ready: VecDeque::new() })
     }
 }
 
@@ -52,7 +53,9 @@ impl Events {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
             }
-            let Some(frame) = self.response.frame().await else { return Ok(None) };
+            let Some(frame) = self.client.watched_stream(self.response.frame()).await? else {
+                return Ok(None);
+            };
             let frame = frame.map_err(|err| ClientError::Broken(err.into()))?;
             if let Some(data) = frame.data_ref() {
                 self.take(data)?;

@@ -14,9 +14,12 @@ mod query;
 mod reactions;
 mod stream;
 mod terminal;
+mod watch;
 
 use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
@@ -26,6 +29,7 @@ use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
 
 pub use hyper::Method;
 pub use hyper::body::Bytes;
@@ -43,6 +47,8 @@ use crate::Problem;
 
 /// The most of an answer that is read. The largest are lists of sessions and pieces of output.
 const ANSWER: usize = 64 * 1024 * 1024;
+/// The pause between two tries to connect to a daemon whose queue is full.
+const CONNECT_PAUSE: Duration = Duration::from_millis(50);
 
 /// A way to one daemon.
 #[derive(Clone)]
@@ -119,7 +125,7 @@ impl Client {
         let (response, driving) = self.open(method, path, body).await?;
         let (parts, body) = response.into_parts();
         let limited = http_body_util::Limited::new(body, ANSWER);
-        let body = limited.collect().await.map_err(ClientError::Broken)?.to_bytes();
+        let body = self.watched(limited.collect()).await?.map_err(ClientError::Broken)?.to_bytes();
         driving.abort();
         let content_type =
             parts.headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).map(str::to_owned);
@@ -155,16 +161,33 @@ impl Client {
         let request = request
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|err| ClientError::BadCall { path: path.to_owned(), err })?;
-        let response = sender.send_request(request).await.map_err(|err| ClientError::Broken(err.into()))?;
-        Ok((response, driving))
+        if request.method() != Method::GET {
+            // A daemon that hangs now would do it when it goes on, long after it was told to have failed.
+            self.watched(watch::sign_of_life(&mut sender, self.host())).await?;
+            sender.ready().await.map_err(|err| ClientError::Broken(err.into()))?;
+        }
+        let answer = self.watched(sender.send_request(request)).await?;
+        Ok((answer.map_err(|err| ClientError::Broken(err.into()))?, driving))
     }
 
     async fn connect(&self) -> Result<Stream, ClientError> {
-        let stream = match &self.place {
-            Place::Socket(path) => Stream::unix(path).await,
-            Place::Tcp(address) => Stream::tcp(address).await,
+        let connecting = async {
+            loop {
+                let stream = match &self.place {
+                    Place::Socket(path) => Stream::unix(path).await,
+                    Place::Tcp(address) => Stream::tcp(address).await,
+                };
+                match stream {
+                    // The queue of those who wait to be accepted is full.
+                    Err(err) if err.kind() == io::ErrorKind::WouldBlock => sleep(CONNECT_PAUSE).await,
+                    stream => break stream,
+                }
+            }
         };
-        stream.map_err(|err| ClientError::Unreachable { place: self.place(), err })
+        match timeout(watch::PATIENCE, connecting).await {
+            Ok(stream) => stream.map_err(|err| ClientError::Unreachable { place: self.place(), err }),
+            Err(_) => Err(ClientError::Hung { place: self.place(), pid: None, waited: watch::PATIENCE }),
+        }
     }
 
     fn host(&self) -> &str {

@@ -27,6 +27,16 @@ impl Stream {
     }
 }
 
+impl Stream {
+    /// The process at the other end, where the system tells: the one that began to listen there.
+    pub(super) fn peer_pid(&self) -> Option<u32> {
+        match self {
+            Stream::Unix(stream) => u32::try_from(stream.peer_cred().ok()?.pid()?).ok(),
+            Stream::Tcp(_) => None,
+        }
+    }
+}
+
 impl AsyncRead for Stream {
     fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match self.get_mut() {

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use ao_api::client::{Client, ClientError};
 use ao_api::{Daemon, Sessions};
-use ao_server::{Bind, Options, ServerError, serve};
+use ao_server::{Bind, Listener, Options, ServerError, serve};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpStream, UnixListener};
 
-use crate::support::{House, exists};
+use crate::support::{House, exists, until};
 
 /// acceptance: X6
 #[tokio::test]
@@ -69,12 +69,12 @@ async fn a_socket_that_somebody_answers_at_is_left_alone_and_a_stale_one_is_repl
 async fn other_machines_are_let_in_only_if_somebody_said_so() {
     let house = House::new().await;
     for addr in ["0.0.0.0:0", "[::]:0", "192.0.2.1:0"] {
-        let tcp = Bind { addr: addr.parse().unwrap(), allow_remote: false };
-        let options = Options { parts: house.parts(), socket: None, tcp: Some(tcp) };
-        let refused = serve(options, house.stop.clone()).await.unwrap_err();
+        let bind = Bind { addr: addr.parse().unwrap(), allow_remote: false };
+        let refused = Listener::bind(bind, Duration::ZERO).await.unwrap_err();
         assert!(matches!(refused, ServerError::Remote { .. }), "{refused}");
     }
-    let tcp = Bind { addr: "0.0.0.0:0".parse().unwrap(), allow_remote: true };
+    let bind = Bind { addr: "0.0.0.0:0".parse().unwrap(), allow_remote: true };
+    let tcp = Listener::bind(bind, Duration::ZERO).await.unwrap();
     let options = Options { parts: house.parts(), socket: None, tcp: Some(tcp) };
     let running = serve(options, house.stop.clone()).await.unwrap();
     let address = format!("127.0.0.1:{}", running.addr().unwrap().port());
@@ -87,13 +87,28 @@ async fn other_machines_are_let_in_only_if_somebody_said_so() {
 }
 
 #[tokio::test]
-async fn a_port_in_use_is_said_to_be_in_use() {
-    let house = House::new().await;
+async fn a_port_in_use_is_said_to_be_in_use_and_is_taken_once_it_is_free() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let tcp = Bind { addr: taken.local_addr().unwrap(), allow_remote: false };
-    let options = Options { parts: house.parts(), socket: None, tcp: Some(tcp) };
-    let refused = serve(options, house.stop.clone()).await.unwrap_err();
+    let bind = Bind { addr: taken.local_addr().unwrap(), allow_remote: false };
+    let refused = Listener::bind(bind, Duration::ZERO).await.unwrap_err();
     assert!(refused.to_string().contains("in use by another program; stop that"), "{refused}");
+    let waits = tokio::spawn(Listener::bind(bind, Duration::from_secs(60)));
+    drop(taken);
+    assert_eq!(waits.await.unwrap().unwrap().addr(), bind.addr);
+}
+
+/// A daemon whose socket somebody deletes, or puts something else in the place of, is reached by it again.
+#[tokio::test]
+async fn a_socket_that_was_deleted_is_made_again() {
+    let house = House::new().await;
+    let running = house.serve().await;
+    let answers = || async { house.client().get::<Daemon>("/api/daemon").await.is_ok() };
+    fs::remove_file(house.socket()).unwrap();
+    assert!(!answers().await);
+    until("the socket is made again", async || answers().await).await;
+    house.stop.cancel();
+    running.finished().await;
+    assert!(!exists(&house.socket()), "the new one is taken along at the end");
     house.end().await;
 }
 

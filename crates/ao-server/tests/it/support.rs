@@ -25,8 +25,8 @@ use ao_core::{
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
 use ao_ports::{Clock, EventStore, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError, Tracker};
 use ao_server::{
-    App, Auth, Bind, Frame, Host, Limits, Look, Options, Parts, Peer, Running, View, app, engine_problem,
-    forge_problem, serve,
+    App, Auth, Bind, Frame, Host, Limits, Listener, Look, Options, Parts, Peer, Running, View, app,
+    engine_problem, forge_problem, serve,
 };
 use async_trait::async_trait;
 use axum::Router;
@@ -179,7 +179,8 @@ impl House {
 
     /// The API on a socket and a port of its own.
     pub(crate) async fn serve(&self) -> Running {
-        let tcp = Bind { addr: "127.0.0.1:0".parse().unwrap(), allow_remote: false };
+        let bind = Bind { addr: "127.0.0.1:0".parse().unwrap(), allow_remote: false };
+        let tcp = Listener::bind(bind, Duration::ZERO).await.unwrap();
         let options = Options { parts: self.parts(), socket: Some(self.socket()), tcp: Some(tcp) };
         serve(options, self.stop.clone()).await.unwrap()
     }

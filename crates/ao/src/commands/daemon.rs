@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use ao_api::{Daemon as About, VERSION};
 use ao_config::watch::Watcher;
-use ao_ports::Clock;
-use ao_server::{Auth, Bind, Host, Limits, Parts, ServerError, serve};
+use ao_ports::{Clock, StoreError};
+use ao_server::{Auth, Bind, Host, Limits, Listener, Parts, ServerError, serve};
+use ao_store::DirLock;
 use camino::{Utf8Path, Utf8PathBuf};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -77,28 +78,30 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     } else {
         logs::to_stderr()
     };
+    let lock = Arc::new(lock_when_free(data_dir).await?);
     let mut configs = InForce::open(data_dir)?;
     if let Some(file) = config {
         let file = paths::here()?.join(file);
         configs = configs.with(&file)?;
     }
-    let bind = bind(&configs, args.port);
-    is_free(bind.addr)?;
+    // Before anything is begun, and kept: two daemons that only try the port would turn each other away.
+    let listener = Listener::bind(bind(&configs, args.port), PORT_PATIENCE).await?;
 
     let program = std::env::current_exe().map_err(CommandError::environment)?;
     let clock = Arc::new(SystemClock);
     let mut options = daemon::Options::new(data_dir, program);
+    options.lock = Some(lock.clone());
     options.agents = force::first_agents(&configs);
     // From its first turn on: a notice that waited for the daemon to come back must not find nobody to be told.
     let page = ao_notifier::Page::default();
-    if bind.addr.port() != 0 && configs.main.config.dashboard.enabled {
-        page.set(Some(&format!("http://{}", bind.addr)));
+    if configs.main.config.dashboard.enabled {
+        page.set(Some(&format!("http://{}", listener.addr())));
     }
     options.notifiers = force::first_channels(&configs, &page);
     options.max_parallel_checks = configs.main.config.lifecycle.max_parallel_checks as usize;
     let power = &configs.main.config.power;
     options.prevent_idle_sleep = power.prevent_idle_sleep.then_some(Bus::System);
-    let daemon = Arc::new(start_when_free(options, clock.clone()).await?);
+    let daemon = Arc::new(Daemon::start(options, clock.clone()).await?);
 
     let stop = CancellationToken::new();
     let socket = paths::socket(data_dir);
@@ -110,7 +113,7 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
             let host = Arc::new(host);
             let as_host: Arc<dyn ao_server::Host> = host.clone();
             daemon.errands.serve(Arc::downgrade(&as_host));
-            serve_until_stopped(args, host, &daemon, clock, data_dir, socket, bind, stop).await
+            serve_until_stopped(args, host, &daemon, clock, &lock, socket, listener, stop).await
         }
         Err(err) => Err(err),
     };
@@ -123,21 +126,42 @@ async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Re
     served.and(stopped)
 }
 
-/// How long the daemon before may take to close its log.
+/// Time for a daemon before this one to close its log.
 const CLOSES: Duration = Duration::from_secs(10);
+/// Time for the port to become free: that of a daemon that was killed is held until the system has cleared it away.
+const PORT_PATIENCE: Duration = Duration::from_secs(3);
+/// The pause between two looks at whether the data directory is still in its place.
+const LOOKS: Duration = Duration::from_secs(1);
 
-/// Starts the daemon, and waits a while if one before is still closing the log.
-async fn start_when_free(options: daemon::Options, clock: Arc<SystemClock>) -> Result<Daemon, CommandError> {
+/// Takes the lock of the data directory, and waits a while if a daemon before this one is still closing its log.
+async fn lock_when_free(data_dir: &Utf8Path) -> Result<DirLock, CommandError> {
     let until = tokio::time::Instant::now() + CLOSES;
-    let socket = paths::socket(&options.data_dir);
-    while ao_store::Store::is_locked(&options.data_dir) && tokio::time::Instant::now() < until {
-        // One that answers is not closing anything.
-        if tokio::net::UnixStream::connect(&socket).await.is_ok() {
-            break;
+    let socket = paths::socket(data_dir);
+    loop {
+        let data_dir = data_dir.to_owned();
+        let taken = tokio::task::spawn_blocking(move || DirLock::take(&data_dir)).await;
+        match taken.map_err(|err| CommandError::new(Kind::Bug, err))? {
+            Ok(lock) => return Ok(lock),
+            Err(StoreError::Locked { path, holder }) => {
+                // A daemon that answers is not closing anything.
+                let answers = tokio::net::UnixStream::connect(&socket).await.is_ok();
+                if answers || tokio::time::Instant::now() >= until {
+                    let what = format!("a daemon ({holder}) is at work in `{path}` already");
+                    return Err(CommandError::new(Kind::User, what)
+                        .hint("`ao status` talks to it, and `ao stop` ends it; agents go on"));
+                }
+            }
+            Err(err) => return Err(err.into()),
         }
-        tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    Daemon::start(options, clock).await
+}
+
+/// Returns when the data directory was removed or replaced. Nothing that is written there would be found again.
+async fn directory_gone(lock: &DirLock) {
+    while lock.is_in_place() {
+        tokio::time::sleep(LOOKS).await;
+    }
+    tracing::error!("the data directory was removed, so the daemon ends; agents go on");
 }
 
 #[expect(clippy::too_many_arguments, reason = "one step of `live`, which owns all of these")]
@@ -146,13 +170,13 @@ async fn serve_until_stopped(
     host: Arc<TheHost>,
     daemon: &Daemon,
     clock: Arc<SystemClock>,
-    data_dir: &Utf8Path,
+    lock: &DirLock,
     socket: Utf8PathBuf,
-    bind: Bind,
+    listener: Listener,
     stop: CancellationToken,
 ) -> Result<(), CommandError> {
     let clock_of_day: Arc<dyn Clock> = clock.clone();
-    let auth = Auth::open(data_dir.as_std_path())
+    let auth = Auth::open(lock.data_dir().as_std_path())
         .map_err(CommandError::environment)?
         .taught_to(|token| secrets::learn([("api.token".to_owned(), token.to_owned())]));
     let page = host.in_force().main.config.dashboard.enabled;
@@ -166,7 +190,7 @@ async fn serve_until_stopped(
         owner: owner(),
         names: host.in_force().main.config.server.allowed_hosts.clone(),
     };
-    let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(bind) };
+    let options = ao_server::Options { parts, socket: Some(socket.into()), tcp: Some(listener) };
     let running = serve(options, stop.clone()).await?;
     let url = running.addr().map(|addr| format!("http://{addr}"));
     // An address without a page is none for browsers.
@@ -183,6 +207,7 @@ async fn serve_until_stopped(
     tokio::select! {
         () = stop.cancelled() => {}
         () = told_to_end() => stop.cancel(),
+        () = directory_gone(lock) => stop.cancel(),
         () = follow_edits(&host) => {}
         () = tell_of_the_day(&host, daemon, clock_of_day) => stop.cancelled().await,
     }
@@ -248,15 +273,6 @@ fn bind(configs: &InForce, port: Option<u16>) -> Bind {
     Bind {
         addr: SocketAddr::new(addr, port.unwrap_or(config.port)),
         allow_remote: config.server.allow_remote,
-    }
-}
-
-/// Finds out whether the port is free before anything is begun.
-fn is_free(addr: SocketAddr) -> Result<(), CommandError> {
-    match std::net::TcpListener::bind(addr) {
-        Err(err) if err.kind() == io::ErrorKind::AddrInUse => Err(ServerError::PortInUse { addr }.into()),
-        // Whatever else is wrong is said by whoever listens there in earnest.
-        _ => Ok(()),
     }
 }
 

@@ -7,6 +7,7 @@ mod changes;
 mod clean_machine;
 mod cli;
 mod clone;
+mod comeback;
 mod comment_edits;
 mod config;
 mod conflicts;

@@ -2,7 +2,6 @@
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 use std::os::unix::fs::FileTypeExt;
-use std::time::Duration;
 
 use ao_api::Daemon;
 use ao_api::client::{Client, ClientError, IssuesWanted};
@@ -14,9 +13,6 @@ use crate::context::Context;
 use crate::error::CommandError;
 use crate::{background, paths, show, ui};
 
-/// A daemon that lives answers at once.
-const LIMIT: Duration = Duration::from_secs(5);
-
 pub(super) async fn running(
     data_dir: &Utf8Path,
     loaded: Option<&Loaded>,
@@ -24,30 +20,32 @@ pub(super) async fn running(
 ) -> Result<Vec<Finding>, CommandError> {
     let client = cx.client()?;
     let socket = paths::socket(data_dir);
-    let mut findings = match tokio::time::timeout(LIMIT, client.get::<Daemon>("/api/daemon")).await {
-        Ok(Ok(daemon)) => {
+    let mut findings = match client.get::<Daemon>("/api/daemon").await {
+        Ok(daemon) => {
             let mut findings = described(&daemon, loaded);
             findings.extend(issues(&client).await);
             return Ok(findings);
         }
-        Ok(Err(err)) if err.is_absence() => nobody(&socket),
-        Ok(Err(ClientError::Refused(problem))) => vec![
+        Err(err) if err.is_absence() => nobody(&socket),
+        Err(ClientError::Refused(problem)) => vec![
             Finding::problem("daemon", format!("the daemon refuses to answer: {}", problem.title))
                 .means("an agent has only its own rights; outside of one, the daemon does not know you"),
         ],
-        Ok(Err(err)) => vec![
+        Err(err @ ClientError::Hung { .. }) => {
+            let err = CommandError::from(err);
+            let fixes = err.hints().join("; ");
+            vec![
+                Finding::problem("daemon", err.to_plain())
+                    .means(format!("its log is {data_dir}/logs/daemon.log"))
+                    .fix(fixes),
+            ]
+        }
+        Err(err) => vec![
             Finding::problem(
                 "daemon",
                 format!("something answers at {socket}, but not as a daemon does: {err}"),
             )
             .fix("ao stop && ao start"),
-        ],
-        Err(_) => vec![
-            Finding::problem(
-                "daemon",
-                format!("a daemon listens at {socket}, and does not answer within 5 seconds"),
-            )
-            .fix(format!("look at {data_dir}/logs, then: ao stop && ao start")),
         ],
     };
     findings.extend(left_alone(data_dir));
@@ -96,7 +94,7 @@ fn described(daemon: &Daemon, loaded: Option<&Loaded>) -> Vec<Finding> {
 /// Files of issues that cannot be read as they are.
 async fn issues(client: &Client) -> Vec<Finding> {
     let wanted = IssuesWanted { limit: Some(1), ..IssuesWanted::default() };
-    let Ok(Ok(listed)) = tokio::time::timeout(LIMIT, client.issues(&wanted)).await else { return vec![] };
+    let Ok(listed) = client.issues(&wanted).await else { return vec![] };
     let wrong = |warning: String| {
         Finding::warning("issues", show::plain(&warning))
             .means("such an issue is left out, or not as it was meant, until the file is mended")

@@ -1,0 +1,78 @@
+//! Waiting for a daemon that may be hung.
+//!
+//! Some calls take hours, so no single bound fits the answers. The daemon itself always answers `/healthz` at once:
+//! a call that has waited for a while asks that, and gives up only if nothing comes back.
+
+use std::future::Future;
+use std::time::Duration;
+
+use http_body_util::{BodyExt, Full};
+use hyper::Request;
+use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::header::HOST;
+use hyper_util::rt::TokioIo;
+use tokio::time::{sleep, timeout};
+
+use super::{Bytes, Client, ClientError};
+
+/// Time to wait for an answer before the daemon is asked for a sign of life, and for that sign to come.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
+/// The same for the next piece of a stream, which has a heartbeat every 15 s.
+const STREAM_PATIENCE: Duration = Duration::from_secs(20);
+
+impl Client {
+    /// Waits for an answer as long as the daemon shows signs of life.
+    pub(super) async fn watched<T>(&self, answer: impl Future<Output = T>) -> Result<T, ClientError> {
+        self.watch(PATIENCE, answer).await
+    }
+
+    /// Waits for the next piece of a stream as long as the daemon shows signs of life.
+    pub(super) async fn watched_stream<T>(&self, piece: impl Future<Output = T>) -> Result<T, ClientError> {
+        self.watch(STREAM_PATIENCE, piece).await
+    }
+
+    async fn watch<T>(&self, patience: Duration, work: impl Future<Output = T>) -> Result<T, ClientError> {
+        let hung = async {
+            loop {
+                sleep(patience).await;
+                if let Err(hung) = self.ask_again(patience).await {
+                    return hung;
+                }
+            }
+        };
+        tokio::select! {
+            done = work => Ok(done),
+            hung = hung => Err(hung),
+        }
+    }
+
+    /// Asks the simplest question on a connection of its own. Fails only if the daemon is there and does not answer:
+    /// one that is gone has broken the connection of the call itself.
+    async fn ask_again(&self, waited: Duration) -> Result<(), ClientError> {
+        let stream = match self.connect().await {
+            Ok(stream) => stream,
+            Err(hung @ ClientError::Hung { .. }) => return Err(hung),
+            Err(_) => return Ok(()),
+        };
+        let pid = stream.peer_pid();
+        let answers = async {
+            let Ok((mut sender, connection)) = handshake(TokioIo::new(stream)).await else { return };
+            tokio::select! {
+                () = sign_of_life(&mut sender, self.host()) => {}
+                _ = connection => {}
+            }
+        };
+        match timeout(PATIENCE, answers).await {
+            Ok(()) => Ok(()),
+            Err(_) => Err(ClientError::Hung { place: self.place(), pid, waited: waited + PATIENCE }),
+        }
+    }
+}
+
+/// Asks the simplest question and takes any answer to it. A connection that breaks tells so with the next request.
+pub(super) async fn sign_of_life(sender: &mut SendRequest<Full<Bytes>>, host: &str) {
+    let request = Request::get("/healthz").header(HOST, host).body(Full::default());
+    if let Ok(answer) = sender.send_request(request.expect("the request is fixed")).await {
+        let _ = answer.into_body().collect().await;
+    }
+}
