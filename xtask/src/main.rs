@@ -14,6 +14,7 @@ mod gauntlet;
 mod generate;
 mod process;
 mod simulate;
+mod soak;
 mod test;
 mod tidy;
 mod tools;
@@ -36,6 +37,7 @@ enum Command {
     Demo(demo::Args),
     Simulate(simulate::Args),
     Gauntlet(gauntlet::Args),
+    Soak(soak::Args),
     Bench(bench::Args),
     Fuzz(fuzz::Args),
     ApiFuzz(api_fuzz::Args),
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Command::Demo(args) => demo::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Gauntlet(args) => gauntlet::run(&args),
+        Command::Soak(args) => soak::run(&args),
         Command::Bench(args) => bench::run(&args),
         Command::Fuzz(args) => fuzz::run(&args),
         Command::ApiFuzz(args) => api_fuzz::run(&args),

@@ -11,11 +11,13 @@
 //! The engine is the one that ships; so are the rules, unless a test puts a mutant in their place. Time is tokio's paused
 //! clock, chance is one seeded generator, and a world runs on one thread: the same seed is the same world to the byte.
 //!
-//! Apart from that world stands [`contract`]: the promises of the ports, run against the adapters that ship.
+//! Apart from that world stand [`contract`], the promises of the ports, run against the adapters that ship, and
+//! [`installation`], the real program in a home of its own.
 
 pub mod contract;
 mod fakes;
 mod faults;
+pub mod installation;
 mod log;
 mod mutant;
 mod outside;

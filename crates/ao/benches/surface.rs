@@ -1,8 +1,8 @@
 //! How quick the program feels: its commands, its daemon's start and size, a message, a crowd of viewers.
 //!
 //! `cargo bench -p ao --bench surface` prints a table and fails if a limit is passed. Commands that are compared run in turns,
-//! so that a noisy machine disturbs both alike. Arguments choose some of `version`, `status`, `start`, `memory`, `send` and
-//! `viewers`.
+//! so that a noisy machine disturbs both alike. Arguments choose some of `version`, `status`, `start`, `memory`, `send`,
+//! `viewers` and `fleet`.
 
 #![expect(clippy::print_stdout, reason = "the table is the output of this program")]
 
@@ -21,13 +21,14 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     println!("{:<58} | {:>8} | {:>8} |", "what", "limit", "measured");
     type Measure = fn() -> bool;
-    let rows: [(&str, Measure); 6] = [
+    let rows: [(&str, Measure); 7] = [
         ("version", version),
         ("status", status),
         ("start", start),
         ("memory", memory),
         ("send", send),
         ("viewers", viewers),
+        ("fleet", fleet),
     ];
     let chosen = |name: &str| args.iter().any(|arg| arg == name);
     let all = !rows.iter().any(|(name, _)| chosen(name));
@@ -170,4 +171,31 @@ fn viewers() -> bool {
             slowest,
             "the slowest of 20 events",
         )
+}
+
+/// 200 agents: the daemon's own time while they do nothing, and their end.
+fn fleet() -> bool {
+    const AGENTS: usize = 200;
+    /// Each agent is looked at once after its turn; that is over by then.
+    const SETTLES: Duration = Duration::from_secs(35);
+    /// Longer than the time between two comparisons of what should be with what is.
+    const WATCHED: Duration = Duration::from_secs(65);
+    let yard = Yard::new();
+    yard.start();
+    let issues: Vec<String> = (1..=AGENTS).map(|issue| issue.to_string()).collect();
+    for some in issues.chunks(50) {
+        let mut args = vec!["batch-spawn"];
+        args.extend(some.iter().map(String::as_str));
+        yard.ao(&args);
+    }
+    yard.until("all are idle", |sessions| {
+        sessions.len() == AGENTS && sessions.iter().all(|session| session["status"]["state"] == "idle")
+    });
+    std::thread::sleep(SETTLES);
+    let (began, before) = (Instant::now(), yard.used());
+    std::thread::sleep(WATCHED);
+    let share = (yard.used() - before).as_secs_f64() / began.elapsed().as_secs_f64() * 100.0;
+    let stopped = timed(|| yard.ao(&["stop", "--all"])).as_secs_f64();
+    row("daemon with 200 idle sessions, % of a core", 1.0, share, "its own time, all threads")
+        & row("`ao stop --all` with 200 sessions, s", 5.0, stopped, "until the last has ended")
 }

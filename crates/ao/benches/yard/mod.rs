@@ -48,7 +48,7 @@ impl Yard {
             "projects": { "app": project },
             "orchestrator": { "enabled": false },
             "power": { "preventIdleSleep": false },
-            "lifecycle": { "maxParallelAgents": 100 },
+            "lifecycle": { "maxParallelAgents": 200 },
             "tools": { "scripted": manifest, "quick": { "program": "true", "prompt": "argument" } },
         });
         fs::write(yard.path("app/agent-orchestrator.yaml"), serde_json::to_string_pretty(&config).unwrap())
@@ -111,9 +111,23 @@ impl Yard {
         scripted::Home::new(self.path("agents")).complaints()
     }
 
-    pub(crate) fn resident_kb(&self) -> u64 {
+    fn daemon_pid(&self) -> u64 {
         let daemon: Value = serde_json::from_str(&self.ao(&["api", "GET", "/daemon"])).unwrap();
-        let status = fs::read_to_string(format!("/proc/{}/status", daemon["pid"])).unwrap();
+        daemon["pid"].as_u64().unwrap()
+    }
+
+    /// The processor time that the daemon has used.
+    pub(crate) fn used(&self) -> Duration {
+        let stat = fs::read_to_string(format!("/proc/{}/stat", self.daemon_pid())).unwrap();
+        // Behind the name, which may have blanks in it: state, ten numbers, then its own time in both modes.
+        let (_, rest) = stat.rsplit_once(") ").unwrap();
+        let ticks: u64 = rest.split(' ').skip(11).take(2).map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+        // Linux counts in hundredths of a second towards programs, whatever it does itself.
+        Duration::from_millis(ticks * 10)
+    }
+
+    pub(crate) fn resident_kb(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.daemon_pid())).unwrap();
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
         line.trim().trim_end_matches("kB").trim().parse().unwrap()
     }

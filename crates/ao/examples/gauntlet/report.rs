@@ -6,11 +6,11 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use ao_testkit::installation::Installation;
 use serde_json::Value;
 
-use crate::place::Place;
 use crate::run::{Issue, Ping, text};
 use crate::trouble::Trouble;
 
@@ -59,7 +59,7 @@ impl Report {
     }
 
     /// Judges what happened by the log and by the repository.
-    pub(crate) fn judge(&mut self, place: &Place, issues: &[Issue], events: &[Value]) {
+    pub(crate) fn judge(&mut self, place: &Installation, issues: &[Issue], events: &[Value]) {
         self.merged = issues.iter().filter(|issue| is_merged(issue)).count();
         self.pings(issues, events);
         if self.killed < self.kills {
@@ -127,7 +127,7 @@ impl Report {
     }
 
     /// Every commit that `main` ever was passes the check.
-    fn main_is_green(&mut self, place: &Place) {
+    fn main_is_green(&mut self, place: &Installation) {
         let app = place.path("app");
         for commit in place.git(&["rev-list", "--first-parent", "main"]).lines() {
             let tree = place.path("tree");
@@ -142,7 +142,7 @@ impl Report {
     }
 
     /// What is left once everything has ended: trees, branches, refs, processes, sockets.
-    pub(crate) fn leftovers(&mut self, place: &Place) {
+    pub(crate) fn leftovers(&mut self, place: &Installation) {
         let mut left = Vec::new();
         let lines = |args: &[&str]| place.git(args).lines().map(str::to_owned).collect::<Vec<_>>();
         let trees = lines(&["worktree", "list", "--porcelain"]);
@@ -158,11 +158,8 @@ impl Report {
         if !stopped.ok {
             left.push(format!("a daemon that does not stop: {}", stopped.err));
         }
-        let until = Instant::now() + Duration::from_secs(20);
-        while !place.processes().is_empty() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        left.extend(place.processes().into_iter().map(|pid| format!("process {pid}: {}", command_line(pid))));
+        let alive = place.quiet_within(Duration::from_secs(20));
+        left.extend(alive.into_iter().map(|pid| format!("process {pid}: {}", command_line(pid))));
         sockets(&place.path("data"), &mut left);
         sockets(&place.path("tmp"), &mut left);
         let checkouts = fs::read_dir(place.path("data/checks/trees")).into_iter().flatten().flatten();

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
+use ao_testkit::installation::Installation;
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place;
 use crate::report::Report;
 use crate::trouble::Trouble;
 
@@ -25,15 +26,15 @@ pub(crate) struct Issue {
 }
 
 struct Run<'a> {
-    place: &'a Place,
+    place: &'a Installation,
     issues: Vec<Issue>,
     /// Sessions and pull requests that a person was called for.
     called_for: BTreeSet<String>,
     seen: u64,
 }
 
-pub(crate) fn run(issues: usize, seed: u64, kills: usize) -> (Place, Report) {
-    let place = Place::new();
+pub(crate) fn run(issues: usize, seed: u64, kills: usize) -> (Installation, Report) {
+    let place = place::prepare();
     let began = Instant::now();
     let until = began + Duration::from_secs(180 + 15 * issues as u64);
     let mut random = fastrand::Rng::with_seed(seed ^ 0x6a75_6e74);
@@ -247,7 +248,7 @@ pub(crate) fn text(value: &Value, at: &str) -> String {
 }
 
 /// A reviewer asks for something at a line. What is asked for once is there once, however often it takes to say it.
-fn asked(place: &Place, issue: &str, number: &str) -> bool {
+fn asked(place: &Installation, issue: &str, number: &str) -> bool {
     let helpers = place.path("helpers");
     let mend = format!("[[tool sh {}/polite.sh {issue} {number}]]", helpers.display());
     let review = json!({
@@ -260,7 +261,7 @@ fn asked(place: &Place, issue: &str, number: &str) -> bool {
 }
 
 /// Whether what was asked for is there at the head.
-fn is_polite(place: &Place, issue: &str, pull: &Value) -> bool {
+fn is_polite(place: &Installation, issue: &str, pull: &Value) -> bool {
     let shown = place.git(&["grep", "-c", "", &text(pull, "/head"), "--", &format!("feature-{issue}.txt")]);
     shown.ends_with(":2")
 }

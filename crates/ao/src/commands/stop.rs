@@ -1,15 +1,21 @@
 //! `ao stop`: the end of sessions, or of the daemon while agents go on.
 
 use std::collections::BTreeSet;
+use std::pin::pin;
 use std::time::Duration;
 
 use ao_api::client::Client;
-use ao_api::{Session, Stop, Stopping};
-use tokio::time::timeout;
+use ao_api::{Session, Stop};
+use futures::StreamExt;
+use futures::stream;
+use tokio::time::{Instant, timeout_at};
 
 use crate::context::Context;
 use crate::error::{CommandError, Kind};
 use crate::{background, calls, complete, follow, show, span, ui};
+
+/// Calls that are made at the same time.
+const AT_ONCE: usize = 16;
 
 /// Stop sessions; or the daemon, if none is named, while agents go on
 ///
@@ -108,6 +114,7 @@ async fn known_project(client: &Client, project: &str, all: &[Session]) -> Resul
     })
 }
 
+/// Stops sessions at the same time, and tells of each as it ends.
 async fn several(
     client: &Client,
     sessions: &[String],
@@ -115,12 +122,21 @@ async fn several(
     cx: &Context,
 ) -> Result<(), CommandError> {
     let order = Stop { why: args.why.clone(), cleanup: false };
-    let stop = async |session: &str| one(client, session, &order, args.timeout).await;
-    let tell = |session: Session| match cx.json() {
-        true => Ok(ui::json(&session)?),
-        false => Ok(ui::line(told(&session))?),
-    };
-    each(sessions, "stopped", stop, tell).await
+    let stopping = stream::iter(sessions).map(|session| begin(client, session, &order)).buffered(AT_ONCE);
+    // Each is told to stop before any is waited for.
+    let stopping: Vec<_> = stopping.collect().await;
+    let until = Instant::now() + args.timeout;
+    let ends = stopping.into_iter().map(async |stopping| finish(client, &stopping?, until).await);
+    let mut ends = pin!(stream::iter(ends).buffer_unordered(AT_ONCE));
+    let mut failures = Failures::of(sessions.len());
+    while let Some(ended) = ends.next().await {
+        match ended {
+            Ok(session) if cx.json() => ui::json(&session)?,
+            Ok(session) => ui::line(told(&session))?,
+            Err(err) => failures.add(err)?,
+        }
+    }
+    failures.sum_up("stopped")
 }
 
 /// Ends one after the other and tells of each; goes on after one that fails, and ends with the first failure.
@@ -130,25 +146,50 @@ pub(super) async fn each<T>(
     mut end: impl AsyncFnMut(&str) -> Result<T, CommandError>,
     mut tell: impl FnMut(T) -> Result<(), CommandError>,
 ) -> Result<(), CommandError> {
-    let mut first = None;
+    let mut failures = Failures::of(sessions.len());
     for session in sessions {
         match end(session).await {
             Ok(it) => tell(it)?,
-            Err(err) if sessions.len() == 1 => return Err(err),
-            Err(err) => {
-                ui::error(&err);
-                first.get_or_insert(err);
-            }
+            Err(err) => failures.add(err)?,
         }
     }
-    match first {
-        // It was told above; its kind is what counts now.
-        Some(err) => {
-            let sessions = ui::count(sessions.len() as u64, "session");
-            Err(err.repeated(format!("not all of {sessions} were {ended}")))
-        }
-        None => Ok(()),
+    failures.sum_up(ended)
+}
+
+/// The failures among several sessions. Each is told at once.
+struct Failures {
+    sessions: usize,
+    first: Option<CommandError>,
+}
+
+impl Failures {
+    fn of(sessions: usize) -> Failures {
+        Failures { sessions, first: None }
     }
+
+    /// Tells of a failure; that of a single session is the failure of the whole command.
+    fn add(&mut self, err: CommandError) -> Result<(), CommandError> {
+        if self.sessions == 1 {
+            return Err(err);
+        }
+        ui::error(&err);
+        self.first.get_or_insert(err);
+        Ok(())
+    }
+
+    /// Ends with the kind of the first failure, which was told already.
+    fn sum_up(self, ended: &str) -> Result<(), CommandError> {
+        let Some(first) = self.first else { return Ok(()) };
+        let sessions = ui::count(self.sessions as u64, "session");
+        Err(first.repeated(format!("not all of {sessions} were {ended}")))
+    }
+}
+
+/// A session that was told to stop.
+struct Stopping {
+    /// The name that the user gave.
+    named: String,
+    id: String,
 }
 
 /// Stops a session and waits until it has ended, but not longer than this.
@@ -158,20 +199,34 @@ pub(super) async fn one(
     order: &Stop,
     limit: Duration,
 ) -> Result<Session, CommandError> {
-    let stopped = async {
-        let known = calls::session(client, session).await?;
-        if !show::is_over(&known.status.state) {
-            calls::stop(client, &known.id, order).await?;
-        }
-        let ended = async || {
-            let session = calls::session(client, &known.id).await?;
-            Ok(show::is_over(&session.status.state).then_some(session))
-        };
-        follow::until(client, Some(&known.id), ended).await
+    let until = Instant::now() + limit;
+    finish(client, &begin(client, session, order).await?, until).await
+}
+
+async fn begin(client: &Client, session: &str, order: &Stop) -> Result<Stopping, CommandError> {
+    let known = calls::session(client, session).await?;
+    if !show::is_over(&known.status.state) {
+        calls::stop(client, &known.id, order).await?;
+    }
+    Ok(Stopping { named: session.to_owned(), id: known.id })
+}
+
+async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<Session, CommandError> {
+    let Stopping { named, id } = stopping;
+    let ended = async || {
+        let session = calls::session(client, id).await?;
+        Ok(show::is_over(&session.status.state).then_some(session))
     };
-    timeout(limit, stopped).await.unwrap_or_else(|_| {
-        Err(CommandError::new(Kind::TimedOut, format!("`{session}` has not ended in time"))
-            .hint(format!("it is still being stopped; `ao explain {session}` says what it waits for")))
+    let waited = async {
+        match ended().await {
+            // Most have ended by now, and need no stream of events.
+            Ok(Some(session)) => Ok(session),
+            _ => follow::until(client, Some(id), ended).await,
+        }
+    };
+    timeout_at(until, waited).await.unwrap_or_else(|_| {
+        Err(CommandError::new(Kind::TimedOut, format!("`{named}` has not ended in time"))
+            .hint(format!("it is still being stopped; `ao explain {named}` says what it waits for")))
     })
 }
 
@@ -206,7 +261,7 @@ async fn the_daemon(client: &Client, cx: &Context) -> Result<(), CommandError> {
     Ok(ui::line(told_of_daemon(&stopping))?)
 }
 
-fn told_of_daemon(stopping: &Stopping) -> String {
+fn told_of_daemon(stopping: &ao_api::Stopping) -> String {
     let mut told = format!("stopped the daemon (pid {})", stopping.pid);
     if !stopping.running.is_empty() {
         let go = if stopping.running.len() == 1 { "goes" } else { "go" };
@@ -235,7 +290,7 @@ mod tests {
     fn whoever_stops_the_daemon_hears_what_goes_on() {
         let told = |running: &[&str], queued: &[&str]| {
             let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-            told_of_daemon(&Stopping { pid: 123, running: owned(running), queued: owned(queued) })
+            told_of_daemon(&ao_api::Stopping { pid: 123, running: owned(running), queued: owned(queued) })
         };
         assert_eq!(told(&[], &[]), "stopped the daemon (pid 123)");
         assert_eq!(

@@ -1,0 +1,214 @@
+//! Keeping the slots full: one issue after the other, each merged by itself.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use ao_api::client::{Client, Events};
+use ao_api::{NewIssue, NewSession, Spawned};
+use ao_testkit::installation::Installation;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep, timeout};
+
+use crate::kills::Victim;
+use crate::measure::Minute;
+use crate::say;
+
+/// The longest time without a merge that is no fault: an agent that was killed is begun again after a while.
+const STALLS: Duration = Duration::from_secs(180);
+
+/// A soak at work.
+pub(crate) struct Soak {
+    home: Installation,
+    client: Client,
+    slots: usize,
+    spawned: u32,
+    /// Pull requests that were merged, by what their events concern. Each counts once, however often it is told.
+    merged: BTreeSet<String>,
+    /// The place in the event log up to which it was read.
+    seen: u64,
+}
+
+/// The end of a soak.
+pub(crate) struct Outcome {
+    pub(crate) minutes: Vec<Minute>,
+    pub(crate) faults: Vec<String>,
+}
+
+impl Soak {
+    pub(crate) async fn begin(slots: usize) -> Soak {
+        let home = Installation::new("ao-soak-");
+        home.write("helpers/propose.sh", PROPOSE);
+        home.write("app/README.md", "features\n");
+        home.commit_all();
+        home.configure(&config(&home, slots));
+        let started = home.ao(&["start", "--port", "0", "--no-open"]);
+        assert!(started.ok, "{}", started.err);
+        let client = Client::socket(home.path("data/ao.sock"));
+        Soak { home, client, slots, spawned: 0, merged: BTreeSet::new(), seen: 0 }
+    }
+
+    /// Merges for so long, then lets what is on its way come to its end.
+    pub(crate) async fn run(&mut self, time: Duration, kills: usize, seed: u64) -> Outcome {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let (began, mut faults, mut minutes) = (Instant::now(), vec![], Vec::<Minute>::new());
+        let pause = time.div_f64(kills.max(1) as f64);
+        let (mut killed, mut before, mut last_merge) = (0, 0, Instant::now());
+        let mut events = self.listen().await;
+        while began.elapsed() < time {
+            while self.on_their_way() < self.slots && self.spawn().await {}
+            if killed < kills && began.elapsed() >= pause * killed as u32 {
+                let victim = Victim::choose(&mut random);
+                killed += usize::from(victim.kill(&self.home, &mut random));
+                self.revive(&mut faults);
+            }
+            let count = self.merged.len();
+            self.hear(&mut events, Duration::from_millis(100)).await;
+            if self.merged.len() > count {
+                last_merge = Instant::now();
+            } else if last_merge.elapsed() > STALLS {
+                faults.push(format!("nothing was merged for {} s", STALLS.as_secs()));
+                break;
+            }
+            if began.elapsed() >= Duration::from_secs(60) * (minutes.len() as u32 + 1) {
+                let merged = self.merged.len() as u32;
+                let minute = Minute::measure(&self.home, merged - before);
+                minutes.push(minute);
+                before = merged;
+                say(&minute.line(minutes.len()));
+            }
+        }
+        if kills > 0 {
+            say(&format!("{killed} killed, {} spawned, {} merged", self.spawned, self.merged.len()));
+        }
+        self.finish(&mut events, &mut faults).await;
+        Outcome { minutes, faults }
+    }
+
+    pub(crate) fn keep(self) -> PathBuf {
+        self.home.ao(&["stop"]);
+        self.home.keep()
+    }
+
+    fn on_their_way(&self) -> usize {
+        self.spawned as usize - self.merged.len()
+    }
+
+    /// Begins one more. A daemon that was just killed cannot.
+    async fn spawn(&mut self) -> bool {
+        let number = self.spawned + 1;
+        let issue = NewIssue { title: format!("Feature {number}"), ..NewIssue::default() };
+        let Ok(issue) = self.client.add_issue(&issue).await else { return false };
+        let helper = self.home.path("helpers/propose.sh");
+        let wish = NewSession {
+            issue: Some(issue.key.clone()),
+            prompt: Some(format!("[[tool sh {} {number}]]", helper.display())),
+            ..NewSession::default()
+        };
+        let spawned: Result<Spawned, _> = self.client.post("/api/sessions", &wish).await;
+        // Whether it was heard is not known when the connection breaks; asked for again, it is the same session.
+        let spawned = match spawned {
+            Ok(_) => true,
+            Err(_) => {
+                self.revive(&mut vec![]);
+                self.client.post::<Spawned>("/api/sessions", &wish).await.is_ok()
+            }
+        };
+        self.spawned += u32::from(spawned);
+        spawned
+    }
+
+    /// Starts the daemon again if it was killed.
+    fn revive(&self, faults: &mut Vec<String>) {
+        let started = self.home.ao(&["start", "--port", "0", "--no-open"]);
+        if !started.ok {
+            faults.push(format!("the daemon does not start again: {}", started.err));
+        }
+    }
+
+    async fn listen(&self) -> Option<Events> {
+        self.client.events(Some(self.seen), None).await.ok()
+    }
+
+    /// Hears what has happened, for so long at most.
+    async fn hear(&mut self, events: &mut Option<Events>, limit: Duration) {
+        let until = Instant::now() + limit;
+        while let Some(left) = until.checked_duration_since(Instant::now()) {
+            let Some(stream) = events else {
+                sleep(left.min(Duration::from_millis(20))).await;
+                *events = self.listen().await;
+                continue;
+            };
+            match timeout(left, stream.next()).await {
+                Ok(Ok(Some(event))) => {
+                    self.seen = event.seq;
+                    if event.kind == "pull.merged" {
+                        self.merged.insert(event.concerns);
+                        // The slot is free: fill it before anything else is heard.
+                        return;
+                    }
+                }
+                Ok(_) => *events = None,
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Waits until everything is merged, or a person was told why not; then nothing may be left or doubled.
+    async fn finish(&mut self, events: &mut Option<Events>, faults: &mut Vec<String>) {
+        let until = Instant::now() + STALLS;
+        while self.on_their_way() > self.needing_a_person() && Instant::now() < until {
+            self.hear(events, Duration::from_millis(500)).await;
+        }
+        let (left, told) = (self.on_their_way(), self.needing_a_person());
+        if left > told {
+            faults.push(format!("{} issues have no end, and nobody was told", left - told));
+        }
+        if told > 0 {
+            say(&format!("{told} issues wait for a person"));
+        }
+        // Each change adds one file of its own, so a change that landed twice, or not at all, shows.
+        let files = self.home.git(&["ls-tree", "--name-only", "main"]);
+        let features = files.lines().filter(|name| name.starts_with("feature-")).count();
+        let commits = self.home.git(&["rev-list", "--count", "--first-parent", "main"]);
+        let landed = commits.parse::<usize>().unwrap_or_default().saturating_sub(1);
+        if features != self.merged.len() || landed != features {
+            let merged = self.merged.len();
+            faults.push(format!("{merged} merges were told, {landed} commits landed, with {features} files"));
+        }
+    }
+
+    /// The sessions of unfinished issues that wait for a person.
+    fn needing_a_person(&self) -> usize {
+        let listed = self.home.json(&["list", "--json"]).unwrap_or_default();
+        let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
+        sessions.iter().filter(|session| session["work"]["turn"] == "you").count()
+    }
+}
+
+fn config(home: &Installation, slots: usize) -> Value {
+    json!({
+        "defaults": { "runtime": "process", "agent": "scripted", "tracker": "local", "notifiers": [] },
+        "projects": { "app": {
+            "path": ".",
+            "sessionPrefix": "app",
+            "checks": [{ "name": "words", "command": "test -e README.md" }],
+            "policy": { "approvals": 0, "autoMerge": true, "trust": { "default": "high" } },
+        } },
+        "orchestrator": { "enabled": false },
+        "power": { "preventIdleSleep": false },
+        "lifecycle": { "maxParallelAgents": slots, "maxParallelChecks": 2, "minFreeMemory": "1MB" },
+        "tools": { "scripted": home.scripted_agent() },
+    })
+}
+
+/// Proposes one file. Can be run again after any part of it.
+const PROPOSE: &str = "set -e
+n=$1
+[ -e feature-$n.txt ] || echo $n > feature-$n.txt
+git add .
+git diff --cached --quiet || git commit -qm \"Feature $n\"
+git push -q
+i=0
+until ao pr create --title \"Feature $n\"; do i=$((i + 1)); [ $i -lt 150 ] || exit 1; sleep 0.2; done
+";

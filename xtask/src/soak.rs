@@ -1,0 +1,30 @@
+//! `cargo xtask soak`: merges for minutes on end through the real program, and what grows meanwhile.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, ensure};
+
+use crate::process::{cargo, forward, root, watch};
+use crate::tools;
+
+/// Merge for minutes on end, and print rates, memory, descriptors, refs, objects and database size.
+#[derive(Debug, clap::Args)]
+#[command(disable_help_flag = true)]
+pub(crate) struct Args {
+    /// What the soak itself takes: `--minutes`, `--kills` and more, which its `--help` lists.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    args: Vec<OsString>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    tools::ensure(&[tools::GIT, tools::CC])?;
+    // Optimised, because rates are what it is about.
+    let built = watch(cargo("build --release --package ao --package ao-testkit --bins --example soak"))?;
+    ensure!(built.status.success(), "it does not build");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
+    let mut command = Command::new(target.join("release/examples/soak"));
+    command.args(&args.args);
+    forward(command)
+}
