@@ -14,6 +14,7 @@ mod process;
 mod queue;
 pub mod refs;
 mod surroundings;
+mod upkeep;
 
 pub use base::Whose;
 pub use git::{Git, GitError, MISLEADING, Settings, command};
@@ -21,3 +22,4 @@ pub use guard::{Setting, approve, is_of_a_tree};
 pub use isolated::ScratchGuard;
 pub use queue::{Queues, Turn};
 pub use surroundings::Surroundings;
+pub use upkeep::{Upkeep, upkeep};

@@ -356,6 +356,12 @@ pub trait Scm: Send + Sync {
         Err(unsupported("confirming a repository"))
     }
 
+    /// Releases the commits that are kept for changes which were merged before then. Returns the number of those changes.
+    async fn forget(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+        let _ = (project, before);
+        Ok(0)
+    }
+
     /// Runs the required checks on what would land, if the order says so. Can be called again; equal orders may share one result.
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError>;
 

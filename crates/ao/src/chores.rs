@@ -2,6 +2,7 @@
 //! forgets what is past keeping.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,14 +10,19 @@ use ao_core::evidence::Activity;
 use ao_core::session::{Phase, Session};
 use ao_core::{Event, Input, State};
 use ao_engine::{AskError, Handle};
+use ao_git::{Git, Queues, Upkeep};
 use ao_ports::{Clock, Seq, Workspace};
 use tokio::sync::watch;
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::forge::Forges;
 use crate::power::{self, Bus};
 
 /// Rescue refs live for weeks; a day more or less is the same.
 const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The time between two looks at whether a repository has to be packed.
+const UPKEEP: Duration = Duration::from_secs(60);
 
 /// How often it is looked whether the day is to be told of.
 const LOOK_AT_CLOCK: Duration = Duration::from_secs(15);
@@ -81,21 +87,41 @@ fn last_day(now: jiff::Timestamp, time: jiff::civil::Time, zone: &jiff::tz::Time
     if here.time() >= time { today } else { today.yesterday().unwrap_or(today) }
 }
 
-/// Forgets, once a day, what could be restored and is past its time.
+/// Packs the refs and objects of the projects' repositories as they grow.
+pub(crate) async fn keep_repositories(handle: Handle, queues: Arc<Queues>) {
+    let mut ticks = interval(UPKEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    // Not while everything starts at once.
+    ticks.tick().await;
+    loop {
+        ticks.tick().await;
+        let Ok(repositories) = handle.view(repositories).await else { return };
+        for repository in &repositories {
+            match ao_git::upkeep(&Git::plain(Path::new(repository)), &queues).await {
+                Ok(Upkeep::NotNeeded) => {}
+                Ok(done) => tracing::debug!(%repository, ?done, "the repository is kept in order"),
+                Err(err) => tracing::warn!(%repository, %err, "the repository could not be packed"),
+            }
+        }
+    }
+}
+
+fn repositories(state: &State) -> BTreeSet<String> {
+    state.projects.values().map(|project| project.path.clone()).collect()
+}
+
+/// Forgets, once a day, what could be restored and is past its time, and the commits of changes that were merged before that.
 pub(crate) async fn forget_rescues(
     handle: Handle,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
+    forges: Arc<Forges>,
     clock: Arc<dyn Clock>,
 ) {
     let mut days = interval(DAY);
     days.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         days.tick().await;
-        let known = handle.view(|state| {
-            let repositories: BTreeSet<String> =
-                state.projects.values().map(|project| project.path.clone()).collect();
-            (repositories, state.settings.keep_rescues)
-        });
+        let known = handle.view(|state| (repositories(state), state.settings.keep_rescues));
         let Ok((repositories, keep)) = known.await else { return };
         let before = clock.now() - keep;
         for repository in &repositories {
@@ -107,6 +133,13 @@ pub(crate) async fn forget_rescues(
                     }
                     Err(err) => tracing::warn!(%repository, kind, %err, "old rescues are kept"),
                 }
+            }
+        }
+        for (project, scm) in forges.scms() {
+            match scm.forget(&project, before).await {
+                Ok(0) => {}
+                Ok(changes) => tracing::info!(%project, changes, "commits of merged changes are released"),
+                Err(err) => tracing::warn!(%project, %err, "commits of merged changes are kept"),
             }
         }
     }

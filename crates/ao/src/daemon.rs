@@ -206,7 +206,7 @@ impl Daemon {
         let records: Arc<dyn Records> = Arc::new(DiscreetRecords(Arc::new(store.clone())));
         let runner =
             Runner::open(checks, records.clone(), clock.clone()).await.map_err(CommandError::environment)?;
-        let ground = forge::Ground { records, runner, queues, clock: clock.clone() };
+        let ground = forge::Ground { records, runner, queues: queues.clone(), clock: clock.clone() };
         let forges = Arc::new(Forges::new(handle.clone(), ground, workspaces.clone()));
         let mut beside = JoinSet::new();
         beside.spawn(forges.clone().run());
@@ -218,7 +218,8 @@ impl Daemon {
         ));
         beside.spawn(forecasts.clone().run(store.last_seq().await?));
         beside.spawn(hear_hooks(spool.clone(), reporter));
-        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
+        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), forges.clone(), clock));
+        beside.spawn(chores::keep_repositories(handle.clone(), queues));
         beside.spawn(chores::measure_memory(handle.clone()));
         if let Some(bus) = prevent_idle_sleep {
             beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus));

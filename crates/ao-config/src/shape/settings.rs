@@ -42,7 +42,8 @@ pub struct Lifecycle {
     pub notice_tries: u32,
     /// How long an ended session is listed.
     pub keep_ended: Time,
-    /// How long the last state of a removed workspace can be brought back.
+    /// How long the last state of a removed workspace can be brought back, and how long the commits of a merged pull request are
+    /// kept beside what landed of it.
     pub keep_rescues: Time,
     /// Whether the workspace of a merged session is removed, if nothing in it would be lost.
     pub remove_merged: bool,

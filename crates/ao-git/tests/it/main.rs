@@ -5,3 +5,4 @@ mod programs;
 mod random;
 mod replaced;
 mod story;
+mod upkeep;

@@ -82,7 +82,34 @@ impl LocalScm {
     pub(super) async fn diff_of(&self, pull: &PullId, limit: usize) -> Result<String, LocalError> {
         self.up_to_date_about(pull).await?;
         let entry = self.entry(pull).await?;
-        Ok(self.repository.diff(fork(&entry)?, &entry.pull.head, limit).await?)
+        let head = &entry.pull.head;
+        if !entry.pull.is_open() && !self.repository.has(head).await? {
+            let why = format!(
+                "the commits of {pull} are no longer in the repository; `keepRescues` says how long they are kept after a merge"
+            );
+            return Err(TrackerError::refused(why).into());
+        }
+        Ok(self.repository.diff(fork(&entry)?, head, limit).await?)
+    }
+
+    /// Releases the commits of pull requests that were merged before then. What landed of them is part of the base branch; their
+    /// own commits are git's to remove from then on. One that was closed may be somebody's only copy, and stays.
+    pub(super) async fn forget_merged(&self, before: Timestamp) -> Result<usize, LocalError> {
+        let mut forgotten = vec![];
+        let mut count = 0;
+        for (number, names) in self.repository.pinned().await? {
+            if self.book.open_one(number).is_some() {
+                continue;
+            }
+            // One that the records do not know may be of a lost data directory, and its commits somebody's work.
+            let Some(entry) = self.book.find(number).await? else { continue };
+            if matches!(entry.pull.state, PullState::Merged { .. }) && entry.pull.updated_at < before {
+                forgotten.extend(names);
+                count += 1;
+            }
+        }
+        self.repository.unpin_all(&forgotten).await?;
+        Ok(count)
     }
 
     /// What was looked at, and not what has become of it since: where the change begins belongs to this head and base.
@@ -116,6 +143,10 @@ impl LocalScm {
     }
 
     async fn commits_of(&self, entry: &Entry) -> Result<Vec<CommitSeen>, LocalError> {
+        // Those of a change that was merged long ago are not kept.
+        if !entry.pull.is_open() && !self.repository.has(&entry.pull.head).await? {
+            return Ok(vec![]);
+        }
         let Some(fork) = &entry.pull.fork else { return Ok(vec![]) };
         let count = format!("--max-count={COMMITS}");
         let (head, not) = (entry.pull.head.as_str(), format!("^{fork}"));

@@ -136,7 +136,7 @@ impl Repository {
         self.git.read(&["log", "-1", "--no-show-signature", "--format=%s", commit.as_str(), "--"]).await
     }
 
-    /// Sees to it that git keeps these commits for ever, each under its name below `refs/ao/pulls/`.
+    /// Sees to it that git keeps these commits until they are unpinned, each under its name below `refs/ao/pulls/`.
     pub(super) async fn pin(&self, pins: &[(String, &Commit)]) -> Result<(), GitError> {
         if pins.is_empty() {
             return Ok(());
@@ -152,6 +152,30 @@ impl Repository {
     pub(super) async fn unpin(&self, name: &str) -> Result<(), GitError> {
         let _turn = self.turn().await;
         self.git.write(&["update-ref", "--no-deref", "-d", &format!("refs/ao/pulls/{name}")]).await?;
+        Ok(())
+    }
+
+    /// The names that are pinned, by the number of their pull request. Asks git, so it is for chores only.
+    pub(super) async fn pinned(&self) -> Result<BTreeMap<u64, Vec<String>>, GitError> {
+        let told = self.git.read(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls/"]).await?;
+        let mut pinned: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        for name in told.lines().filter_map(|line| line.strip_prefix("refs/ao/pulls/")) {
+            let number = name.split('/').next().and_then(|number| number.parse().ok());
+            if let Some(number) = number {
+                pinned.entry(number).or_default().push(name.to_owned());
+            }
+        }
+        Ok(pinned)
+    }
+
+    /// Unpins many at once.
+    pub(super) async fn unpin_all(&self, names: &[String]) -> Result<(), GitError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let input: String = names.iter().map(|name| format!("delete refs/ao/pulls/{name}\n")).collect();
+        let _turn = self.turn().await;
+        self.git.write_with(&["update-ref", "--no-deref", "--stdin"], Some(&input)).await?;
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ao_core::pull::{Author, PullFacts};
-use ao_core::{Commit, ProjectId, PullId};
+use ao_core::{Commit, ProjectId, PullId, Timestamp};
 use ao_ports::{
     BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
     NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm, ScmAbilities,
@@ -98,6 +98,10 @@ impl Scm for LocalScm {
 
     async fn words(&self, pull: &PullId) -> Result<String, TrackerError> {
         Ok(self.words_of(pull).await?)
+    }
+
+    async fn forget(&self, _project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+        Ok(self.forget_merged(before).await?)
     }
 
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {

@@ -1,7 +1,7 @@
 //! The life of a pull request, from the first commit to the merge.
 
-use ao_core::ProjectId;
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
+use ao_core::{ProjectId, Timestamp};
 use ao_ports::{
     CheckOrder, CheckRun, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
     TestOrder, TestOutcome, TrackerError,
@@ -69,6 +69,39 @@ async fn a_change_is_opened_fails_is_fixed_reviewed_and_merged() {
     assert_eq!(shown.threads["t1"].context.as_deref(), Some("two"));
     assert!(scm.diff(&id, 10_000).await.unwrap().contains("+two"), "what was merged can still be read");
     assert!(scm.open_pulls(&project()).await.unwrap().is_empty());
+}
+
+/// What landed is in the base branch; the commits of the branch itself are kept for a while and not for ever.
+#[tokio::test]
+async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_are_not() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let mut pulls = vec![];
+    for name in ["merged", "closed", "open"] {
+        desk.push(name, name, "one\n");
+        pulls.push(open(&scm, name, "main").await);
+    }
+    merged(merge(&scm, &pulls[0], Strategy::Squash).await);
+    scm.edit(&pulls[1], &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
+    let pinned = || desk.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls"]);
+    let before = pinned();
+    assert_eq!(scm.forget(&project(), Timestamp(0)).await, Ok(0));
+    assert_eq!(pinned(), before, "nothing is that old");
+
+    assert_eq!(scm.forget(&project(), Timestamp(i64::MAX)).await, Ok(1));
+    assert_eq!(pinned(), "refs/ao/pulls/2/head\nrefs/ao/pulls/3/head");
+    // Until git clears up, its change can still be shown; after that it is told why not.
+    assert!(scm.diff(&pulls[0], 10_000).await.unwrap().contains("+one"));
+    for args in [
+        &["branch", "-D", "merged"][..],
+        &["reflog", "expire", "--expire=now", "--all"],
+        &["gc", "--quiet", "--prune=now"],
+    ] {
+        desk.git(args);
+    }
+    assert!(why(scm.diff(&pulls[0], 10_000).await).contains("no longer in the repository"));
+    assert!(matches!(scm.show(&pulls[0]).await.unwrap().facts.state, PullState::Merged { .. }));
+    assert!(scm.diff(&pulls[1], 10_000).await.unwrap().contains("+one"), "it may be the only copy");
 }
 
 #[tokio::test]
