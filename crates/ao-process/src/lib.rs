@@ -9,4 +9,5 @@ mod end;
 mod redact;
 
 pub use end::{Guard, Mark};
+pub use redact::known as secrets;
 pub use redact::{Redactor, Secrets};

@@ -1,6 +1,8 @@
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 
+use proptest::prelude::*;
+
 use super::*;
 
 fn redactor() -> Redactor {
@@ -100,4 +102,106 @@ fn without_secrets_nothing_changes() {
     let mut redactor = Redactor::new([("NO", b"short".as_slice())].into_iter());
     assert!(redactor.is_empty() && redactor.push(b"short") == b"short" && redactor.finish() == b"");
     assert_eq!(Secrets::default().whole_part(b"short"), 5);
+}
+
+/// What a terminal, or nobody, reads between two letters.
+const CODES: [&str; 18] = [
+    "\u{1b}[31m",
+    "\u{1b}[0m",
+    "\u{1b}[38;2;1;2;3m",
+    "\u{1b}]0;a title\u{7}",
+    "\u{1b}]8;;https://example.org\u{1b}\\",
+    "\u{1b}(B",
+    "\u{1b}=",
+    "\u{9b}1m",
+    "\u{1b}[2;5H",
+    "\r",
+    "\r\n",
+    "\n    ",
+    "\u{8}",
+    "\u{7}",
+    "\u{0}",
+    "\u{200b}",
+    "\u{feff}",
+    "\u{ad}",
+];
+const TOKEN: &str = "ghp_16C7e42F/tok+en";
+
+/// A text without anything that is not read.
+fn stripped(text: &[u8]) -> String {
+    String::from_utf8_lossy(&view::joined(text).bytes).into_owned()
+}
+
+proptest! {
+    /// acceptance: X5
+    #[test]
+    fn a_secret_is_found_whatever_stands_between_its_letters(
+        codes in proptest::collection::vec((0..TOKEN.len(), 0..CODES.len()), 0..6),
+        cuts in proptest::collection::vec(0..400usize, 0..8),
+        before in "[ -~]{0,20}",
+        behind in "[ -~]{0,20}",
+    ) {
+        let mut text = before.into_bytes();
+        for (at, byte) in TOKEN.bytes().enumerate() {
+            for (_, code) in codes.iter().filter(|(before, _)| *before == at && at > 0) {
+                text.extend_from_slice(CODES[*code].as_bytes());
+            }
+            text.push(byte);
+        }
+        text.extend_from_slice(behind.as_bytes());
+        let mut redactor = Redactor::new([("TOKEN", TOKEN.as_bytes())].into_iter());
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % (text.len() + 1)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let mut shown = vec![];
+        for cut in cuts.windows(2) {
+            shown.extend(redactor.push(&text[cut[0]..cut[1]]));
+        }
+        shown.extend(redactor.finish());
+        prop_assert!(!stripped(&shown).contains(TOKEN), "{:?}", String::from_utf8_lossy(&shown));
+        prop_assert!(String::from_utf8_lossy(&shown).contains("[secret TOKEN]"));
+        let masked = Secrets::new([("TOKEN", TOKEN.as_bytes())].into_iter()).mask(&String::from_utf8_lossy(&text));
+        prop_assert_eq!(masked.as_bytes(), &shown[..], "a stream and a text are cleaned alike");
+    }
+
+    #[test]
+    fn a_text_without_secrets_stays_as_it_is(
+        text in "(\\PC|[\\x00-\\x1f\\x7f-\u{9f}\\[\\]~;0-9]|ghp_|tok){0,200}",
+        cuts in proptest::collection::vec(0..400usize, 0..8),
+    ) {
+        let mut redactor = Redactor::new([("TOKEN", TOKEN.as_bytes())].into_iter());
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut % (text.len() + 1)).collect();
+        cuts.extend([0, text.len()]);
+        cuts.sort_unstable();
+        let pieces = cuts.windows(2).map(|cut| &text.as_bytes()[cut[0]..cut[1]]);
+        let mut shown: Vec<u8> = pieces.flat_map(|piece| redactor.push(piece)).collect();
+        shown.extend(redactor.finish());
+        prop_assert_eq!(shown, text.as_bytes());
+    }
+}
+
+#[test]
+fn a_secret_that_is_drawn_over_something_else_is_found() {
+    let secrets = Secrets::new([("KEY", b"abcdefgh".as_slice())].into_iter());
+    assert_eq!(secrets.mask("> abX\u{8}cdefgh."), "> [secret KEY].");
+    assert_eq!(secrets.mask("XXXXefgh\rabcd\n"), "XXXX[secret KEY]\n");
+    assert_eq!(secrets.mask("a\u{8}ab\u{8}bc\u{8}cd\u{8}defgh"), "a\u{8}[secret KEY]", "as `man` has bold letters");
+}
+
+/// acceptance: X5
+#[test]
+fn codes_without_end_are_not_held_back_for_ever() {
+    let mut redactor = redactor();
+    redactor.push(b"abcabc");
+    let shown: usize = (0..10_000).map(|_| redactor.push(b"\x1b[31m").len()).sum();
+    assert!(shown > 40_000, "{shown}");
+}
+
+#[test]
+fn what_is_learnt_later_is_kept_out_from_then_on() {
+    let mut redactor = Redactor::of_known();
+    assert_eq!(redactor.push(b"learnt-in-a-test-1 "), b"learnt-in-a-test-1 ");
+    known::learn([("LATE".to_owned(), b"learnt-in-a-test-1".to_vec())]);
+    assert_eq!(redactor.push(b"learnt-in-a-test-1 "), b"[secret LATE] ");
+    assert!(known::all().contains(&("LATE".to_owned(), b"learnt-in-a-test-1".to_vec())));
 }
