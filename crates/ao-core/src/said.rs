@@ -22,7 +22,7 @@ impl Input {
                 pass(&mut request.prompt);
             }
             Input::Session { input, .. } => of_session(input, pass),
-            Input::Pull { input: PullInput::Seen(facts), .. } => of_pull(facts, pass),
+            Input::Pull { input: PullInput::Seen(facts), .. } => facts.each_text(pass),
             Input::Queue { input, .. } => match input {
                 QueueInput::Tested { result: TestResult::Red { output, between }, .. } => {
                     pass(output);
@@ -104,20 +104,23 @@ fn of_signal(signal: &mut Signal, pass: &mut dyn FnMut(&mut String)) {
     }
 }
 
-fn of_pull(facts: &mut PullFacts, pass: &mut dyn FnMut(&mut String)) {
-    pass(&mut facts.title);
-    facts.head_title.iter_mut().for_each(&mut *pass);
-    for check in &mut facts.checks {
-        match &mut check.state {
-            CheckState::Failed { signature, excerpt, .. } => {
-                pass(signature);
-                pass(excerpt);
+impl PullFacts {
+    /// Passes each text that others have written.
+    pub fn each_text(&mut self, pass: &mut dyn FnMut(&mut String)) {
+        pass(&mut self.title);
+        self.head_title.iter_mut().for_each(&mut *pass);
+        for check in &mut self.checks {
+            match &mut check.state {
+                CheckState::Failed { signature, excerpt, .. } => {
+                    pass(signature);
+                    pass(excerpt);
+                }
+                CheckState::Broken { why } => pass(why),
+                CheckState::Pending | CheckState::Passed | CheckState::Skipped => {}
             }
-            CheckState::Broken { why } => pass(why),
-            CheckState::Pending | CheckState::Passed | CheckState::Skipped => {}
         }
+        self.reviews.iter_mut().for_each(|review| pass(&mut review.body));
+        let comments = self.threads.iter_mut().flat_map(|thread| &mut thread.comments);
+        comments.for_each(|comment| pass(&mut comment.body));
     }
-    facts.reviews.iter_mut().for_each(|review| pass(&mut review.body));
-    let comments = facts.threads.iter_mut().flat_map(|thread| &mut thread.comments);
-    comments.for_each(|comment| pass(&mut comment.body));
 }

@@ -55,39 +55,6 @@ const ALLOWED: [&str; 22] = [
 
 const ALLOWED_PREFIXES: [&str; 2] = ["LC_", "XDG_"];
 
-/// Variables that hold secrets wherever they are set.
-const SECRET: [&str; 5] =
-    ["SLACK_WEBHOOK_URL", "DISCORD_WEBHOOK_URL", "DATABASE_URL", "AWS_ACCESS_KEY_ID", "NETRC"];
-/// And those whose names say so: `GITHUB_TOKEN`, `ANTHROPIC_API_KEY`, `AO_TOKEN`.
-const SECRET_ENDS: [&str; 10] = [
-    "_TOKEN",
-    "_API_KEY",
-    "_APIKEY",
-    "_SECRET",
-    "_SECRET_KEY",
-    "_ACCESS_KEY",
-    "_PRIVATE_KEY",
-    "_PASSWORD",
-    "_PASSWD",
-    "_WEBHOOK",
-];
-
-/// Whether a variable of this name holds a secret.
-pub fn is_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET.contains(&name.as_str()) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
-}
-
-/// The secrets among the variables of a program: those that its project has named so, and those whose names say so.
-pub fn secrets_in(
-    environment: impl IntoIterator<Item = (OsString, OsString)>,
-    named: &[Secret],
-) -> Vec<(String, OsString)> {
-    let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value));
-    let is_one = |name: &str| is_secret(name) || named.iter().any(|secret| secret.name == name);
-    environment.into_iter().filter_map(text).filter(|(name, _)| is_one(name)).collect()
-}
-
 /// What a program is to find in its environment, besides what every program gets.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
@@ -205,7 +172,8 @@ fn resolve(secret: &Secret) -> Result<OsString, RuntimeError> {
     }
 }
 
-fn is_allowed(name: &str) -> bool {
+/// Whether every program gets a variable of this name.
+pub(crate) fn is_allowed(name: &str) -> bool {
     ALLOWED.contains(&name) || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
@@ -256,16 +224,6 @@ mod tests {
     fn a_name_that_is_asked_for_gets_through_as_well() {
         let names = composed(&["GITHUB_TOKEN"], &[]).expect("nothing to look up");
         assert!(names.contains(&"GITHUB_TOKEN".to_owned()) && !names.contains(&"LD_PRELOAD".to_owned()));
-    }
-
-    #[test]
-    fn a_secret_is_known_by_its_name_or_because_its_project_says_so() {
-        let named = [Secret { name: "DB".into(), from: SecretSource::Env("X".into()) }];
-        let environment =
-            ["DB", "GITHUB_TOKEN", "MY_API_KEY", "SLACK_WEBHOOK_URL", "AO_TOKEN", "PATH", "TOKENS", "KEYMAP"];
-        let found = secrets_in(environment.map(|name| (name.into(), "x".into())), &named);
-        let found: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-        assert_eq!(found, ["DB", "GITHUB_TOKEN", "MY_API_KEY", "SLACK_WEBHOOK_URL", "AO_TOKEN"]);
     }
 
     #[test]

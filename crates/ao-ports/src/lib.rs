@@ -22,6 +22,7 @@ mod records;
 mod reporter;
 mod runtime;
 mod scm;
+pub mod secret;
 mod store;
 mod terminal;
 mod tracker;

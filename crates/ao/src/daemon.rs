@@ -38,7 +38,7 @@ use crate::errands::Errander;
 use crate::error::{CommandError, Kind};
 use crate::forecast::Forecasts;
 use crate::forge::{self, Forges, Wanted};
-use crate::host::secrets::{Discreet, DiscreetRecords};
+use crate::host::secrets::{self, Discreet, DiscreetRecords};
 use crate::power::Bus;
 use crate::{chores, ui};
 
@@ -132,6 +132,7 @@ impl Daemon {
     /// Opens the log and starts. What an earlier daemon has left running is found again.
     pub async fn start(options: Options, clock: Arc<dyn Clock>) -> Result<Daemon, CommandError> {
         raise_open_files();
+        secrets::learn_own();
         let Options {
             data_dir,
             lock,

@@ -129,7 +129,7 @@ mod tests {
     /// acceptance: X5
     #[test]
     fn what_a_person_watches_has_no_secrets_in_it() {
-        secrets::learn([("DEPLOY".to_owned(), "s3cret-of-the-watched-log".to_owned())]);
+        secrets::learn([("DEPLOY".to_owned(), b"s3cret-of-the-watched-log".to_vec())]);
         let mut shown = Vec::new();
         let line = b"it said s3cret-of-the-watched-log twice: s3cret-of-the-watched-log\n";
         assert_eq!(Discreet(&mut shown).write(line).unwrap(), line.len());

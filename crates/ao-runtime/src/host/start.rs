@@ -3,7 +3,9 @@
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, TcpListener};
+use std::os::unix::ffi::OsStringExt;
 
+use ao_ports::secret::secrets_in;
 use ao_ports::{RuntimeError, StartSpec, environment};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -41,16 +43,23 @@ pub(crate) fn environment(spec: &StartSpec) -> Result<Vec<(OsString, OsString)>,
     environment::compose(wanted, std::env::vars_os())
 }
 
-/// The secrets that must not be kept of what it puts out: those in its environment, and our own, which it may have found
-/// elsewhere.
+/// The secrets that must not be kept of what it puts out: those in its environment, and all that we know of, which it may
+/// have found elsewhere.
 pub(crate) fn secrets(spec: &StartSpec, environment: &[(OsString, OsString)]) -> Vec<(String, OsString)> {
-    let mut secrets = environment::secrets_in(environment.iter().cloned(), &spec.command.secrets);
-    for ours in environment::secrets_in(std::env::vars_os(), &[]) {
-        if !secrets.contains(&ours) {
-            secrets.push(ours);
+    let mut secrets = secrets_of(spec, environment);
+    let known = ao_process::secrets::all().into_iter();
+    let known = known.map(|(name, value)| (name, OsString::from_vec(value)));
+    for other in secrets_in(std::env::vars_os(), &[], &[]).into_iter().chain(known) {
+        if !secrets.contains(&other) {
+            secrets.push(other);
         }
     }
     secrets
+}
+
+/// The secrets that it is given.
+pub(crate) fn secrets_of(spec: &StartSpec, environment: &[(OsString, OsString)]) -> Vec<(String, OsString)> {
+    secrets_in(environment.iter().cloned(), &spec.command.secrets, &spec.command.pass)
 }
 
 /// Tries each port where a server would listen. Only "in use" counts: a host without IPv6, or a port that needs rights we do

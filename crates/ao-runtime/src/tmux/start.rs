@@ -108,7 +108,8 @@ async fn start_pane(
         files::socket(place.dir(), SOCKET).map_err(|err| failed("open", place.dir(), &err))?;
     let _ = fs::remove_file(&socket);
     let listener = UnixListener::bind(&socket).map_err(|err| failed("listen in", place.dir(), &err))?;
-    let named: Vec<&str> = spec.command.secrets.iter().map(|secret| secret.name.as_str()).collect();
+    let secrets = host::start::secrets_of(spec, &launch.environment);
+    let named: Vec<&str> = secrets.iter().map(|(name, _)| name.as_str()).collect();
     place::name_secrets(place.dir(), &named).map_err(|err| failed("write in", place.dir(), &err))?;
     let pane = make_pane(shared, place, spec).await?;
     let kept = pane.clone();

@@ -4,8 +4,9 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
 use ao_ports::environment::{CHECK_RUN, WantedByCheck, compose_check};
+use ao_ports::secret::secrets_in;
 use ao_ports::{CheckSpec, RunState};
-use ao_process::{Guard, Mark};
+use ao_process::{Guard, Mark, secrets};
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info_span, warn};
@@ -65,7 +66,7 @@ async fn try_all(desk: &Desk, execution: &Execution) -> (Verdict, u32, Left) {
             _ if execution.cancelled.is_cancelled() => return (cancelled(), tries, left),
             Outcome::Cancelled => return (cancelled(), tries, left),
             Outcome::Over(verdict) => return (verdict, tries, left),
-            Outcome::Machine { why } => log.redacted(&why),
+            Outcome::Machine { why } => secrets::known().mask(&why),
         };
         warn!(check = execution.spec.name, why, again, "a check could not be run");
         log.say(&why).ok();
@@ -96,10 +97,9 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
         Ok(environment) => environment,
         Err(err) => return (Outcome::Over(Verdict::broken(err.to_string())), left),
     };
-    let secret = |name: &str| environment.iter().rev().find(|(known, _)| known == name);
-    let secrets =
-        spec.environment.secrets.iter().filter_map(|it| Some((it.name.as_str(), secret(&it.name)?)));
-    log.keep_out(secrets.map(|(name, (_, value))| (name, value.as_encoded_bytes())));
+    // Known before the command can say one.
+    let its = secrets_in(environment.iter().cloned(), &spec.environment.secrets, &spec.environment.pass);
+    secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
     // If a check loses its `.git`, git is not to find a repository around ours.
     environment.insert(0, ("GIT_CEILING_DIRECTORIES".into(), left.tree.holder().as_str().into()));
 

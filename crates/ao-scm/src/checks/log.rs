@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::sync::Mutex;
 
-use ao_process::Redactor;
+use ao_process::{Redactor, secrets};
 use camino::{Utf8Path, Utf8PathBuf};
 use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
@@ -64,7 +64,8 @@ struct Inner {
 impl Log {
     pub(super) fn new(path: Utf8PathBuf, limit: u64) -> Log {
         let grown = watch::Sender::new(0);
-        Log { path, limit: limit.max(SMALLEST), inner: Mutex::default(), grown }
+        let inner = Mutex::new(Inner { redactor: Redactor::of_known(), ..Inner::default() });
+        Log { path, limit: limit.max(SMALLEST), inner, grown }
     }
 
     pub(super) fn path(&self) -> &Utf8Path {
@@ -81,11 +82,6 @@ impl Log {
             inner.file = Some(file);
         }
         Ok(())
-    }
-
-    /// Leaves secrets out from now on.
-    pub(super) fn keep_out<'a>(&self, secrets: impl Iterator<Item = (&'a str, &'a [u8])>) {
-        self.lock().redactor = Redactor::new(secrets);
     }
 
     /// Takes what the command has put out.
@@ -105,23 +101,11 @@ impl Log {
         let held = inner.redactor.finish();
         inner.append(&held, self.limit)?;
         let mut shown = if inner.in_line { b"\n".to_vec() } else { vec![] };
-        shown.extend(inner.redactor.push(format!("[ao: {line}]\n").as_bytes()));
-        shown.extend(inner.redactor.finish());
+        shown.extend_from_slice(secrets::known().mask(&format!("[ao: {line}]\n")).as_bytes());
         inner.append(&shown, self.limit)?;
         drop(inner);
         self.wake();
         Ok(())
-    }
-
-    /// A text without the secrets in it.
-    pub(super) fn redacted(&self, text: &str) -> String {
-        let mut inner = self.lock();
-        let held = inner.redactor.finish();
-        // Whatever was held back stays the business of the log.
-        let mut shown = inner.redactor.push(text.as_bytes());
-        shown.extend(inner.redactor.finish());
-        inner.redactor.push(&held);
-        String::from_utf8_lossy(&shown).into_owned()
     }
 
     /// Writes down what was held back, because nothing comes after it.
@@ -292,9 +276,8 @@ mod tests {
     #[test]
     fn secrets_stay_out_of_the_file_and_of_our_own_lines() {
         let (_folder, log) = log(4096);
-        log.keep_out([("KEY", b"hunter2hunter2".as_slice())].into_iter());
+        secrets::learn([("KEY".to_owned(), b"hunter2hunter2".to_vec())]);
         log.write(b"key: hunter2").unwrap();
-        assert_eq!(log.redacted("no hunter2hunter2"), "no [secret KEY]");
         log.write(b"hunter2, and hunter").unwrap();
         log.say("`hunter2hunter2` ended").unwrap();
         let text = std::fs::read_to_string(log.path()).unwrap();

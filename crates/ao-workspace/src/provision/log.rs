@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use ao_process::Redactor;
+use ao_process::{Redactor, secrets};
 
 use super::tail;
 
@@ -31,17 +31,12 @@ impl Log {
         let file =
             OpenOptions::new().read(true).write(true).create(true).truncate(true).mode(0o600).open(path)?;
         file.set_permissions(PermissionsExt::from_mode(0o600))?;
-        let redactor = Redactor::default();
+        let redactor = Redactor::of_known();
         Ok(Log { file, path: path.to_owned(), limit, size: 0, cut: 0, redactor, end: vec![] })
     }
 
     pub(super) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// Leaves secrets out from now on.
-    pub(super) fn keep_out<'a>(&mut self, secrets: impl Iterator<Item = (&'a str, &'a [u8])>) {
-        self.redactor = Redactor::new(secrets);
     }
 
     /// Takes what a command has put out.
@@ -55,15 +50,8 @@ impl Log {
         let held = self.redactor.finish();
         self.append(&held)?;
         let gap = if matches!(self.end.last(), None | Some(b'\n')) { "" } else { "\n" };
-        let line = format!("{gap}{}\n", self.redacted(line));
+        let line = format!("{gap}{}\n", secrets::known().mask(line));
         self.append(line.as_bytes())
-    }
-
-    /// A text without the secrets in it.
-    pub(super) fn redacted(&mut self, text: &str) -> String {
-        let mut shown = self.redactor.push(text.as_bytes());
-        shown.extend(self.redactor.finish());
-        String::from_utf8_lossy(&shown).into_owned()
     }
 
     /// The last lines, as plain text.
@@ -123,7 +111,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("setup.log");
         let mut log = Log::create(&path, 4096).unwrap();
-        log.keep_out([("KEY", b"hunter2hunter2".as_slice())].into_iter());
+        secrets::learn([("KEY".to_owned(), b"hunter2hunter2".to_vec())]);
         log.write(b"key: hunter2").unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), "key: ", "what may be a secret waits");
         log.write(b"hunter2, and hunter").unwrap();

@@ -1,6 +1,5 @@
 //! The whole way of a set-up and of a teardown.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -8,8 +7,9 @@ use ao_core::effect::SetUpPlan;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId};
 use ao_ports::environment::{SESSION, SETUP, Wanted, compose};
+use ao_ports::secret::secrets_in;
 use ao_ports::{RemoveOrder, WorkspaceError};
-use ao_process::Mark;
+use ao_process::{Mark, secrets};
 use tokio::time::Instant;
 
 use super::command::{Shell, say};
@@ -145,7 +145,9 @@ impl Run<'_> {
             secrets: &environment.secrets,
         };
         let composed = compose(wanted, std::env::vars_os())?;
-        log.keep_out(secrets(&environment, &composed));
+        // Known before the first of them can say one.
+        let its = secrets_in(composed.iter().cloned(), &environment.secrets, &environment.pass);
+        secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
         let shell = Shell {
             program: &self.options.shell,
             path: self.path,
@@ -174,17 +176,6 @@ fn mark(session: SessionId, workspace: &Path, grace: Duration) -> Mark {
     Mark::new(&variables, grace)
 }
 
-/// The values of the secrets as they were looked up.
-fn secrets<'a>(
-    environment: &'a Environment,
-    composed: &'a [(OsString, OsString)],
-) -> impl Iterator<Item = (&'a str, &'a [u8])> {
-    environment.secrets.iter().filter_map(|secret| {
-        let (_, value) = composed.iter().rev().find(|(name, _)| *name == *secret.name)?;
-        Some((secret.name.as_str(), value.as_encoded_bytes()))
-    })
-}
-
 /// The root of the main checkout, without links in it.
 async fn root(repository: &Path) -> Result<PathBuf, ProvisionError> {
     let root = Git::plain(repository).read(&["rev-parse", "--show-toplevel"]).await?;
@@ -199,7 +190,7 @@ fn open(options: &Options, path: &Path) -> Result<Log, WorkspaceError> {
 /// What went wrong, and the end of the log, in which it stands as well.
 fn give_up(err: &ProvisionError, log: &mut Log) -> (String, String) {
     let tail = log.tail();
-    let why = log.redacted(&err.told());
+    let why = secrets::known().mask(&err.told());
     // That the log cannot be written may be the very reason.
     let _ = log.say(&format!("[ao: gave up: {why}]"));
     (why, tail)

@@ -178,7 +178,7 @@ async fn serve_until_stopped(
     let clock_of_day: Arc<dyn Clock> = clock.clone();
     let auth = Auth::open(lock.data_dir().as_std_path())
         .map_err(CommandError::environment)?
-        .taught_to(|token| secrets::learn([("api.token".to_owned(), token.to_owned())]));
+        .taught_to(|token| secrets::learn([("api.token".to_owned(), token.as_bytes().to_vec())]));
     let page = host.in_force().main.config.dashboard.enabled;
     let parts = Parts {
         page,

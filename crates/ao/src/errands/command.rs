@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use ao_process::{Mark, Redactor, Secrets};
+use ao_process::{Mark, Redactor, secrets};
 use camino::Utf8Path;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
@@ -30,8 +30,6 @@ pub(super) struct Order<'a> {
     pub(super) command: &'a str,
     pub(super) folder: &'a Utf8Path,
     pub(super) environment: Vec<(OsString, OsString)>,
-    /// What is known to be secret in it, by name.
-    pub(super) secrets: &'a Secrets,
     pub(super) mark: Mark,
     pub(super) timeout: Duration,
     pub(super) document: &'a str,
@@ -48,12 +46,10 @@ pub(crate) struct Ended {
 /// Runs a command. An error means that it could not be run, and says nothing about its answer.
 pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     let begun = Instant::now();
-    let redactor = || Redactor::of(order.secrets.clone());
-    let plain = |text: &str| order.secrets.mask(text);
-    log.say(&format!("$ {}", plain(order.command)))?;
+    log.say(&format!("$ {}", secrets::known().mask(order.command)))?;
     let mut child = spawn(&order)?;
     let guard = order.mark.guard(child.id());
-    let mut streams = Streams::of(&mut child, redactor);
+    let mut streams = Streams::of(&mut child);
     let limit = order.timeout.min(YEAR);
     let status = timeout(limit, streams.follow(&mut child, order.document, log)).await;
     // Whatever it has left running goes with it, in time or not: nobody would ever look after that.
@@ -117,10 +113,10 @@ struct Stream {
 }
 
 impl Streams {
-    fn of(child: &mut Child, redactor: impl Fn() -> Redactor) -> Streams {
+    fn of(child: &mut Child) -> Streams {
         let stream = |pipe: Option<Box<dyn AsyncRead + Send + Unpin>>| Stream {
             pipe,
-            redactor: redactor(),
+            redactor: Redactor::of_known(),
             tail: vec![],
         };
         let (out, err) = (child.stdout.take(), child.stderr.take());

@@ -9,7 +9,7 @@ use std::time::Duration;
 use ao_core::errand::{Behalf, Errand, ErrandOutcome, Order};
 use ao_core::hook::{Hook, HookPoint};
 use ao_core::{ProjectId, SessionId};
-use ao_ports::environment::secrets_in;
+use ao_ports::secret::secrets_in;
 use ao_ports::environment::{self, WantedByHook};
 use ao_ports::{ErrandError, environment::ERRAND};
 use ao_process::Mark;
@@ -188,9 +188,8 @@ impl Errander {
         let environment = environment::compose_hook(wanted, std::env::vars_os())
             .map_err(|err| ErrandError::Later(err.to_string()))?;
         // What is secret in its environment is so for everybody.
-        let its = secrets_in(environment.iter().cloned(), &own.secrets);
-        secrets::learn(its.into_iter().filter_map(|(name, value)| Some((name, value.into_string().ok()?))));
-        let secrets = secrets::known();
+        let its = secrets_in(environment.iter().cloned(), &own.secrets, &own.pass);
+        secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
         let what = run.point.map_or("run", HookPoint::word);
         let mut log = self
             .logs
@@ -201,7 +200,6 @@ impl Errander {
             command,
             folder: camino::Utf8Path::new(&path),
             environment,
-            secrets: &secrets,
             mark,
             timeout,
             document: run.document,

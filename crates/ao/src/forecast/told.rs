@@ -105,7 +105,7 @@ mod tests {
     /// acceptance: X5
     #[test]
     fn what_is_known_to_be_a_secret_is_masked_in_excerpts() {
-        secrets::learn([("FORECAST".to_owned(), "conflicting-hunter2-word".to_owned())]);
+        secrets::learn([("FORECAST".to_owned(), b"conflicting-hunter2-word".to_vec())]);
         let lines = Lines { first: 1, count: 1 };
         let hunks = vec![Hunk { a: lines, b: lines }];
         let file = ClashFile { path: "a".into(), kind: "content".into(), hunks };

@@ -17,6 +17,7 @@ use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
 use super::Ground;
+use super::discreet::Discreet;
 use crate::host::configs::Known;
 
 /// A session that ended so shortly ago may have changed something that is noticed only now.
@@ -103,7 +104,8 @@ pub(super) async fn scm(
     let scm = LocalScm::open(options, ground.records.clone(), runner, ground.clock.clone())
         .await
         .map_err(|err| err.to_string())?;
-    Ok(Arc::new(scm))
+    let scm: Arc<dyn Scm> = Arc::new(scm);
+    Ok(Arc::new(Discreet(scm)))
 }
 
 pub(super) fn tracker(
@@ -119,7 +121,9 @@ pub(super) fn tracker(
         false => Keep::Store,
     };
     let options = TrackerOptions { project: project.clone(), keep };
-    Ok(Arc::new(LocalTracker::new(options, ground.records.clone(), ground.clock.clone())))
+    let tracker = LocalTracker::new(options, ground.records.clone(), ground.clock.clone());
+    let tracker: Arc<dyn Tracker> = Arc::new(tracker);
+    Ok(Arc::new(Discreet(tracker)))
 }
 
 /// Who is at work in a project, as the engine knows it.

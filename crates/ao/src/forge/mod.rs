@@ -10,6 +10,7 @@
 //! Which forge it is matters in `make.rs` alone.
 
 mod asked;
+mod discreet;
 mod look;
 mod make;
 pub(crate) mod policy;

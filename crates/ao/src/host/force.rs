@@ -34,8 +34,12 @@ impl TheHost {
         let projects = configs.projects();
         // Before anything is started or told by them.
         let variable = |name: &str| std::env::var(name).ok();
-        let environments = projects.values().map(|known| known.effective().project.core(&env).environment);
-        secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
+        for known in projects.values() {
+            let project = known.effective().project;
+            let checks = project.checks.iter().map(|check| check.env.core(&env));
+            let environments = checks.chain([project.core(&env).environment]);
+            secrets::learn(environments.flat_map(|of| secrets::of_project(&of, variable)));
+        }
         secrets::learn(secrets::of_channels(&configs.main.config.notifiers, &env));
         let forges = projects.iter().map(|(id, known)| (id.clone(), Wanted::of(known, &env))).collect();
         self.daemon.plug(agents.values().cloned().collect(), channels.notifiers, forges).await?;

@@ -173,7 +173,11 @@ impl Host for TheHost {
     }
 
     async fn order(&self, wish: &NewSession) -> Result<SpawnRequest, Problem> {
-        let (wish, configs) = (order::with_project_of_issue(wish.clone())?, self.in_force());
+        let (mut wish, configs) = (order::with_project_of_issue(wish.clone())?, self.in_force());
+        // Names and branches are made of them.
+        for text in [&mut wish.title, &mut wish.prompt].into_iter().flatten() {
+            secrets::known().mask_in(text);
+        }
         let plugged = PluggedIn { daemon: self.daemon.clone(), agents: self.agents().clone() };
         let outside = self.outside(&wish, &configs).await?;
         let order = on_disk(move || order::whole(&wish, &configs, &outside, &plugged)).await??;

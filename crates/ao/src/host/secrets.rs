@@ -1,66 +1,50 @@
-//! Secrets that must not be written down, whoever says them.
+//! Secrets that must not be written down, whoever says them: where they are configured, and the ways in by which others say
+//! them.
 //!
-//! What this process knows of them only grows, and is the same for everything in it: the log, the events, the documents of
-//! the local forge, and what the API tells.
+//! ```text
+//!  people, agents' reports, commands ──► Input ──► Discreet ──────────┐
+//!  issues, pull requests, comments ────► Tracker, Scm ──► forge/discreet ├──► memory, store, events, answers
+//!  output of commands ─────────────────► Redactor of each log ──────────┘
+//! ```
+//!
+//! So nothing is masked again on its way out, but where rendering can put together what was apart (`output.rs`).
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, PoisonError, RwLock};
+use std::ffi::OsString;
+use std::sync::Arc;
 
 use ao_config::Env;
 use ao_config::shape::Channel;
 use ao_core::setup::{Environment, SecretSource};
 use ao_core::{Effect, Input, Moment, Refusal, Scope, Stamped, State};
 use ao_engine::{Core, Rules};
-use ao_ports::environment::secrets_in;
+use ao_ports::secret::secrets_in;
 use ao_ports::{Change, Records, StoreError};
 pub(crate) use ao_process::Secrets;
+pub(crate) use ao_process::secrets::{known, learn};
 use async_trait::async_trait;
 use serde_json::Value;
 
-/// By value, so that a secret that is told twice is kept once.
-type Values = BTreeMap<Vec<u8>, String>;
-
-static KNOWN: LazyLock<RwLock<(Values, Secrets)>> = LazyLock::new(|| {
-    let ours = secrets_in(std::env::vars_os(), &[]);
-    let values = ours.into_iter().map(|(name, value)| (value.into_encoded_bytes(), name)).collect();
-    let secrets = of(&values);
-    RwLock::new((values, secrets))
-});
-
-/// The secrets that are known by now.
-pub(crate) fn known() -> Secrets {
-    KNOWN.read().unwrap_or_else(PoisonError::into_inner).1.clone()
+/// Learns what this process has in its own environment. To be called before anything is written down.
+pub(crate) fn learn_own() {
+    let ours = secrets_in(std::env::vars_os(), &[], &[]);
+    learn(ours.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
 }
 
-/// Learns further ones. What `env.set` has in the open stands in a file that everybody reads, and is none.
-pub(crate) fn learn(secrets: impl IntoIterator<Item = (String, String)>) {
-    let new: Vec<(String, String)> = {
-        let known = KNOWN.read().unwrap_or_else(PoisonError::into_inner);
-        secrets.into_iter().filter(|(_, value)| !known.0.contains_key(value.as_bytes())).collect()
-    };
-    if new.is_empty() {
-        return;
-    }
-    let mut known = KNOWN.write().unwrap_or_else(PoisonError::into_inner);
-    known.0.extend(new.into_iter().map(|(name, value)| (value.into_bytes(), name)));
-    known.1 = of(&known.0);
-}
-
-fn of(values: &Values) -> Secrets {
-    Secrets::new(values.iter().map(|(value, name)| (name.as_str(), value.as_slice())))
-}
-
-/// The secrets that a project's sessions are given, as far as they can be read.
+/// The secrets that a project's programs are given, as far as they can be read.
 pub(crate) fn of_project(
     environment: &Environment,
     variable: impl Fn(&str) -> Option<String>,
-) -> Vec<(String, String)> {
+) -> Vec<(String, Vec<u8>)> {
     let value = |from: &SecretSource| match from {
         SecretSource::Env(name) => variable(name),
         SecretSource::File(path) => std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned()),
     };
     let named = |secret: &ao_core::setup::Secret| Some((secret.name.clone(), value(&secret.from)?));
-    environment.secrets.iter().filter_map(named).collect()
+    let passed = environment.pass.iter().filter_map(|name| Some((name.clone(), variable(name)?)));
+    let all = environment.secrets.iter().filter_map(named).chain(passed);
+    let all = all.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+    let all = secrets_in(all, &environment.secrets, &environment.pass);
+    all.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())).collect()
 }
 
 /// What the channels' options have of secrets: what they refer to, what is named like one, and addresses, of which many have
@@ -68,14 +52,14 @@ pub(crate) fn of_project(
 pub(crate) fn of_channels<'a>(
     channels: impl IntoIterator<Item = (&'a String, &'a Channel)>,
     env: &Env,
-) -> Vec<(String, String)> {
+) -> Vec<(String, Vec<u8>)> {
     let mut found = vec![];
     for (name, channel) in channels {
         for (key, value) in &channel.options {
             of_option(&format!("{name}.{key}"), key, value, env, &mut found);
         }
     }
-    found
+    found.into_iter().map(|(name, value)| (name, value.into_bytes())).collect()
 }
 
 /// Whom a channel tells.
@@ -187,7 +171,7 @@ mod tests {
         let mut found: Vec<String> =
             of_channels(channels.iter().map(|(name, channel)| (name, channel)), &env)
                 .into_iter()
-                .map(|(name, value)| format!("{name} {value}"))
+                .map(|(name, value)| format!("{name} {}", String::from_utf8_lossy(&value)))
                 .collect();
         found.sort();
         let expected = [

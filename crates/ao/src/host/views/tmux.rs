@@ -23,7 +23,6 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep_unti
 
 use super::pty::Pty;
 use super::{Shared, Size, failed, no_control, past};
-use crate::host::secrets;
 
 /// How often it is asked how large the terminal is now, and whether the program lives. tmux tells neither.
 const ASK: Duration = Duration::from_secs(1);
@@ -103,7 +102,7 @@ impl TmuxView {
             _ => Problem::new(502, "terminal-failed", format!("`{}` could not be started: {err}", words[0])),
         })?;
         self.client = Some(client);
-        self.redactor = Redactor::of(secrets::known());
+        self.redactor = Redactor::of_known();
         self.draw(size);
         Ok(())
     }
