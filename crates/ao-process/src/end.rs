@@ -3,8 +3,9 @@
 use std::io;
 use std::time::Duration;
 
-/// How to know the processes of a command: by what they carry in their environment. Daemons that have left the group carry
-/// it, and so does what an earlier run of ours has left behind. Nothing else may carry it: it would be ended too.
+/// How to know the processes of a command: by what they carry in their environment, and by what they are below. Daemons that
+/// have left the group carry it, and so does what an earlier run of ours has left behind; what has cleared its environment is
+/// below the [`crate::Keeper`] of the command. Nothing else may carry it: it would be ended too.
 #[derive(Debug, Clone)]
 pub struct Mark {
     #[cfg_attr(
@@ -77,7 +78,7 @@ impl Drop for Guard {
 
 #[cfg(target_os = "linux")]
 mod system {
-    use std::fs;
+    use std::collections::HashSet;
     use std::io::{self, ErrorKind};
     use std::os::fd::OwnedFd;
     use std::time::{Duration, Instant};
@@ -86,17 +87,20 @@ mod system {
     use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
     use super::{Leader, Mark};
+    use crate::keep::KEEPS;
+    use crate::procfs::{self, Stat};
 
     /// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
     const ROUNDS: usize = 20;
     /// How long a killed process may take to go.
     const KILLED: Duration = Duration::from_secs(2);
 
-    #[derive(Debug, Clone, Copy)]
-    struct Process {
-        pid: i32,
-        group: i32,
-        start: u64,
+    /// What was found of a command.
+    #[derive(Default)]
+    struct Found {
+        processes: Vec<Stat>,
+        /// Those that only keep the others. They go by themselves, and until then nothing gets away.
+        keepers: Vec<Stat>,
     }
 
     pub(super) fn leader(pid: i32) -> Option<Leader> {
@@ -105,62 +109,78 @@ mod system {
 
     pub(super) fn end(mark: &Mark) -> io::Result<()> {
         let found = find(mark)?;
-        if found.is_empty() {
-            return Ok(());
-        }
-        wait(signal(&found, Signal::TERM), mark.grace)?;
-        for _ in 0..ROUNDS {
+        wait(signal(&found.processes, Some(Signal::TERM)), mark.grace)?;
+        for round in 0..ROUNDS {
             let left = find(mark)?;
-            if left.is_empty() {
-                return Ok(());
-            }
-            wait(signal(&left, Signal::KILL), KILLED)?;
+            let killed = match (left.processes.is_empty(), left.keepers.is_empty()) {
+                (true, true) => return Ok(()),
+                (true, false) => signal(&left.keepers, (round > 0).then_some(Signal::KILL)),
+                (false, _) => signal(&left.processes, Some(Signal::KILL)),
+            };
+            wait(killed, KILLED)?;
         }
-        let left: Vec<String> = find(mark)?.iter().map(|process| process.pid.to_string()).collect();
+        let left: Vec<String> = find(mark)?.processes.iter().map(|process| process.pid.to_string()).collect();
         Err(io::Error::other(format!("they were killed and are still there: {}", left.join(", "))))
     }
 
-    /// By the environment, because a daemon leaves the group; by the group, because a program may clear its environment.
-    fn find(mark: &Mark) -> io::Result<Vec<Process>> {
+    /// By the environment, because a daemon leaves the group; by the group, because a program may clear its environment; and
+    /// all that is below those, because it may do both.
+    fn find(mark: &Mark) -> io::Result<Found> {
         let ourselves = i32::try_from(std::process::id()).ok();
-        let all: Vec<Process> = fs::read_dir("/proc")?
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-            .filter(|pid| Some(*pid) != ourselves)
-            .filter_map(read)
-            .collect();
+        let mut all = procfs::all()?;
+        all.retain(|process| !process.zombie && Some(process.pid) != ourselves);
         let group = mark.leader.filter(|leader| {
             // While the group has members, the kernel gives its number to nobody else.
             let now = all.iter().find(|process| process.pid == leader.pid);
             now.is_none_or(|now| now.start == leader.start)
         });
-        let in_group = |process: &Process| group.is_some_and(|leader| leader.pid == process.group);
-        Ok(all.iter().filter(|process| in_group(process) || carries(process.pid, mark)).copied().collect())
+        let in_group = |process: &Stat| group.is_some_and(|leader| leader.pid == process.group);
+        let (mut ours, mut keepers) = (HashSet::new(), HashSet::new());
+        for process in &all {
+            let environment = procfs::environment(process.pid).unwrap_or_default();
+            if in_group(process) || carries(&environment, mark) {
+                ours.insert(process.pid);
+                if has(&environment, format!("{KEEPS}=1").as_bytes()) {
+                    keepers.insert(process.pid);
+                }
+            }
+        }
+        // Mostly there is nothing, and no pass is needed.
+        let mut before = 0;
+        while ours.len() > before {
+            before = ours.len();
+            let below = all.iter().filter(|process| ours.contains(&process.parent)).map(|process| process.pid);
+            let below: Vec<i32> = below.collect();
+            ours.extend(below);
+        }
+        let found = all.into_iter().filter(|process| ours.contains(&process.pid));
+        let (keepers, processes) = found.partition(|process| keepers.contains(&process.pid));
+        Ok(Found { processes, keepers })
     }
 
-    fn carries(pid: i32, mark: &Mark) -> bool {
-        let Ok(environment) = fs::read(format!("/proc/{pid}/environ")) else { return false };
-        let has = |entry: &Vec<u8>| environment.split(|byte| *byte == 0).any(|known| known == entry);
+    fn carries(environment: &[u8], mark: &Mark) -> bool {
         // A mark without a variable is on nobody, and not on everybody.
-        !mark.entries.is_empty() && mark.entries.iter().all(has)
+        !mark.entries.is_empty() && mark.entries.iter().all(|entry| has(environment, entry))
+    }
+
+    fn has(environment: &[u8], entry: &[u8]) -> bool {
+        environment.split(|byte| *byte == 0).any(|known| known == entry)
     }
 
     /// A process that lives.
-    fn read(pid: i32) -> Option<Process> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-        // The name stands in brackets and may hold anything, brackets too.
-        let fields: Vec<&str> = stat.rsplit_once(')')?.1.split_ascii_whitespace().collect();
-        let ended = matches!(*fields.first()?, "Z" | "X");
-        let (group, start) = (fields.get(2)?.parse().ok()?, fields.get(19)?.parse().ok()?);
-        (!ended).then_some(Process { pid, group, start })
+    fn read(pid: i32) -> Option<Stat> {
+        procfs::stat(pid).ok().flatten().filter(|process| !process.zombie)
     }
 
-    /// Sends a signal through a handle to each that is still the one that was seen.
-    fn signal(processes: &[Process], signal: Signal) -> Vec<OwnedFd> {
-        let handle = |process: &Process| {
+    /// Sends a signal, if there is one, through a handle to each that is still the one that was seen.
+    fn signal(processes: &[Stat], signal: Option<Signal>) -> Vec<OwnedFd> {
+        let handle = |process: &Stat| {
             let pidfd = pidfd_open(Pid::from_raw(process.pid)?, PidfdFlags::empty()).ok()?;
             read(process.pid).filter(|now| now.start == process.start)?;
             // It may end of itself meanwhile. Whether all are gone is found out afterwards.
-            pidfd_send_signal(&pidfd, signal).ok()?;
+            if let Some(signal) = signal {
+                pidfd_send_signal(&pidfd, signal).ok()?;
+            }
             Some(pidfd)
         };
         processes.iter().filter_map(handle).collect()

@@ -23,7 +23,10 @@ use ao_agent::{AgentPlaces, CommandAgent, Ground};
 use ao_core::ProjectId;
 use ao_engine::{Engine, EngineError, Handle, Slots};
 use ao_git::Queues;
-use ao_ports::{Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, Strategy, Workspace};
+use ao_ports::{
+    Agent, Clock, EventStore, Notifier, Records, Reporter, Scm, Seq, StoreError, Strategy, Workspace,
+};
+use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
 use ao_runtime::{Processes, Runtimes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
@@ -45,6 +48,8 @@ use crate::{chores, ui};
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";
 /// The command under which this program helps tmux.
+/// The command under which this program keeps what a command of the user's starts.
+pub const KEEPER: &str = "keeper";
 pub const TMUX_HELPER: &str = "tmux-helper";
 
 /// What the daemon is made of.
@@ -52,7 +57,7 @@ pub struct Options {
     pub data_dir: Utf8PathBuf,
     /// The lock of the data directory, if it is held already.
     pub lock: Option<Arc<DirLock>>,
-    /// This program, which holds agents too: [`SHIM`], [`TMUX_HELPER`].
+    /// This program, which holds agents and keeps commands too: [`SHIM`], [`TMUX_HELPER`], [`KEEPER`].
     pub program: PathBuf,
     pub agents: Vec<ao_agent::Options>,
     /// Agents that whoever embeds the daemon has made.
@@ -162,8 +167,10 @@ impl Daemon {
         let checks = checks::Options {
             cap: max_parallel_checks,
             ..checks::Options::new(data_dir.join("checks"), queues.clone())
+        let keeper = Keeper::new(program.clone(), KEEPER);
         };
         let agents_ground = GroundFor {
+            keeper: keeper.clone(),
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
@@ -174,11 +181,11 @@ impl Daemon {
                 check_logs: checks.logs().to_string(),
             },
         };
-        let (worktrees, workspaces) = workspaces(&data_dir, &queues);
+        let (worktrees, workspaces) = workspaces(&data_dir, &queues, &keeper);
         let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
         plugged.replace_agents(agents, &agents_ground)?;
-        let errands = Arc::new(Errander::new(&data_dir, clock.clone()));
+        let errands = Arc::new(Errander::new(&data_dir, keeper, clock.clone()));
         let slots = slots(&plugged, &runtimes, &workspaces, &errands);
 
         let stop = CancellationToken::new();
@@ -406,7 +413,10 @@ fn workspaces(
     queues: &Arc<Queues>,
 ) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
     let options = || ao_workspace::Options {
-        provision: Some(provision::Options::new(data_dir.join("logs"))),
+        provision: Some(provision::Options {
+            keeper: keeper.clone(),
+            ..provision::Options::new(data_dir.join("logs"))
+        }),
         queues: queues.clone(),
         ..ao_workspace::Options::default()
     };
@@ -425,6 +435,7 @@ async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
         ui::note(format_args!("what agents tell by hooks is not heard: {err}"));
     }
 }
+    keeper: &Keeper,
 
 impl fmt::Debug for Daemon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

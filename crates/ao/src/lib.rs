@@ -94,6 +94,10 @@ fn helper() -> Option<ExitCode> {
     if arg == daemon::SHIM && (std::env::args_os().len() > 2 || !std::io::stdin().is_terminal()) {
         return Some(ao_runtime::process::shim::run());
     }
+    #[cfg(target_os = "linux")]
+    if arg == daemon::KEEPER && std::env::args_os().len() > 2 {
+        return Some(ao_process::keep(std::env::args_os().skip(2)));
+    }
     (arg == daemon::TMUX_HELPER).then(|| ao_runtime::tmux::helper::main(std::env::args_os().skip(2)))
 }
 

@@ -15,7 +15,7 @@ pub(crate) mod life;
 pub(crate) mod listen;
 pub(crate) mod members;
 pub(crate) mod place;
-pub(crate) mod procfs;
+pub(crate) use ao_process::procfs;
 pub(crate) mod report;
 pub(crate) mod start;
 pub(crate) mod sweep;

@@ -3,15 +3,13 @@
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use ao_process::{Guard, Mark};
+use ao_process::{Guard, Keeper, Kept, Mark};
 use camino::Utf8Path;
-use rustix::process::{Pid, test_kill_process_group};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -26,6 +24,7 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// A command as it is to be run.
 pub(super) struct Order<'a> {
     pub(super) shell: &'a Utf8Path,
+    pub(super) keeper: &'a Keeper,
     pub(super) command: &'a str,
     pub(super) folder: &'a Utf8Path,
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -57,26 +56,31 @@ pub(super) enum End {
 
 /// Runs a command until it ends, takes too long or is not wanted any more.
 ///
-/// What is left in its group has been ended on return. What has left the group as well may still run: it is found by its
-/// mark, which takes a look at every process of the host, and is the business of the guard.
+/// What it has left has been ended on return, if it has a keeper, which knows. Without one only its group is known: what has
+/// left that may still run and is found by its mark, which takes a look at every process of the host, and is the business of
+/// the guard.
 pub(super) async fn run(
     order: Order<'_>,
     log: &Log,
     cancelled: &CancellationToken,
 ) -> io::Result<(End, Option<Guard>)> {
-    let (mut child, mut output) = spawn(&order)?;
-    let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+    let (mut child, mut output) = spawn(&order).await?;
     let guard = order.mark.guard(child.id());
     let end = tokio::select! {
         followed = timeout(order.timeout.min(YEAR), follow(&mut child, &mut output, log)) => match followed {
             Ok(followed) => {
                 let (status, open) = followed?;
-                let left = open || group.is_some_and(|group| test_kill_process_group(group).is_ok());
-                if left {
-                    guard.end().await?;
-                    return Ok((End::Exited(status), None));
-                }
-                return Ok((End::Exited(status), Some(guard)));
+                return Ok((End::Exited(status), match child.has_left() {
+                    Some(false) if !open => {
+                        guard.release();
+                        None
+                    }
+                    None if !open => Some(guard),
+                    _ => {
+                        guard.end().await?;
+                        None
+                    }
+                }));
             }
             Err(_) => End::TooLong,
         },
@@ -92,26 +96,23 @@ pub(super) async fn run(
     Ok((end, None))
 }
 
-fn spawn(order: &Order<'_>) -> io::Result<(Child, Receiver)> {
+async fn spawn(order: &Order<'_>) -> io::Result<(Kept, Receiver)> {
     // One pipe for both, so that errors stand where they happened.
     let (output, input) = io::pipe()?;
-    let child = Command::new(order.shell)
-        .arg("-c")
-        .arg(order.command)
-        .current_dir(order.folder)
-        .env_clear()
-        .envs(order.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::null())
-        .stdout(input.try_clone()?)
-        .stderr(input)
-        // A group of its own: what a terminal sends to the daemon's group is not meant for it.
-        .process_group(0)
-        .spawn()?;
-    Ok((child, Receiver::from_owned_fd(output.into())?))
+    let kept = ao_process::Order {
+        shell: order.shell.as_std_path().as_os_str(),
+        command: order.command,
+        folder: order.folder.as_std_path(),
+        environment: &order.environment,
+        input: false,
+        out: input.try_clone()?.into(),
+        err: input.into(),
+    };
+    Ok((order.keeper.spawn(kept).await?, Receiver::from_owned_fd(output.into())?))
 }
 
 /// Writes down what comes until the shell has ended, and says whether somebody else still holds its output.
-async fn follow(child: &mut Child, output: &mut Receiver, log: &Log) -> io::Result<(ExitStatus, bool)> {
+async fn follow(child: &mut Kept, output: &mut Receiver, log: &Log) -> io::Result<(ExitStatus, bool)> {
     let mut buffer = vec![0; 64 << 10];
     let mut open = true;
     let status = loop {
@@ -146,6 +147,7 @@ mod tests {
     fn an_order_does_not_tell_its_secrets() {
         let order = Order {
             shell: "/bin/sh".into(),
+            keeper: &Keeper::default(),
             command: "make",
             folder: "/x".into(),
             environment: vec![("TOKEN".into(), "hunter2".into())],

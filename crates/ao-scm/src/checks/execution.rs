@@ -116,6 +116,7 @@ async fn try_once(desk: &Desk, execution: &Execution, mut left: Left, tries: &mu
     }
     let order = Order {
         shell: &desk.options.shell,
+        keeper: &desk.options.keeper,
         command: &spec.command,
         folder: left.tree.path(),
         environment,

@@ -6,6 +6,7 @@ use std::time::Duration;
 use ao_core::{Commit, ProjectId, PullId};
 use ao_git::Queues;
 use ao_ports::CheckSpec;
+use ao_process::Keeper;
 use camino::Utf8PathBuf;
 
 #[derive(Debug, Clone)]
@@ -32,6 +33,8 @@ pub struct Options {
     pub queues: Arc<Queues>,
     /// Runs the commands. Not the user's own shell: a check has to mean the same for everybody.
     pub shell: Utf8PathBuf,
+    /// What nothing gets away from that they start.
+    pub keeper: Keeper,
 }
 
 impl Options {
@@ -50,6 +53,7 @@ impl Options {
             retry_pause: Duration::from_secs(2),
             queues,
             shell: "/bin/sh".into(),
+            keeper: Keeper::default(),
         }
     }
 

@@ -3,13 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::Path;
-use std::process::{ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::time::Duration;
 
-use ao_process::Mark;
+use ao_process::{Keeper, Kept, Mark, Order};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe::Receiver;
-use tokio::process::{Child, Command};
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::error::{ProvisionError, told};
@@ -23,6 +22,7 @@ const DRAIN: Duration = Duration::from_millis(250);
 #[derive(Debug)]
 pub(super) struct Shell<'a> {
     pub(super) program: &'a OsStr,
+    pub(super) keeper: &'a Keeper,
     pub(super) path: &'a Path,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) mark: Mark,
@@ -37,7 +37,7 @@ impl Shell<'_> {
     pub(super) async fn run(&self, command: &str, log: &mut Log) -> Result<(), ProvisionError> {
         let begun = Instant::now();
         say(log, &format!("$ {command}"))?;
-        let (mut child, mut output) = self.spawn(command)?;
+        let (mut child, mut output) = self.spawn(command).await?;
         let guard = self.mark.guard(child.id());
         let ended = timeout_at(self.until, follow(&mut child, &mut output, log)).await;
         let took = begun.elapsed().as_secs_f64();
@@ -62,26 +62,23 @@ impl Shell<'_> {
         Err(ProvisionError::Ended { command: command.to_owned(), status })
     }
 
-    fn spawn(&self, command: &str) -> Result<(Child, Receiver), ProvisionError> {
+    async fn spawn(&self, command: &str) -> Result<(Kept, Receiver), ProvisionError> {
         let failed = |err| ProvisionError::NoShell { shell: self.program.to_owned(), err };
         if !self.path.is_dir() {
             return Err(ProvisionError::file("work in", self.path)(io::ErrorKind::NotFound.into()));
         }
         // One pipe for both, so that errors stand where they happened.
         let (output, input) = io::pipe().map_err(failed)?;
-        let child = Command::new(self.program)
-            .arg("-c")
-            .arg(command)
-            .current_dir(self.path)
-            .env_clear()
-            .envs(self.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::null())
-            .stdout(input.try_clone().map_err(failed)?)
-            .stderr(input)
-            // A group of its own: what a terminal sends to the daemon's group is not meant for it.
-            .process_group(0)
-            .spawn()
-            .map_err(failed)?;
+        let order = Order {
+            shell: self.program,
+            command,
+            folder: self.path,
+            environment: &self.environment,
+            input: false,
+            out: input.try_clone().map_err(failed)?.into(),
+            err: input.into(),
+        };
+        let child = self.keeper.spawn(order).await.map_err(failed)?;
         Ok((child, Receiver::from_owned_fd(output.into()).map_err(failed)?))
     }
 }
@@ -89,7 +86,7 @@ impl Shell<'_> {
 /// Writes down what comes until the shell has ended. A server that it leaves behind may hold the pipe open for ever, so
 /// the end of the output is not waited for.
 async fn follow(
-    child: &mut Child,
+    child: &mut Kept,
     output: &mut Receiver,
     log: &mut Log,
 ) -> Result<ExitStatus, ProvisionError> {

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ao_core::SessionId;
+use ao_process::Keeper;
 
 /// How workspaces are made ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,6 +14,8 @@ pub struct Options {
     pub logs: PathBuf,
     /// The user's shell, by which commands are run.
     pub shell: OsString,
+    /// What nothing gets away from that they start.
+    pub keeper: Keeper,
     /// How large a log may become before its middle is cut out.
     pub log_limit: u64,
     /// How long programs that are asked to end may take before they are killed.
@@ -26,6 +29,7 @@ impl Options {
         Options {
             logs: logs.into(),
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
+            keeper: Keeper::default(),
             log_limit: 4 << 20,
             grace: Duration::from_secs(5),
         }

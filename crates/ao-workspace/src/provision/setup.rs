@@ -150,6 +150,7 @@ impl Run<'_> {
         secrets::learn(its.into_iter().map(|(name, value)| (name, value.into_encoded_bytes())));
         let shell = Shell {
             program: &self.options.shell,
+            keeper: &self.options.keeper,
             path: self.path,
             environment: composed,
             mark: self.mark(),

@@ -7,10 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use ao_process::{Mark, Redactor, secrets};
+use ao_process::{Keeper, Kept, Mark, Redactor, secrets};
 use camino::Utf8Path;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, Command};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
 
 use super::logs::Log;
@@ -27,6 +26,7 @@ const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
 /// A command as it is to be run.
 pub(super) struct Order<'a> {
     pub(super) shell: &'a OsStr,
+    pub(super) keeper: &'a Keeper,
     pub(super) command: &'a str,
     pub(super) folder: &'a Utf8Path,
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -47,7 +47,7 @@ pub(crate) struct Ended {
 pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     let begun = Instant::now();
     log.say(&format!("$ {}", secrets::known().mask(order.command)))?;
-    let mut child = spawn(&order)?;
+    let mut child = spawn(&order).await?;
     let guard = order.mark.guard(child.id());
     let mut streams = Streams::of(&mut child);
     let limit = order.timeout.min(YEAR);
@@ -76,34 +76,31 @@ pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     ended.map(|()| told)
 }
 
-fn spawn(order: &Order<'_>) -> io::Result<Child> {
+async fn spawn(order: &Order<'_>) -> io::Result<Kept> {
     if !order.folder.is_dir() {
         let what = format!("the project's folder `{}` is not there", order.folder);
         return Err(io::Error::new(io::ErrorKind::NotFound, what));
     }
-    Command::new(order.shell)
-        .arg("-c")
-        .arg(order.command)
-        .current_dir(order.folder)
-        .env_clear()
-        .envs(order.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // A group of its own: what a terminal sends to the daemon's group is not meant for it.
-        .process_group(0)
-        .spawn()
-        .map_err(|err| {
-            let shell = order.shell.to_string_lossy();
-            io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
-        })
+    let kept = ao_process::Order {
+        shell: order.shell,
+        command: order.command,
+        folder: order.folder.as_std_path(),
+        environment: &order.environment,
+        input: true,
+        out: Stdio::piped(),
+        err: Stdio::piped(),
+    };
+    order.keeper.spawn(kept).await.map_err(|err| {
+        let shell = order.shell.to_string_lossy();
+        io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
+    })
 }
 
 /// What a command puts out, kept apart because its last word is looked for among its errors first.
 struct Streams {
     out: Stream,
     err: Stream,
-    stdin: Option<tokio::process::ChildStdin>,
+    stdin: Option<Box<dyn AsyncWrite + Send + Unpin>>,
 }
 
 struct Stream {
@@ -113,22 +110,22 @@ struct Stream {
 }
 
 impl Streams {
-    fn of(child: &mut Child) -> Streams {
+    fn of(child: &mut Kept) -> Streams {
         let stream = |pipe: Option<Box<dyn AsyncRead + Send + Unpin>>| Stream {
             pipe,
             redactor: Redactor::of_known(),
             tail: vec![],
         };
-        let (out, err) = (child.stdout.take(), child.stderr.take());
+        let (out, err) = (child.take_out(), child.take_err());
         Streams {
             out: stream(out.map(|pipe| Box::new(pipe) as _)),
             err: stream(err.map(|pipe| Box::new(pipe) as _)),
-            stdin: child.stdin.take(),
+            stdin: child.take_input(),
         }
     }
 
     /// Writes down what comes until the shell has ended.
-    async fn follow(&mut self, child: &mut Child, document: &str, log: &mut Log) -> io::Result<ExitStatus> {
+    async fn follow(&mut self, child: &mut Kept, document: &str, log: &mut Log) -> io::Result<ExitStatus> {
         let stdin = self.stdin.take();
         let feed = async move {
             if let Some(mut stdin) = stdin {

@@ -197,6 +197,7 @@ impl Errander {
             .map_err(failed("begin the log of a command in the data folder"))?;
         let order = command::Order {
             shell: &self.shell,
+            keeper: &self.keeper,
             command,
             folder: camino::Utf8Path::new(&path),
             environment,

@@ -31,6 +31,7 @@ use ao_core::ProjectId;
 use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_engine::Handle;
 use ao_ports::{Clock, ErrandError, Errands, Scm};
+use ao_process::Keeper;
 use ao_server::Host;
 use ao_workspace::Worktrees;
 use async_trait::async_trait;
@@ -52,6 +53,8 @@ pub(crate) struct Errander {
     clock: Arc<dyn Clock>,
     /// The user's shell.
     shell: OsString,
+    /// What nothing gets away from that commands start.
+    keeper: Keeper,
     logs: Logs,
     /// What reactions run, which may take long.
     runs: Semaphore,
@@ -74,11 +77,12 @@ struct Engine {
 }
 
 impl Errander {
-    pub(crate) fn new(data_dir: &Utf8Path, clock: Arc<dyn Clock>) -> Errander {
+    pub(crate) fn new(data_dir: &Utf8Path, keeper: Keeper, clock: Arc<dyn Clock>) -> Errander {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         Errander {
             data_dir: data_dir.to_owned(),
             clock,
+            keeper,
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
             logs: Logs::new(data_dir.join("logs").join("hooks")),
             runs: Semaphore::new(COMMANDS),

@@ -19,6 +19,7 @@ mod documents;
 mod door;
 mod embed;
 mod events;
+mod escapes;
 mod files;
 mod findings;
 mod first_launch;

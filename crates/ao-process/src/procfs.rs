@@ -6,23 +6,23 @@ use std::sync::OnceLock;
 
 /// A process as `/proc/<pid>/stat` has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Stat {
-    pub(crate) pid: i32,
-    pub(crate) parent: i32,
-    pub(crate) group: i32,
+pub struct Stat {
+    pub pid: i32,
+    pub parent: i32,
+    pub group: i32,
     /// The leader of its session: all that one terminal holds have the same.
-    pub(crate) session: i32,
+    pub session: i32,
     /// Ended, and waits for its parent to notice.
-    pub(crate) zombie: bool,
+    pub zombie: bool,
     /// Processor time used, in ticks.
-    pub(crate) used: u64,
+    pub used: u64,
     /// What its children had used that have ended and that it has waited for, in ticks.
-    pub(crate) reaped: u64,
-    pub(crate) start: u64,
+    pub reaped: u64,
+    pub start: u64,
 }
 
 /// Reads one process, `None` if there is none with this pid.
-pub(crate) fn stat(pid: i32) -> io::Result<Option<Stat>> {
+pub fn stat(pid: i32) -> io::Result<Option<Stat>> {
     match fs::read_to_string(format!("/proc/{pid}/stat")) {
         Ok(text) => parse(&text)
             .map(Some)
@@ -34,7 +34,7 @@ pub(crate) fn stat(pid: i32) -> io::Result<Option<Stat>> {
 }
 
 /// Reads every process that is there.
-pub(crate) fn all() -> io::Result<Vec<Stat>> {
+pub fn all() -> io::Result<Vec<Stat>> {
     let mut processes = Vec::new();
     for entry in fs::read_dir("/proc")? {
         if let Some(pid) = entry?.file_name().to_str().and_then(|name| name.parse().ok())
@@ -47,7 +47,7 @@ pub(crate) fn all() -> io::Result<Vec<Stat>> {
 }
 
 /// Reads all that runs below a process, from there downwards: the cost is that of the tree, not of the host.
-pub(crate) fn below(pid: i32) -> Vec<Stat> {
+pub fn below(pid: i32) -> Vec<Stat> {
     let mut found = Vec::new();
     let mut open = vec![pid];
     while let Some(parent) = open.pop() {
@@ -69,12 +69,12 @@ fn children(pid: i32) -> Vec<i32> {
 }
 
 /// The environment that a process was started with. `None` if it is gone, or not ours to look into.
-pub(crate) fn environment(pid: i32) -> Option<Vec<u8>> {
+pub fn environment(pid: i32) -> Option<Vec<u8>> {
     fs::read(format!("/proc/{pid}/environ")).ok()
 }
 
 /// Which boot of this host it is; start times mean nothing across boots.
-pub(crate) fn boot() -> io::Result<String> {
+pub fn boot() -> io::Result<String> {
     // The same for as long as we run, and asked for often.
     static BOOT: OnceLock<String> = OnceLock::new();
     if let Some(id) = BOOT.get() {

@@ -1,0 +1,284 @@
+//! A small process between us and a command, from which nothing that the command starts can get away.
+//!
+//! ```text
+//!  daemon ──spawn──► keeper ──► shell ──► whatever it starts
+//!     ▲                │  ▲                   │ orphans, whatever they have done to their group, session and
+//!     └─── socket ─────┘  └───────────────────┘ environment
+//! ```
+//!
+//! Orphans come to it instead of going to the host's first process. It carries the mark of its command, so all of them are
+//! found below it, by us and by the daemon after us; [`crate::Mark`] ends them. It ends nothing itself, and goes once nothing
+//! is below it. Where the kernel has no such thing, or nobody has said which program it is, commands are started without.
+
+use std::ffi::{OsStr, OsString};
+use std::fmt;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{ExitStatus, Stdio};
+
+use rustix::process::{Pid, test_kill_process_group};
+use tokio::io::{AsyncReadExt, AsyncWrite};
+use tokio::net::UnixStream;
+use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::process::{Child, ChildStderr, ChildStdout, Command};
+
+/// What only a keeper has in its environment.
+pub(crate) const KEEPS: &str = "AO_KEEPS";
+
+/// What a keeper says.
+const STARTED: u8 = b's';
+const NOT_STARTED: u8 = b'n';
+const ENDED: u8 = b'e';
+
+/// The program that keeps commands, and its first words. None if commands are started without one.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Keeper(Option<(OsString, OsString)>);
+
+/// A command as it is to be started, in a group of its own.
+pub struct Order<'a> {
+    pub shell: &'a OsStr,
+    pub command: &'a str,
+    pub folder: &'a Path,
+    /// All that it has in its environment.
+    pub environment: &'a [(OsString, OsString)],
+    /// Whether something is to be written to it.
+    pub input: bool,
+    pub out: Stdio,
+    pub err: Stdio,
+}
+
+impl fmt::Debug for Order<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Nothing of the environment: secrets are in it.
+        f.debug_struct("Order").field("command", &self.command).field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl Keeper {
+    /// The program that calls [`run`] if this is its first word.
+    pub fn new(program: impl Into<OsString>, word: &str) -> Keeper {
+        let program = cfg!(target_os = "linux").then(|| (program.into(), word.into()));
+        Keeper(program)
+    }
+
+    /// Starts a command. An error means that there is none.
+    pub async fn spawn(&self, order: Order<'_>) -> io::Result<Kept> {
+        let mut command = match &self.0 {
+            Some((keeper, word)) => {
+                let mut command = Command::new(keeper);
+                command.arg(word).arg(if order.input { "input" } else { "none" }).arg(order.shell);
+                command
+            }
+            None => Command::new(order.shell),
+        };
+        command
+            .arg("-c")
+            .arg(order.command)
+            .current_dir(order.folder)
+            .env_clear()
+            .envs(order.environment.iter().map(|(name, value)| (name, value)))
+            .stdout(order.out)
+            .stderr(order.err)
+            // A group of its own: what a terminal sends to our group is not meant for it.
+            .process_group(0);
+        if self.0.is_none() {
+            let child = command.stdin(if order.input { Stdio::piped() } else { Stdio::null() }).spawn()?;
+            return Ok(Kept { group: group(&child), child, line: None, heard: vec![] });
+        }
+        let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        let child = command.env(KEEPS, "1").stdin(std::os::fd::OwnedFd::from(theirs)).spawn()?;
+        // The other end of the socket is its alone from now on.
+        drop(command);
+        let (from, to) = UnixStream::from_std(ours)?.into_split();
+        let line = Some((from, order.input.then_some(to)));
+        let mut kept = Kept { group: group(&child), child, line, heard: vec![] };
+        kept.hear(1).await?;
+        match kept.heard.first() {
+            Some(&STARTED) => Ok(kept),
+            Some(_) => {
+                kept.hear(5).await?;
+                Err(kept.number().map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
+            }
+            None => Err(io::Error::other("the process that was to keep it has ended")),
+        }
+    }
+}
+
+fn group(child: &Child) -> Option<Pid> {
+    child.id().and_then(|id| Pid::from_raw(id.cast_signed()))
+}
+
+/// A command that was started.
+#[derive(Debug)]
+pub struct Kept {
+    child: Child,
+    group: Option<Pid>,
+    /// To its keeper, if it has one.
+    line: Option<(OwnedReadHalf, Option<OwnedWriteHalf>)>,
+    /// What the keeper has said.
+    heard: Vec<u8>,
+}
+
+impl Kept {
+    /// The process that all others of the command are below, or in the group of.
+    pub fn id(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    pub fn take_out(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
+    }
+
+    pub fn take_err(&mut self) -> Option<ChildStderr> {
+        self.child.stderr.take()
+    }
+
+    /// Where its input is written to, if it has one. The end of that is the end of its input.
+    pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
+        match &mut self.line {
+            Some((_, input)) => input.take().map(|input| Box::new(input) as _),
+            None => self.child.stdin.take().map(|input| Box::new(input) as _),
+        }
+    }
+
+    /// Waits for the end of the shell. What it has started may go on. Can be dropped and called again.
+    pub async fn wait(&mut self) -> io::Result<ExitStatus> {
+        if self.line.is_some() {
+            self.hear(7).await?;
+            if let (Some(&ENDED), Some(status)) = (self.heard.get(1), self.number_at(2)) {
+                return Ok(ExitStatus::from_raw(status));
+            }
+        }
+        // Without a keeper, or with one that was killed.
+        self.child.wait().await
+    }
+
+    /// Whether something that it has started still runs, once it has ended. Unknown without a keeper, if nothing is left in
+    /// its group.
+    pub fn has_left(&self) -> Option<bool> {
+        match (self.heard.get(6), &self.line) {
+            (Some(left), Some(_)) => Some(*left != 0),
+            _ => self.group.is_some_and(|group| test_kill_process_group(group).is_ok()).then_some(true),
+        }
+    }
+
+    /// Reads what the keeper says, up to so many bytes of it or its end.
+    async fn hear(&mut self, most: usize) -> io::Result<()> {
+        let Some((from, _)) = &mut self.line else { return Ok(()) };
+        while self.heard.len() < most {
+            let mut space = [0; 8];
+            let room = most - self.heard.len();
+            match from.read(&mut space[..room]).await {
+                Ok(0) => break,
+                Ok(count) => self.heard.extend_from_slice(&space[..count]),
+                // Its end, while it had not read all that we had written.
+                Err(err) if err.kind() == io::ErrorKind::ConnectionReset => break,
+                Err(err) => return Err(err),
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&self) -> Option<i32> {
+        self.number_at(1)
+    }
+
+    fn number_at(&self, at: usize) -> Option<i32> {
+        Some(i32::from_le_bytes(self.heard.get(at..at + 4)?.try_into().ok()?))
+    }
+}
+
+/// Is a keeper until nothing is left to keep. The words are those behind its own.
+#[cfg(target_os = "linux")]
+pub fn run(words: impl Iterator<Item = OsString>) -> std::process::ExitCode {
+    match keeper::keep(words) {
+        Ok(()) => std::process::ExitCode::SUCCESS,
+        Err(_) => std::process::ExitCode::FAILURE,
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod keeper {
+    use std::ffi::OsString;
+    use std::io::{self, Write};
+    use std::os::fd::AsFd;
+    use std::os::unix::net::UnixStream;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Command, Stdio};
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicBool;
+
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    use rustix::io::Errno;
+    use rustix::process::{WaitOptions, wait};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2};
+
+    use super::{ENDED, KEEPS, NOT_STARTED, STARTED};
+
+    pub(super) fn keep(mut words: impl Iterator<Item = OsString>) -> io::Result<()> {
+        crate::descriptors::keep_from_children()?;
+        rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+        // Handled, and not ignored, which would be so for the command as well.
+        for signal in [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2] {
+            signal_hook::flag::register(signal, Arc::new(AtomicBool::new(false)))?;
+        }
+        let mut line = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+        let has_input = words.next().is_some_and(|word| word == "input");
+        let shell = words.next().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut command = Command::new(shell);
+        command.args(words).env_remove(KEEPS).process_group(0);
+        command.stdin(if has_input { Stdio::piped() } else { Stdio::null() });
+        let mut child = match command.spawn() {
+            Ok(child) => child,
+            Err(err) => {
+                let number = err.raw_os_error().unwrap_or_default().to_le_bytes();
+                return line.write_all(&[[NOT_STARTED].as_slice(), &number].concat());
+            }
+        };
+        // If the daemon is gone, that changes nothing: the next one finds us.
+        let _ = line.write_all(&[STARTED]);
+        if let Some(mut input) = child.stdin.take() {
+            let mut document = line.try_clone()?;
+            std::thread::spawn(move || io::copy(&mut document, &mut input));
+        }
+        let_go()?;
+        let mut told = false;
+        loop {
+            match wait(WaitOptions::empty()) {
+                Ok(Some((pid, status))) if !told && pid.as_raw_nonzero().get() == child.id().cast_signed() => {
+                    told = true;
+                    let left = u8::from(is_anything_left());
+                    let mut words = vec![ENDED];
+                    words.extend(status.as_raw().to_le_bytes());
+                    words.push(left);
+                    let _ = line.write_all(&words);
+                }
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(Errno::CHILD) => return Ok(()),
+                Err(err) => return Err(err.into()),
+            }
+        }
+    }
+
+    fn is_anything_left() -> bool {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) | Err(Errno::INTR) => {}
+                Ok(None) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// Lets go of the command's output, whose end others wait for, and of its folder, which may be removed.
+    fn let_go() -> io::Result<()> {
+        let null = openat(CWD, "/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?;
+        rustix::stdio::dup2_stdin(&null)?;
+        rustix::stdio::dup2_stdout(&null)?;
+        rustix::stdio::dup2_stderr(&null)?;
+        rustix::process::chdir("/")?;
+        Ok(())
+    }
+}
