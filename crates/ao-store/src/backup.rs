@@ -5,13 +5,16 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 
 use ao_ports::StoreError;
-use camino::Utf8Path;
+use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OpenFlags};
 
 use crate::check::{CheckReport, check_contents, check_file};
 use crate::error::{damaged, failed, io_error, sqlite_error};
 use crate::{Store, schema};
+
+/// Beside the log: where its last backup is.
+const LAST: &str = "-backup";
 
 impl Store {
     /// Copies the log as it is now to a new file, checks the copy, and returns what that has found.
@@ -31,10 +34,30 @@ impl Store {
                 self.readers().run_here(|conn| copy(conn, &partial))?;
                 let report = verify(&partial, self.path())?;
                 move_into_place(&partial, to).map_err(|err| io_error(to, "finish the backup", &err))?;
+                if report.is_ok() {
+                    self.remember(to);
+                }
                 Ok(report)
             })
         })
     }
+}
+
+impl Store {
+    /// Writes down where the backup is, for the day on which it is needed. Without this it is as good.
+    fn remember(&self, backup: &Utf8Path) {
+        let place = schema::sidecar(self.path(), LAST);
+        let written = backup.canonicalize_utf8().and_then(|backup| fs::write(&place, backup.as_str()));
+        if let Err(err) = written {
+            tracing::warn!(%err, %place, "where the backup is could not be written down");
+        }
+    }
+}
+
+/// Returns the backup without faults that was made last of this log, if it is still there.
+pub fn last_backup(log: &Utf8Path) -> Option<Utf8PathBuf> {
+    let place = fs::read_to_string(schema::sidecar(log, LAST)).ok()?;
+    Some(Utf8PathBuf::from(place)).filter(|backup| backup.is_file())
 }
 
 /// Makes a private file, and removes it again if `fill` fails. One that was there before is not touched.

@@ -1,11 +1,15 @@
 //! Looking through the whole log, and saying what is wrong with it.
 
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
 use ao_ports::{Seq, StoreError};
 use camino::Utf8Path;
-use rusqlite::Connection;
+use rusqlite::{Connection, ErrorCode};
 use serde::de::IgnoredAny;
 
-use crate::error::sqlite_error;
+use crate::error::{damaged, io_error, sqlite_error};
+use crate::schema::sidecar;
 use crate::{Store, read, snapshot};
 
 /// What a check has found.
@@ -21,7 +25,14 @@ pub struct CheckReport {
     pub records: u64,
     /// What is wrong, in words; the first hundred things of it.
     pub problems: Vec<String>,
+    /// The first of them that SQLite itself finds in the file. Nothing may be written to it any more.
+    pub damage: Option<String>,
 }
+
+/// How long the look at a start may take. What it does not get to is left to [`Store::check`].
+const QUICK: Duration = Duration::from_millis(200);
+/// Beside a log in which a fault was found. At the next start all of it is looked at, however long that takes.
+const SUSPECT: &str = "-suspect";
 
 /// How many problems are told. A file that is broken in more places is not read better by telling more.
 const PROBLEMS: usize = 100;
@@ -48,6 +59,53 @@ impl Store {
     pub fn check(&self) -> Result<CheckReport, StoreError> {
         self.readers().run_here(|conn| check(conn, self.path()))
     }
+
+    /// Leaves word that a fault was found in the file, so that the next one who opens it for writing looks at all of it.
+    pub fn suspect(&self) -> Result<(), StoreError> {
+        let path = sidecar(self.path(), SUSPECT);
+        std::fs::write(&path, b"").map_err(|err| io_error(&path, "leave word of a damaged log", &err))
+    }
+}
+
+/// Refuses a file in which SQLite finds a fault within a short time, or at all if one was found before.
+pub(crate) fn refuse_damaged(conn: &Connection, path: &Utf8Path) -> Result<(), StoreError> {
+    let suspect = sidecar(path, SUSPECT);
+    let is_suspect = suspect.exists();
+    let found = match is_suspect {
+        true => first_fault(conn, "PRAGMA integrity_check(1)"),
+        false => within(QUICK, conn, |conn| first_fault(conn, "PRAGMA quick_check(1)")),
+    };
+    match found {
+        Ok(None) if is_suspect => {
+            // Somebody has mended it, or put a backup in its place.
+            std::fs::remove_file(&suspect).map_err(|err| io_error(&suspect, "remove", &err))
+        }
+        Ok(None) => Ok(()),
+        Ok(Some(fault)) => Err(damaged(path, fault)),
+        Err(err) if err.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => Ok(()),
+        Err(err) => Err(sqlite_error(path, err)),
+    }
+}
+
+fn first_fault(conn: &Connection, look: &str) -> rusqlite::Result<Option<String>> {
+    let said: String = conn.query_row(look, [], |row| row.get(0))?;
+    Ok((said != "ok").then_some(said))
+}
+
+/// Gives up on something that takes longer than this.
+fn within<T>(limit: Duration, conn: &Connection, look: impl FnOnce(&Connection) -> T) -> T {
+    let handle = conn.get_interrupt_handle();
+    std::thread::scope(|scope| {
+        let (over, is_over) = std::sync::mpsc::channel::<()>();
+        scope.spawn(move || {
+            if is_over.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                handle.interrupt();
+            }
+        });
+        let seen = look(conn);
+        drop(over);
+        seen
+    })
 }
 
 fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> {
@@ -57,6 +115,7 @@ fn check(conn: &Connection, path: &Utf8Path) -> Result<CheckReport, StoreError> 
     if let Err(err) = check_file(conn, &mut report) {
         report.problem(err.to_string());
     }
+    report.damage = report.problems.first().cloned();
     check_contents(conn, &mut report);
     Ok(report)
 }

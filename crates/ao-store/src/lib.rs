@@ -27,6 +27,7 @@ mod snapshot;
 mod store;
 mod writer;
 
+pub use backup::last_backup;
 pub use check::CheckReport;
 pub use export::{ExportError, Exported};
 pub use import::{ImportError, import};

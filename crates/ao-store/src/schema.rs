@@ -13,6 +13,7 @@ use camino::{Utf8Path, Utf8PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, ffi};
 
+use crate::check::refuse_damaged;
 use crate::error::{damaged, failed, io_error, sqlite_error};
 
 /// Marks the file as ours in its header; `aolg` in ASCII.
@@ -136,12 +137,14 @@ fn build<T, E: From<StoreError>>(
 pub(crate) fn open_writer(path: &Utf8Path) -> Result<Connection, StoreError> {
     let sql = |err| sqlite_error(path, err);
     refuse_truncated(path, &recognise(path)?)?;
+    refuse_strange_wal(path)?;
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut conn = Connection::open_with_flags(path, flags).map_err(sql)?;
     conn.busy_timeout(BUSY).map_err(sql)?;
     // Closing would otherwise move the last events of a log we refuse from its WAL into the file.
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(sql)?;
     let applied = applied_if_known(&conn, path)?;
+    refuse_damaged(&conn, path)?;
     conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, false).map_err(sql)?;
 
     let mode: String = conn.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(sql)?;
@@ -227,6 +230,24 @@ fn refuse_truncated(path: &Utf8Path, header: &[u8]) -> Result<(), StoreError> {
         0 => Ok(()),
         missing => Err(damaged(path, format!("{missing} bytes are missing at its end"))),
     }
+}
+
+/// Notices a WAL that is none. SQLite would begin a new one over it, and the last events would be gone without a word.
+fn refuse_strange_wal(path: &Utf8Path) -> Result<(), StoreError> {
+    let wal = sidecar(path, "-wal");
+    let mut header = Vec::with_capacity(32);
+    match File::open(&wal).and_then(|file| file.take(32).read_to_end(&mut header)) {
+        Ok(_) => {}
+        Err(err) if err.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(err) => return Err(io_error(&wal, "read the WAL of the log", &err)),
+    }
+    // One that a power cut has left without a header has no events either: the header is synced before them.
+    let is_blank = header.len() < 32 || header.iter().all(|byte| *byte == 0);
+    // Either order of bytes; see <https://www.sqlite.org/fileformat2.html#the_write_ahead_log>.
+    if is_blank || matches!(header_field(&header, 0), 0x377f_0682 | 0x377f_0683) {
+        return Ok(());
+    }
+    Err(damaged(path, format!("`{wal}`, which has its last events, is not what SQLite writes")))
 }
 
 /// A number in the header, as <https://www.sqlite.org/fileformat.html#the_database_header> lays it out.

@@ -130,7 +130,8 @@ impl Store {
         }
     }
 
-    pub(crate) fn path(&self) -> &Utf8Path {
+    /// The file of the log.
+    pub fn path(&self) -> &Utf8Path {
         &self.shared.path
     }
 

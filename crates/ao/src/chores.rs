@@ -7,12 +7,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::evidence::Activity;
+use ao_core::incident::Subject;
+use ao_core::notice::Level;
 use ao_core::session::{Phase, Session};
 use ao_core::{Event, Input, State};
 use ao_engine::{AskError, Handle};
 use ao_git::{Git, Queues, Upkeep};
-use ao_ports::{Clock, Seq, Workspace};
-use tokio::sync::watch;
+use ao_ports::{Clock, Seq, StoreError, Workspace};
+use ao_store::Store;
+use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::forge::Forges;
@@ -55,6 +58,53 @@ fn anybody_works(state: &State) -> bool {
         Phase::Running { .. } => matches!(session.judgement.activity, Activity::Working | Activity::Starting),
         _ => false,
     })
+}
+
+/// Looks through the whole log once, beside everything else and after it, and returns what SQLite finds wrong with the file.
+/// What is wrong with single events is told to people: the rest of the log is as good as ever.
+pub(crate) async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
+    let (tell, told) = oneshot::channel();
+    let looking = store.clone();
+    let thread = std::thread::Builder::new().name("ao-check-log".into()).spawn(move || {
+        give_way();
+        let _ = tell.send(looking.check());
+    });
+    if let Err(err) = thread {
+        tracing::warn!(%err, "the event log is not looked through");
+        return None;
+    }
+    let report = match told.await.ok()? {
+        Ok(report) => report,
+        Err(err @ StoreError::Damaged { .. }) => return Some(err),
+        Err(err) => {
+            tracing::warn!(%err, "the event log could not be looked through");
+            return None;
+        }
+    };
+    if let Some(detail) = report.damage {
+        if let Err(err) = store.suspect() {
+            tracing::error!(%err, "that the event log is damaged is not remembered");
+        }
+        return Some(StoreError::Damaged { path: store.path().to_string(), detail });
+    }
+    if let Some(first) = report.problems.first() {
+        tracing::error!(problems = ?report.problems, "the event log has faults");
+        let told = Input::Tell {
+            level: Level::Action,
+            subject: Subject::Host,
+            key: "event-log-faults".into(),
+            text: format!("the event log has faults, and `ao events check` names them; the first: {first}"),
+            channel: None,
+        };
+        let _ = handle.ask(told).await;
+    }
+    None
+}
+
+/// Lets this thread work when nobody else wants to.
+fn give_way() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::setpriority_process(Some(rustix::thread::gettid()), 19);
 }
 
 /// Tells, once a day at the time that the configuration names, what the day has brought. One that was missed while nobody ran

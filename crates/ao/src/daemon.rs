@@ -34,6 +34,7 @@ use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
 use camino::Utf8PathBuf;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -47,9 +48,9 @@ use crate::{chores, ui};
 
 /// The command under which this program is a shim. Not for people, so the command line knows nothing of it.
 pub const SHIM: &str = "shim";
-/// The command under which this program helps tmux.
 /// The command under which this program keeps what a command of the user's starts.
 pub const KEEPER: &str = "keeper";
+/// The command under which this program helps tmux.
 pub const TMUX_HELPER: &str = "tmux-helper";
 
 /// What the daemon is made of.
@@ -131,6 +132,8 @@ pub struct Daemon {
     /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
     beside: JoinSet<()>,
     stop: CancellationToken,
+    /// What was found wrong with the file of the log, once it was looked through.
+    damage: watch::Receiver<Option<StoreError>>,
 }
 
 impl Daemon {
@@ -164,13 +167,13 @@ impl Daemon {
         let spool = Spool::open(data_dir.as_std_path(), clock.clone()).map_err(CommandError::environment)?;
         let spool = Arc::new(spool);
         let queues = Arc::new(Queues::default());
+        let keeper = Keeper::new(program.clone(), KEEPER);
         let checks = checks::Options {
             cap: max_parallel_checks,
+            keeper: keeper.clone(),
             ..checks::Options::new(data_dir.join("checks"), queues.clone())
-        let keeper = Keeper::new(program.clone(), KEEPER);
         };
         let agents_ground = GroundFor {
-            keeper: keeper.clone(),
             data_dir: data_dir.clone(),
             runtimes: runtimes.clone(),
             clock: clock.clone(),
@@ -229,6 +232,13 @@ impl Daemon {
         beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), forges.clone(), clock));
         beside.spawn(chores::keep_repositories(handle.clone(), queues));
         beside.spawn(chores::measure_memory(handle.clone()));
+        let (found, damage) = watch::channel(None);
+        let (log, asked) = (store.clone(), handle.clone());
+        beside.spawn(async move {
+            found.send_replace(chores::check_log(log, asked).await);
+            // Whoever waits for a fault waits on.
+            std::future::pending::<()>().await;
+        });
         if let Some(bus) = prevent_idle_sleep {
             beside.spawn(chores::keep_awake(handle.clone(), store.last_seq().await?, bus));
         }
@@ -249,7 +259,18 @@ impl Daemon {
             engine: running,
             beside,
             stop,
+            damage,
         })
+    }
+
+    /// Returns once the file of the log was found to be damaged. Nothing is to be written to it any more.
+    pub async fn damaged(&self) -> CommandError {
+        let mut damage = self.damage.clone();
+        let found = damage.wait_for(Option::is_some).await.ok().and_then(|found| found.clone());
+        match found {
+            Some(err) => err.into(),
+            None => std::future::pending().await,
+        }
     }
 
     /// Stops and closes the log. Agents go on.
@@ -411,6 +432,7 @@ fn slots(
 fn workspaces(
     data_dir: &Utf8PathBuf,
     queues: &Arc<Queues>,
+    keeper: &Keeper,
 ) -> (Arc<Worktrees>, BTreeMap<String, Arc<dyn Workspace>>) {
     let options = || ao_workspace::Options {
         provision: Some(provision::Options {
@@ -435,7 +457,6 @@ async fn hear_hooks(spool: Arc<Spool>, reporter: Arc<dyn Reporter>) {
         ui::note(format_args!("what agents tell by hooks is not heard: {err}"));
     }
 }
-    keeper: &Keeper,
 
 impl fmt::Debug for Daemon {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,6 +13,7 @@ use ao_core::text::sanitise;
 use ao_engine::{AskError, EngineError};
 use ao_ports::StoreError;
 use ao_store::ExportError;
+use camino::Utf8PathBuf;
 
 use crate::background;
 use crate::clone::CloneError;
@@ -188,6 +189,22 @@ impl fmt::Display for CommandError {
     }
 }
 
+/// Says what can be done about a damaged log, with the backup that was made last if that is still there.
+fn damaged(log: Utf8PathBuf, err: StoreError) -> CommandError {
+    let error = CommandError::environment(err);
+    match ao_store::last_backup(&log) {
+        Some(backup) => {
+            let aside = log.with_extension("damaged");
+            error.hint(format!(
+                "the last backup without faults is `{backup}`; to go back to it: ao stop; mkdir {aside} && mv {log}* \
+                 {aside} && cp {backup} {log} && ao start"
+            ))
+        }
+        None => error.hint("`ao events backup --help` says how to restore a backup"),
+    }
+    .hint("`ao events check` names what is damaged, and `ao events export` saves what can be read")
+}
+
 impl From<StoreError> for CommandError {
     fn from(err: StoreError) -> CommandError {
         let hint = match &err {
@@ -198,7 +215,7 @@ impl From<StoreError> for CommandError {
             StoreError::Foreign { .. } => {
                 Some("name another directory with `--data-dir` or AO_DATA_DIR; this one is left as it is")
             }
-            StoreError::Damaged { .. } => Some("`ao events backup --help` says how to restore a backup"),
+            StoreError::Damaged { path, .. } => return damaged(path.into(), err),
             StoreError::Moved { .. }
             | StoreError::Full { .. }
             | StoreError::Newer { .. }
@@ -304,9 +321,6 @@ impl From<ExportError> for CommandError {
 impl From<EngineError> for CommandError {
     fn from(err: EngineError) -> CommandError {
         match err {
-            EngineError::Store(err @ StoreError::Damaged { .. }) => {
-                CommandError::from(err).hint("`ao events export` saves what can be read")
-            }
             EngineError::Store(err) => err.into(),
             other => CommandError::environment(other),
         }

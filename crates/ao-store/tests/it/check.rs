@@ -3,8 +3,8 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use ao_ports::EventStore;
-use ao_store::CheckReport;
+use ao_ports::{EventStore, StoreError};
+use ao_store::{CheckReport, Options, Store};
 
 use crate::support::{DataDir, numbers, records, snapshot};
 
@@ -16,7 +16,7 @@ async fn a_sound_log_has_no_problems() {
     store.append(records(1..=100), None).await.unwrap();
     store.save_snapshot(snapshot(50)).await.unwrap();
     let expected =
-        CheckReport { events: 100, first: 1, last: 100, snapshots: 1, records: 0, problems: vec![] };
+        CheckReport { events: 100, first: 1, last: 100, snapshots: 1, ..CheckReport::default() };
     assert_eq!(store.check().unwrap(), expected);
 }
 
@@ -56,9 +56,13 @@ async fn a_broken_page_is_found_and_the_rest_can_be_exported() {
     drop(store);
     break_a_page(&dir);
 
-    let store = dir.open();
+    let broken = fs::read(dir.log()).unwrap();
+    let refused = Store::open(&dir, Options::default()).expect_err("nothing may be written to it");
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+    assert_eq!(fs::read(dir.log()).unwrap(), broken, "it stays as it is");
+    let store = Store::open_read_only(&dir).unwrap();
     let report = store.check().unwrap();
-    assert!(!report.is_ok());
+    assert!(!report.is_ok() && report.damage.is_some());
 
     let mut out = Vec::new();
     let exported = store.export(&mut out, ..).unwrap();
@@ -68,6 +72,57 @@ async fn a_broken_page_is_found_and_the_rest_can_be_exported() {
     let refused = store.backup(&dir.beside("copy.db")).expect_err("a backup of it would be no backup");
     assert!(refused.to_string().contains(dir.log().as_str()), "{refused}");
     assert!(!dir.beside("copy.db").exists() && !dir.beside("copy.db.partial").exists());
+}
+
+/// A fault that only the full look finds: it is looked at in full after word was left, and no more once it is whole again.
+#[tokio::test]
+async fn a_log_under_suspicion_is_looked_at_in_full() {
+    let dir = DataDir::new();
+    let store = dir.open();
+    store.append(records(1..=2000), None).await.unwrap();
+    store.close().await.unwrap();
+    let whole = fs::read(dir.log()).unwrap();
+    // The index does not know of a change, which the quick look does not compare.
+    let index = "FROM sqlite_schema WHERE name = 'events_by_scope'";
+    let (page, sql): (i64, String) = dir
+        .foreign()
+        .query_row(&format!("SELECT rootpage, sql {index}"), [], |row| Ok((row.get(0)?, row.get(1)?)))
+        .unwrap();
+    dir.foreign().execute_batch(&format!("PRAGMA writable_schema = ON; DELETE {index}")).unwrap();
+    dir.foreign().execute_batch("UPDATE events SET scope = 'another' WHERE seq = 5").unwrap();
+    let back = format!(
+        "PRAGMA writable_schema = ON;
+         INSERT INTO sqlite_schema VALUES ('index', 'events_by_scope', 'events', {page}, '{sql}')"
+    );
+    dir.foreign().execute_batch(&back).unwrap();
+    let store = dir.open();
+    assert!(store.check().unwrap().damage.is_some());
+    store.suspect().unwrap();
+    store.close().await.unwrap();
+    let refused = Store::open(&dir, Options::default()).expect_err("it was found to be damaged");
+    assert!(matches!(refused, StoreError::Damaged { .. }), "{refused}");
+
+    for suffix in ["-wal", "-shm"] {
+        let _ = fs::remove_file(format!("{}{suffix}", dir.log()));
+    }
+    fs::write(dir.log(), &whole).unwrap();
+    dir.open().close().await.unwrap();
+    assert!(!fs::exists(format!("{}-suspect", dir.log())).unwrap());
+}
+
+#[tokio::test]
+async fn a_wal_that_is_none_is_not_written_over() {
+    let dir = DataDir::new();
+    let store = dir.open();
+    store.append(records(1..=20), None).await.unwrap();
+    store.close().await.unwrap();
+    let wal = format!("{}-wal", dir.log());
+    fs::write(&wal, [0xAA; 5000]).unwrap();
+    let refused = Store::open(&dir, Options::default()).expect_err("the last events may be in it");
+    assert!(refused.to_string().contains("ao.db-wal"), "{refused}");
+    assert_eq!(fs::read(&wal).unwrap(), [0xAA; 5000]);
+    fs::write(&wal, [0; 5000]).unwrap();
+    dir.open().close().await.unwrap();
 }
 
 #[tokio::test]

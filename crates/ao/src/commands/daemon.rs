@@ -208,6 +208,12 @@ async fn serve_until_stopped(
         () = stop.cancelled() => {}
         () = told_to_end() => stop.cancel(),
         () = directory_gone(lock) => stop.cancel(),
+        err = daemon.damaged() => {
+            tracing::error!(err = err.to_plain(), "the daemon ends, so that nothing more is written to a damaged log");
+            stop.cancel();
+            running.finished().await;
+            return Err(err);
+        }
         () = follow_edits(&host) => {}
         () = tell_of_the_day(&host, daemon, clock_of_day) => stop.cancelled().await,
     }

@@ -11,6 +11,7 @@ mod comeback;
 mod comment_edits;
 mod config;
 mod conflicts;
+mod damaged;
 mod demo;
 mod denied;
 mod disk;

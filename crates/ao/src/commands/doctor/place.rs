@@ -37,7 +37,36 @@ pub(super) fn data_dir(folder: &Utf8Path) -> Vec<Finding> {
     findings.extend(room(folder));
     findings.extend(logs(&folder.join("logs")));
     findings.extend(clock(folder));
+    findings.extend(log(folder));
     findings
+}
+
+/// The event log, as `ao events check` sees it.
+fn log(folder: &Utf8Path) -> Option<Finding> {
+    if !folder.join("ao.db").exists() {
+        return None;
+    }
+    let looked = ao_store::Store::open_read_only(folder).and_then(|store| store.check());
+    let (first, more) = match &looked {
+        Ok(report) => match report.problems.first() {
+            Some(first) => (first.clone(), report.problems.len() - 1),
+            None => {
+                let events = crate::ui::count(report.events, "event");
+                return Some(Finding::ok("log", format!("the event log is sound, with {events}")));
+            }
+        },
+        Err(err) => (err.to_string(), 0),
+    };
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let restore = match ao_store::last_backup(&folder.join("ao.db")) {
+        Some(backup) => format!("restore the last backup without faults, `{backup}`"),
+        None => "restore a backup".to_owned(),
+    };
+    Some(
+        Finding::problem("log", format!("the event log is damaged: {first}{more}"))
+            .means("all that ao remembers is in it, and nothing may be written to it any more")
+            .fix(format!("ao events check; then {restore}: ao events backup --help")),
+    )
 }
 
 fn absent(folder: &Utf8Path) -> Finding {
