@@ -12,6 +12,7 @@ use ao_api::{
     NotifyTest, Output, Plan, Project, Projects, Restore, Resume, Session, Sessions, Spawned, Stop, Token,
     segment,
 };
+use camino::Utf8Path;
 use serde::de::IgnoredAny;
 use serde_json::json;
 
@@ -39,8 +40,17 @@ pub(crate) async fn sessions(client: &Client) -> Called<Sessions> {
     client.get(SESSIONS).await
 }
 
+/// The state of a workspace whose folder somebody has deleted. The daemon finds out when it needs the folder.
+pub(crate) const DELETED: &str = "deleted";
+
 pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
-    client.get(&session_path(session, "")).await
+    let mut session: Session = client.get(&session_path(session, "")).await?;
+    if let Some(tree) = session.workspace.as_mut().filter(|tree| matches!(tree.state.as_str(), "ready" | "kept"))
+        && matches!(Utf8Path::new(&tree.path).try_exists(), Ok(false))
+    {
+        DELETED.clone_into(&mut tree.state);
+    }
+    Ok(session)
 }
 
 pub(crate) async fn plan(client: &Client, project: Option<&str>) -> Called<Plan> {

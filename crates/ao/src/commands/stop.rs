@@ -233,6 +233,13 @@ async fn finish(client: &Client, stopping: &Stopping, until: Instant) -> Result<
 fn told(session: &Session) -> String {
     let (title, name, state) = (ui::TITLE, &session.name, &session.status.state);
     match &session.workspace {
+        Some(tree) if tree.state == calls::DELETED => {
+            format!(
+                "{title}{name}{title:#}: {state}; its folder {} was deleted, and what was committed is on the branch {}; \
+                 `ao session restore {name}` makes the folder again",
+                tree.path, session.branch
+            )
+        }
         Some(tree) if tree.state != "removed" => {
             format!(
                 "{title}{name}{title:#}: {state}; its work is kept in {} (branch {})",

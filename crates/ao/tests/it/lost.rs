@@ -103,3 +103,22 @@ fn a_restore_is_not_advised_where_it_is_refused() {
     assert_eq!(advised("app-1"), (false, false));
     house.ao(&["session", "restore", "app-1"]).exits(1).says("closed");
 }
+
+/// What was not committed is gone with the folder, and nobody is told otherwise.
+#[test]
+fn a_worktree_removed_by_hand_is_told_of_and_passes_for_no_work_that_is_kept() {
+    let house = House::new();
+    house.start();
+    let (session, tree) = worked(&house, "Add one");
+    house.ao(&["status", &session]).succeeds().says(tree.to_str().unwrap());
+    fs::remove_dir_all(&tree).unwrap();
+    let told = house.ao(&["status", &session]).succeeds().out;
+    assert!(told.contains("was deleted"), "{told}");
+    let stopped = house.ao(&["stop", &session]).succeeds().out;
+    assert!(stopped.contains("was deleted") && !stopped.contains("kept in"), "{stopped}");
+    assert!(stopped.contains(&format!("ao session restore {session}")), "{stopped}");
+    house.ao(&["session", "restore", &session]).succeeds();
+    house.wait_for(&session, "idle");
+    let stopped = house.ao(&["stop", &session]).succeeds().out;
+    assert!(stopped.contains("its work is kept in"), "{stopped}");
+}
