@@ -41,17 +41,26 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let Issues { mut issues, warnings } = cx.wait_for(async {
+    let (Issues { mut issues, warnings }, closed) = cx.wait_for(async {
         let project = project_or_all(&client, args.project.as_deref()).await?;
         let labels = args.label.join(",");
-        let query = Query::new()
-            .maybe("project", project.as_deref())
-            .with("state", &args.state)
-            .maybe("label", (!labels.is_empty()).then_some(&labels))
-            .maybe("assignee", args.assignee.as_deref())
-            // Which of them are free is seen only here, and so all of them are needed for it.
-            .with("limit", &if args.free { ALL } else { args.limit }.to_string());
-        Ok(forge::issues(&client, query).await?)
+        let query = |state: &str, limit: usize| {
+            Query::new()
+                .maybe("project", project.as_deref())
+                .with("state", state)
+                .maybe("label", (!labels.is_empty()).then_some(&labels))
+                .maybe("assignee", args.assignee.as_deref())
+                .with("limit", &limit.to_string())
+        };
+        // Which of them are free is seen only here, and so all of them are needed for it.
+        let limit = if args.free { ALL } else { args.limit };
+        let found = forge::issues(&client, query(&args.state, limit)).await?;
+        // Whoever finds none may want to know that there were some.
+        let closed = match found.issues.is_empty() && args.state == "open" && !cx.json() {
+            true => forge::issues(&client, query("closed", ALL)).await?.issues.len(),
+            false => 0,
+        };
+        Ok((found, closed))
     })?;
     issues.retain(|issue| args.wants(issue));
     issues.truncate(args.limit);
@@ -62,8 +71,13 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     for warning in &warnings {
         ui::note(show::plain(warning));
     }
-    if issues.is_empty() {
-        ui::note("there is no such issue; `ao issue add \"…\"` writes one down");
+    match (issues.is_empty(), closed) {
+        (false, _) => {}
+        (true, 0) => ui::note("there is no such issue; `ao issue add \"…\"` writes one down"),
+        (true, 1) => ui::note("the only such issue is closed; `ao issue list --state closed` shows it"),
+        (true, closed) => ui::note(format!(
+            "all {closed} such issues are closed; `ao issue list --state closed` shows them"
+        )),
     }
     Ok(ui::text(show::issues(&issues, Canvas::here()))?)
 }

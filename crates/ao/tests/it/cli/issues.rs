@@ -68,6 +68,8 @@ fn what_is_wrong_in_the_files_of_issues_is_said_beside_the_list() {
     let warnings = vec!["/w/app/.ao/issues/7.md:3: `state` is open or closed".to_owned()];
     let line = "GET /api/issues?project=my-app&state=open&limit=200";
     daemon.on(line, json(&Issues { issues: vec![], warnings }));
+    let closed = "GET /api/issues?project=my-app&state=closed&limit=10000";
+    daemon.on(closed, json(&Issues { issues: vec![], warnings: vec![] }));
     assert_snapshot!(daemon.ao(&["issue", "list", "-p", "my-app"]), @r#"
     exit 0
     -- stderr --

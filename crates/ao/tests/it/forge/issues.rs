@@ -125,6 +125,19 @@ fn an_issue_lives_in_files_and_what_is_saved_by_hand_shows_up() {
 }
 
 #[test]
+fn where_all_issues_are_closed_the_list_says_so() {
+    let house = House::new();
+    house.start();
+    house.ao(&["issue", "list"]).succeeds().says("there is no such issue");
+    for number in ["1", "2"] {
+        house.ao(&["issue", "add", "Done already"]).succeeds();
+        house.ao(&["issue", "close", number]).succeeds();
+    }
+    house.ao(&["issue", "list"]).succeeds().says("all 2 such issues are closed").says("--state closed");
+    house.ao(&["issue", "list", "--state", "closed"]).succeeds().says("Done already");
+}
+
+#[test]
 fn a_session_for_an_issue_gets_its_text_and_a_closed_one_gets_none() {
     let house = House::new();
     house.start();
