@@ -172,7 +172,7 @@ fn resolve(secret: &Secret) -> Result<OsString, RuntimeError> {
     }
 }
 
-/// Whether every program gets a variable of this name.
+/// Returns whether every program gets a variable of this name.
 pub(crate) fn is_allowed(name: &str) -> bool {
     ALLOWED.contains(&name) || ALLOWED_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }

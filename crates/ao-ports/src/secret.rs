@@ -28,9 +28,9 @@ const SECRET_ENDS: [&str; 10] = [
 ];
 /// The last words of names whose values are none: `AWS_REGION`, `NODE_ENV`, `CARGO_HOME`.
 const PLAIN_ENDS: [&str; 26] = [
-    "REGION", "ZONE", "HOST", "HOSTNAME", "PORT", "USER", "USERNAME", "EMAIL", "HOME", "PATH", "DIR", "ROOT", "ENV",
-    "MODE", "LEVEL", "PROFILE", "VERSION", "EDITOR", "PAGER", "DISPLAY", "SHELL", "LOG", "MODEL", "NAME", "BRANCH",
-    "LOCALE",
+    "REGION", "ZONE", "HOST", "HOSTNAME", "PORT", "USER", "USERNAME", "EMAIL", "HOME", "PATH", "DIR", "ROOT",
+    "ENV", "MODE", "LEVEL", "PROFILE", "VERSION", "EDITOR", "PAGER", "DISPLAY", "SHELL", "LOG", "MODEL",
+    "NAME", "BRANCH", "LOCALE",
 ];
 /// Values of eight letters and more that are words like any other.
 const PLAIN_WORDS: [&str; 11] = [
@@ -47,7 +47,7 @@ const PLAIN_WORDS: [&str; 11] = [
     "continuous-integration",
 ];
 
-/// Whether a variable of this name holds a secret.
+/// Returns whether a variable of this name holds a secret.
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_ascii_uppercase();
     SECRET.contains(&name.as_str()) || SECRET_ENDS.iter().any(|end| name.ends_with(end))
@@ -66,7 +66,8 @@ pub fn secrets_in(
         if let Some(password) = value.to_str().and_then(password) {
             found.push((name.clone(), password.into()));
         }
-        let is_passed = || pass.contains(&name) && !value.to_str().is_some_and(|value| is_plain(&name, value));
+        let is_passed =
+            || pass.contains(&name) && !value.to_str().is_some_and(|value| is_plain(&name, value));
         if is_secret(&name) || named.iter().any(|secret| secret.name == name) || is_passed() {
             found.push((name, value));
         }
@@ -74,7 +75,7 @@ pub fn secrets_in(
     found
 }
 
-/// Whether it is plain to see that a value is no secret.
+/// Returns whether it is plain to see that a value is no secret.
 fn is_plain(name: &str, value: &str) -> bool {
     let last = name.rsplit('_').next().unwrap_or(name).to_ascii_uppercase();
     is_allowed(name)
@@ -166,7 +167,8 @@ mod tests {
 
     #[test]
     fn of_an_address_the_password_alone_is_a_secret_too() {
-        let environment = [("https_proxy", "http://me:swordfish@proxy:8080"), ("DATABASE_URL", "postgres://u:p%2Fw@h/db")];
+        let environment =
+            [("https_proxy", "http://me:swordfish@proxy:8080"), ("DATABASE_URL", "postgres://u:p%2Fw@h/db")];
         let all = ["https_proxy=swordfish", "DATABASE_URL=p%2Fw", "DATABASE_URL=postgres://u:p%2Fw@h/db"];
         assert_eq!(found(&environment, &[], &[]), all);
         assert_eq!(found(&[("URL", "https://key-alone@example.org")], &[], &[]), ["URL=key-alone"]);

@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-/// How to know the processes of a command: by what they carry in their environment, and by what they are below. Daemons that
+/// The way to know the processes of a command: by what they carry in their environment, and by what they are below. Daemons that
 /// have left the group carry it, and so does what an earlier run of ours has left behind; what has cleared its environment is
 /// below the [`crate::Keeper`] of the command. Nothing else may carry it: it would be ended too.
 #[derive(Debug, Clone)]
@@ -95,7 +95,7 @@ mod system {
     /// How long a killed process may take to go.
     const KILLED: Duration = Duration::from_secs(2);
 
-    /// What was found of a command.
+    /// The processes of a command.
     #[derive(Default)]
     struct Found {
         processes: Vec<Stat>,
@@ -149,7 +149,8 @@ mod system {
         let mut before = 0;
         while ours.len() > before {
             before = ours.len();
-            let below = all.iter().filter(|process| ours.contains(&process.parent)).map(|process| process.pid);
+            let below =
+                all.iter().filter(|process| ours.contains(&process.parent)).map(|process| process.pid);
             let below: Vec<i32> = below.collect();
             ours.extend(below);
         }

@@ -23,10 +23,10 @@ use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 
-/// What only a keeper has in its environment.
+/// The variable that only a keeper has in its environment.
 pub(crate) const KEEPS: &str = "AO_KEEPS";
 
-/// What a keeper says.
+/// The words of a keeper.
 const STARTED: u8 = b's';
 const NOT_STARTED: u8 = b'n';
 const ENDED: u8 = b'e';
@@ -42,7 +42,7 @@ pub struct Order<'a> {
     pub folder: &'a Path,
     /// All that it has in its environment.
     pub environment: &'a [(OsString, OsString)],
-    /// Whether something is to be written to it.
+    /// Something is to be written to it.
     pub input: bool,
     pub out: Stdio,
     pub err: Stdio,
@@ -51,7 +51,10 @@ pub struct Order<'a> {
 impl fmt::Debug for Order<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Nothing of the environment: secrets are in it.
-        f.debug_struct("Order").field("command", &self.command).field("folder", &self.folder).finish_non_exhaustive()
+        f.debug_struct("Order")
+            .field("command", &self.command)
+            .field("folder", &self.folder)
+            .finish_non_exhaustive()
     }
 }
 
@@ -99,7 +102,9 @@ impl Keeper {
             Some(&STARTED) => Ok(kept),
             Some(_) => {
                 kept.hear(5).await?;
-                Err(kept.number().map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
+                Err(kept
+                    .number()
+                    .map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
             }
             None => Err(io::Error::other("the process that was to keep it has ended")),
         }
@@ -117,7 +122,7 @@ pub struct Kept {
     group: Option<Pid>,
     /// To its keeper, if it has one.
     line: Option<(OwnedReadHalf, Option<OwnedWriteHalf>)>,
-    /// What the keeper has said.
+    /// The words of the keeper so far.
     heard: Vec<u8>,
 }
 
@@ -135,7 +140,7 @@ impl Kept {
         self.child.stderr.take()
     }
 
-    /// Where its input is written to, if it has one. The end of that is the end of its input.
+    /// Returns the way to its input, if it has one. The end of that is the end of its input.
     pub fn take_input(&mut self) -> Option<Box<dyn AsyncWrite + Send + Unpin>> {
         match &mut self.line {
             Some((_, input)) => input.take().map(|input| Box::new(input) as _),
@@ -155,8 +160,8 @@ impl Kept {
         self.child.wait().await
     }
 
-    /// Whether something that it has started still runs, once it has ended. Unknown without a keeper, if nothing is left in
-    /// its group.
+    /// Returns whether something that it has started still runs, once it has ended. Unknown without a keeper, if nothing is left
+    /// in its group.
     pub fn has_left(&self) -> Option<bool> {
         match (self.heard.get(6), &self.line) {
             (Some(left), Some(_)) => Some(*left != 0),
@@ -247,7 +252,9 @@ mod keeper {
         let mut told = false;
         loop {
             match wait(WaitOptions::empty()) {
-                Ok(Some((pid, status))) if !told && pid.as_raw_nonzero().get() == child.id().cast_signed() => {
+                Ok(Some((pid, status)))
+                    if !told && pid.as_raw_nonzero().get() == child.id().cast_signed() =>
+                {
                     told = true;
                     let left = u8::from(is_anything_left());
                     let mut words = vec![ENDED];

@@ -39,8 +39,8 @@ struct Known {
     values: Vec<Vec<u8>>,
     labels: Vec<Vec<u8>>,
     longest: usize,
-    /// The bytes that a secret can begin with.
-    first: [bool; 256],
+    /// The numbers of those that begin with a byte, by the byte.
+    by_first: Vec<Vec<u32>>,
 }
 
 impl Secrets {
@@ -71,10 +71,10 @@ impl Secrets {
         if values.is_empty() {
             return Secrets::default();
         }
-        let mut first = [false; 256];
-        values.iter().for_each(|value| first[usize::from(value[0])] = true);
+        let mut by_first = vec![vec![]; 256];
+        (0..).zip(&values).for_each(|(nth, value)| by_first[usize::from(value[0])].push(nth));
         let longest = values.iter().map(Vec::len).max().unwrap_or_default();
-        Secrets { known: Some(Arc::new(Known { finder, values, labels, longest, first })) }
+        Secrets { known: Some(Arc::new(Known { finder, values, labels, longest, by_first })) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -102,8 +102,8 @@ impl Secrets {
         }
         let Passed { shown, .. } = known.pass(text.as_bytes(), &found);
         // Secrets may be cut out of the middle of letters only if they are no text themselves.
-        *text =
-            String::from_utf8(shown).unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned());
+        *text = String::from_utf8(shown)
+            .unwrap_or_else(|err| String::from_utf8_lossy(err.as_bytes()).into_owned());
         true
     }
 
@@ -113,7 +113,7 @@ impl Secrets {
     }
 }
 
-/// What was found in a text.
+/// The secrets of a text.
 struct Found {
     /// The parts that are secrets, in order and apart from each other, each with the number of its label.
     masks: Vec<(Range<usize>, usize)>,
@@ -150,7 +150,7 @@ impl Known {
         Found { until: held.unwrap_or(text.len()), masks }
     }
 
-    /// What can be shown of a text in which this was found.
+    /// Returns the part of a text that can be shown, without what was found in it.
     fn pass(&self, text: &[u8], found: &Found) -> Passed {
         let mut shown = Vec::with_capacity(found.until);
         let (mut at, mut plain) = (0, None);
@@ -167,9 +167,11 @@ impl Known {
     /// Where something begins that goes on to the end and may be the beginning of a secret.
     fn open<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
         let tail: Range<usize> = text.len().saturating_sub(self.longest - 1)..text.len();
-        tail.filter(|at| self.first[usize::from(text[*at])]).filter(|at| {
+        tail.filter(|at| {
             let rest = &text[*at..];
-            self.values.iter().any(|value| value.len() > rest.len() && value.starts_with(rest))
+            let mut values =
+                self.by_first[usize::from(rest[0])].iter().map(|nth| &self.values[*nth as usize]);
+            values.any(|value| value.len() > rest.len() && value.starts_with(rest))
         })
     }
 }
@@ -214,7 +216,7 @@ impl fmt::Debug for Secrets {
 #[derive(Debug, Default)]
 pub struct Redactor {
     secrets: Secrets,
-    /// Whether those that this process learns later are looked for too.
+    /// Those that this process learns later are looked for too.
     learns: bool,
     /// The end of the stream so far, if it may be the beginning of a secret.
     held: Vec<u8>,

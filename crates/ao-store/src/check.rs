@@ -29,7 +29,7 @@ pub struct CheckReport {
     pub damage: Option<String>,
 }
 
-/// How long the look at a start may take. What it does not get to is left to [`Store::check`].
+/// The most time that the look at a start may take. The rest is left to [`Store::check`].
 const QUICK: Duration = Duration::from_millis(200);
 /// Beside a log in which a fault was found. At the next start all of it is looked at, however long that takes.
 const SUSPECT: &str = "-suspect";

@@ -45,7 +45,8 @@ pub(crate) const DELETED: &str = "deleted";
 
 pub(crate) async fn session(client: &Client, session: &str) -> Called<Session> {
     let mut session: Session = client.get(&session_path(session, "")).await?;
-    if let Some(tree) = session.workspace.as_mut().filter(|tree| matches!(tree.state.as_str(), "ready" | "kept"))
+    if let Some(tree) =
+        session.workspace.as_mut().filter(|tree| matches!(tree.state.as_str(), "ready" | "kept"))
         && matches!(Utf8Path::new(&tree.path).try_exists(), Ok(false))
     {
         DELETED.clone_into(&mut tree.state);

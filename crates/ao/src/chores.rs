@@ -61,7 +61,7 @@ fn anybody_works(state: &State) -> bool {
 }
 
 /// Looks through the whole log once, beside everything else and after it, and returns what SQLite finds wrong with the file.
-/// What is wrong with single events is told to people: the rest of the log is as good as ever.
+/// Faults of single events are told to people: the rest of the log is as good as ever.
 pub(crate) async fn check_log(store: Store, handle: Handle) -> Option<StoreError> {
     let (tell, told) = oneshot::channel();
     let looking = store.clone();

@@ -132,7 +132,7 @@ pub struct Daemon {
     /// Whoever goes on beside the engine: hooks are heard, the machine is kept awake, old rescues are forgotten.
     beside: JoinSet<()>,
     stop: CancellationToken,
-    /// What was found wrong with the file of the log, once it was looked through.
+    /// The fault that was found in the file of the log, once it was looked through.
     damage: watch::Receiver<Option<StoreError>>,
 }
 
@@ -210,6 +210,11 @@ impl Daemon {
         }
         let mut running = JoinSet::new();
         running.spawn(engine.run());
+        // Agents that go on have their tokens from an earlier daemon.
+        let live = handle.view(|state| state.live().map(|it| (it.id, it.attempt)).collect::<Vec<_>>());
+        for (session, attempt) in live.await? {
+            spool.token(session, attempt);
+        }
 
         let reporter: Arc<dyn Reporter> = Arc::new(handle.clone());
         processes.watch(reporter.clone()).map_err(CommandError::environment)?;

@@ -68,9 +68,12 @@ impl Spool {
         [self.token(session, attempt), (SPOOL.to_owned(), folder)]
     }
 
-    /// What an agent's environment must hold for what it runs to be known as its own: the token, under its name.
+    /// Returns the token of an agent under its name, for its environment: what it runs is known by that as its own. From now on
+    /// it is kept out of all that is written down.
     pub fn token(&self, session: SessionId, attempt: Attempt) -> (String, String) {
-        (TOKEN.to_owned(), self.key.token(session, attempt))
+        let token = self.key.token(session, attempt);
+        ao_process::secrets::learn_token(TOKEN, token.as_bytes());
+        (TOKEN.to_owned(), token)
     }
 
     /// Whether a token is the one that this attempt of this session was given.

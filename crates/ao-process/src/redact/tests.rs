@@ -104,7 +104,7 @@ fn without_secrets_nothing_changes() {
     assert_eq!(Secrets::default().whole_part(b"short"), 5);
 }
 
-/// What a terminal, or nobody, reads between two letters.
+/// Codes that a terminal, or nobody, reads between two letters.
 const CODES: [&str; 18] = [
     "\u{1b}[31m",
     "\u{1b}[0m",
@@ -185,7 +185,11 @@ fn a_secret_that_is_drawn_over_something_else_is_found() {
     let secrets = Secrets::new([("KEY", b"abcdefgh".as_slice())].into_iter());
     assert_eq!(secrets.mask("> abX\u{8}cdefgh."), "> [secret KEY].");
     assert_eq!(secrets.mask("XXXXefgh\rabcd\n"), "XXXX[secret KEY]\n");
-    assert_eq!(secrets.mask("a\u{8}ab\u{8}bc\u{8}cd\u{8}defgh"), "a\u{8}[secret KEY]", "as `man` has bold letters");
+    assert_eq!(
+        secrets.mask("a\u{8}ab\u{8}bc\u{8}cd\u{8}defgh"),
+        "a\u{8}[secret KEY]",
+        "as `man` has bold letters"
+    );
 }
 
 /// acceptance: X5
@@ -204,4 +208,13 @@ fn what_is_learnt_later_is_kept_out_from_then_on() {
     known::learn([("LATE".to_owned(), b"learnt-in-a-test-1".to_vec())]);
     assert_eq!(redactor.push(b"learnt-in-a-test-1 "), b"[secret LATE] ");
     assert!(known::all().contains(&("LATE".to_owned(), b"learnt-in-a-test-1".to_vec())));
+}
+
+#[test]
+fn tokens_of_agents_are_forgotten_when_there_are_many() {
+    let token = |nth: usize| format!("token-of-an-agent-{nth:04}");
+    (0..200).for_each(|nth| known::learn_token("AO_AGENT", token(nth).as_bytes()));
+    assert_eq!(known::known().mask(&token(199)), "[secret AO_AGENT]");
+    assert_eq!(known::known().mask(&token(0)), token(0));
+    assert!(known::all().iter().all(|(name, _)| name != "AO_AGENT"));
 }

@@ -139,15 +139,14 @@ fn piece(text: &[u8]) -> Piece {
         | [0xe1, 0xa0, 0x8e, ..]
         | [0xef, 0xb8, 0x80..=0x8f, ..]
         | [0xef, 0xbb, 0xbf, ..] => Piece::Unread(3),
-        [0xc2 | 0xcd | 0xe1 | 0xe2 | 0xef]
-        | [0xe2, 0x80 | 0x81]
-        | [0xe1, 0xa0]
-        | [0xef, 0xb8 | 0xbb] => Piece::Cut,
+        [0xc2 | 0xcd | 0xe1 | 0xe2 | 0xef] | [0xe2, 0x80 | 0x81] | [0xe1, 0xa0] | [0xef, 0xb8 | 0xbb] => {
+            Piece::Cut
+        }
         _ => Piece::Read,
     }
 }
 
-/// What an escape character, which has been passed, begins.
+/// Returns what an escape character begins, which has been passed.
 fn introduced(passed: usize, rest: &[u8]) -> Piece {
     match rest {
         [] => Piece::Cut,

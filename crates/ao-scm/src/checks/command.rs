@@ -56,7 +56,7 @@ pub(super) enum End {
 
 /// Runs a command until it ends, takes too long or is not wanted any more.
 ///
-/// What it has left has been ended on return, if it has a keeper, which knows. Without one only its group is known: what has
+/// Everything that it has left has been ended on return, if it has a keeper, which knows. Without one only its group is known: what has
 /// left that may still run and is found by its mark, which takes a look at every process of the host, and is the business of
 /// the guard.
 pub(super) async fn run(

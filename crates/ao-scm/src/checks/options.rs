@@ -33,7 +33,7 @@ pub struct Options {
     pub queues: Arc<Queues>,
     /// Runs the commands. Not the user's own shell: a check has to mean the same for everybody.
     pub shell: Utf8PathBuf,
-    /// What nothing gets away from that they start.
+    /// Keeps what they start from getting away.
     pub keeper: Keeper,
 }
 

@@ -15,8 +15,7 @@ async fn a_sound_log_has_no_problems() {
     assert_eq!(store.check().unwrap(), CheckReport::default());
     store.append(records(1..=100), None).await.unwrap();
     store.save_snapshot(snapshot(50)).await.unwrap();
-    let expected =
-        CheckReport { events: 100, first: 1, last: 100, snapshots: 1, ..CheckReport::default() };
+    let expected = CheckReport { events: 100, first: 1, last: 100, snapshots: 1, ..CheckReport::default() };
     assert_eq!(store.check().unwrap(), expected);
 }
 

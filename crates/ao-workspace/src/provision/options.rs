@@ -14,7 +14,7 @@ pub struct Options {
     pub logs: PathBuf,
     /// The user's shell, by which commands are run.
     pub shell: OsString,
-    /// What nothing gets away from that they start.
+    /// Keeps what they start from getting away.
     pub keeper: Keeper,
     /// How large a log may become before its middle is cut out.
     pub log_limit: u64,

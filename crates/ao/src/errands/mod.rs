@@ -53,7 +53,7 @@ pub(crate) struct Errander {
     clock: Arc<dyn Clock>,
     /// The user's shell.
     shell: OsString,
-    /// What nothing gets away from that commands start.
+    /// Keeps what commands start from getting away.
     keeper: Keeper,
     logs: Logs,
     /// What reactions run, which may take long.

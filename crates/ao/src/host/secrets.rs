@@ -115,7 +115,8 @@ impl Rules for Discreet {
     }
 }
 
-/// Documents that are kept without secrets in them.
+/// Documents that are kept without secrets in them. A forge makes some of its words itself, such as a title of a commit's
+/// message, and those have come by no other way in.
 pub(crate) struct DiscreetRecords(pub(crate) Arc<dyn Records>);
 
 #[async_trait]

@@ -19,7 +19,7 @@ impl Escaped {
         Escaped { seconds: format!("98765.{}{nth}", std::process::id()), begun }
     }
 
-    /// What starts it, and waits until it runs.
+    /// Starts it, and waits until it runs.
     fn command(&self) -> String {
         let Escaped { seconds, begun } = self;
         format!(
@@ -72,10 +72,8 @@ fn has_ended(house: &House, state: &str) -> bool {
 fn what_escapes_from_a_check_ends_with_it() {
     let folder = House::bare();
     let (passes, hangs) = (Escaped::new(&folder, 1), Escaped::new(&folder, 2));
-    let checks = [
-        ("passes", passes.command(), "1m"),
-        ("hangs", format!("{}; sleep 600", hangs.command()), "2s"),
-    ];
+    let checks =
+        [("passes", passes.command(), "1m"), ("hangs", format!("{}; sleep 600", hangs.command()), "2s")];
     let house = house(&checks);
     let number = house.propose("work", "Something");
     assert!(!house.checked(&number));
@@ -147,7 +145,10 @@ fn what_escapes_from_a_hook_ends_with_it() {
     house.start();
     let session = house.session("Feature", "[[say done]]");
     house.wait_for(&session, "idle");
-    assert!(fs::read_to_string(house.path("told")).unwrap().contains("Feature"), "it is told what it is about");
+    assert!(
+        fs::read_to_string(house.path("told")).unwrap().contains("Feature"),
+        "it is told what it is about"
+    );
     assert!(fs::exists(&escaped.begun).unwrap());
     assert!(!escaped.runs());
 }

@@ -104,7 +104,7 @@ fn a_restore_is_not_advised_where_it_is_refused() {
     house.ao(&["session", "restore", "app-1"]).exits(1).says("closed");
 }
 
-/// What was not committed is gone with the folder, and nobody is told otherwise.
+/// Work that was not committed is gone with the folder, and nobody is told otherwise.
 #[test]
 fn a_worktree_removed_by_hand_is_told_of_and_passes_for_no_work_that_is_kept() {
     let house = House::new();

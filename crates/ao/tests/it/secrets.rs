@@ -24,7 +24,9 @@ fn house() -> House {
 /// Neither it, nor most of it, nor what it is in base64.
 fn is_in(bytes: &[u8]) -> bool {
     let plain = anstream::adapter::strip_bytes(bytes).into_vec();
-    let has = |word: &str| [bytes, &plain].iter().any(|bytes| memchr::memmem::find(bytes, word.as_bytes()).is_some());
+    let has = |word: &str| {
+        [bytes, &plain].iter().any(|bytes| memchr::memmem::find(bytes, word.as_bytes()).is_some())
+    };
     // Four letters may be shown to somebody who waits; a value that is cut off is no value.
     has(&SECRET[4..]) || has(&ENCODED[..ENCODED.len() - 4])
 }
@@ -158,6 +160,28 @@ fn what_is_passed_on_is_in_no_log() {
     is_in_no_file(&house.path("data"));
     house.ao(&["stop", "--all"]).succeeds();
     is_in_no_file(&house.path("data"));
+}
+
+/// An agent's own token in an issue that it writes, also after another daemon was started.
+///
+/// acceptance: X5
+#[test]
+fn the_token_of_an_agent_is_kept_out_as_well() {
+    let house = House::new();
+    house.start();
+    let says = "token=$(env | sed -n 's/^AO_[A-Z_]*TOKEN=//p' | head -n 1); test -n \"$token\" && \
+                echo \"$token\" > \"$HOME/token\"; ao issue add \"it is $token\"";
+    let session = house.session("Tell", &format!("[[tool {says}]]"));
+    house.wait_for(&session, "idle");
+    let token = fs::read_to_string(house.path("token")).unwrap().trim().to_owned();
+    assert!(token.len() > 20, "{token}");
+    let issues = house.ao(&["issue", "list", "--json"]).succeeds().out;
+    assert!(issues.contains("it is [secret AO_") && !issues.contains(&token), "{issues}");
+    house.ao(&["stop"]).succeeds();
+    house.start();
+    house.ao(&["issue", "add", &format!("once more {token}")]).succeeds();
+    let issues = house.ao(&["issue", "list", "--json"]).succeeds().out;
+    assert!(issues.contains("once more [secret AO_") && !issues.contains(&token), "{issues}");
 }
 
 /// Titles, texts, comments and messages that have it, of people and of commits.
