@@ -57,6 +57,7 @@ pub const ENV_VARS: &[EnvVar] = &[
     ao("AO_COMPLETE", "by the script of `ao completion`: a shell asks for the words that fit"),
     ao("AO_SETUP", "for `postCreate` and `teardown` commands: the workspace they are for"),
     ao("AO_REPOSITORY", "for `postCreate` commands: the main checkout"),
+    ao("AO_KEEPS", "for the process of its own that a check, a set-up command or a hook runs below"),
     ao("AO_CHECK", "for each check: its name"),
     ao("AO_CHECK_RUN", "for each check: which run of it this is; whatever a check starts is found by it"),
     ao("AO_PROJECT", "for each check and hook: the project that it is about"),

@@ -152,7 +152,7 @@ mod tests {
             ("NODE_ENV", "production"),
             ("STAGE", "Production"),
             ("AWS_REGION", "eu-central-1"),
-            ("GOPATH", "/home/me/go:/opt/go"),
+            ("GOPATH", "/srv/go:/opt/go"),
             ("TOOLS", "~/tools"),
             ("BUILD", "2026.11.17-1204"),
             ("REGISTRY", "https://registry.example.org/npm/"),
