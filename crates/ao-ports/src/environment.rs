@@ -16,6 +16,8 @@ pub const ATTEMPT: &str = "AO_ATTEMPT";
 /// What a set-up command has in its environment besides, and an agent never: its programs belong to the session, and not to
 /// one attempt.
 pub const SETUP: &str = "AO_SETUP";
+/// Where the daemon is that a program of ours belongs to.
+pub const DATA_DIR: &str = "AO_DATA_DIR";
 /// What a check has in its environment: its name, its project, and the run, by which whatever it starts is known.
 pub const CHECK: &str = "AO_CHECK";
 pub const CHECK_RUN: &str = "AO_CHECK_RUN";
@@ -131,7 +133,7 @@ pub fn compose_hook(
     // Nobody is there to be asked.
     environment.push(("GIT_TERMINAL_PROMPT".into(), "0".into()));
     environment.extend(project(&wanted.environment.set, &wanted.environment.secrets)?);
-    environment.push(("AO_DATA_DIR".into(), wanted.data_dir.into()));
+    environment.push((DATA_DIR.into(), wanted.data_dir.into()));
     environment.push((EVENT.into(), wanted.event.into()));
     environment.extend(wanted.hook.map(|hook| (HOOK.into(), hook.into())));
     environment.push((PROJECT.into(), wanted.project.as_str().into()));

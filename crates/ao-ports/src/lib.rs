@@ -17,6 +17,7 @@ mod check;
 mod clock;
 pub mod environment;
 mod errand;
+mod lineage;
 mod notifier;
 mod records;
 mod reporter;
@@ -39,6 +40,7 @@ pub use check::{
 };
 pub use clock::Clock;
 pub use errand::{ErrandError, Errands};
+pub use lineage::{Descent, Lineage};
 pub use notifier::{Notifier, NotifierAbilities, NotifyError};
 pub use records::{Change, Records};
 pub use reporter::{Report, Reporter};

@@ -6,10 +6,12 @@
 
 mod host;
 mod kept;
+mod lineage;
 pub mod process;
 mod runtimes;
 pub mod tmux;
 
 pub use kept::Keep;
+pub use lineage::{Families, OfTheUser};
 pub use process::{AttachOptions, Attachment, Frame, Options, Processes, Shim};
 pub use runtimes::Runtimes;

@@ -36,6 +36,7 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
         end_all(shared, &place).await?;
     }
     shared.samples.forget(key);
+    shared.options.families.remove_agent(key);
     place.aside(|place| place.keep_ending(Ending::Done)).await?;
     shared.sweep();
     Ok(())

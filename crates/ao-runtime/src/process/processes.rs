@@ -26,8 +26,9 @@ use crate::host::start::Door;
 use crate::host::sweep::Sweep;
 use crate::host::turns::Turns;
 use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
-use crate::host::{Ending, Key, Place};
+use crate::host::{Ending, Key, Place, Record};
 use crate::kept::Keep;
+use crate::lineage::Families;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
@@ -46,6 +47,8 @@ pub struct Options {
     pub grace: Duration,
     /// How long a process may leave what it is told unread before that counts as a failure.
     pub write_wait: Duration,
+    /// Where its processes are made known, so that whatever descends from them is known for what it is.
+    pub families: Arc<Families>,
 }
 
 /// The program whose only work is to call [`shim::run`](super::shim::run).
@@ -65,6 +68,7 @@ impl Options {
             keep_ended: KEEP_ENDED,
             grace: GRACE,
             write_wait: Duration::from_secs(10),
+            families: Arc::default(),
         }
     }
 }
@@ -126,6 +130,7 @@ impl Processes {
     pub fn watch(&self, reporter: Arc<dyn Reporter>) -> Result<(), RuntimeError> {
         self.shared.reports.tell_to(reporter);
         for place in Place::unended(&self.shared.options.state_dir)? {
+            self.shared.make_known(&place);
             // One that cannot be read is unknown, and no reason to leave the others unheard.
             if let Err(err) = self.adopt(&place) {
                 tracing::warn!(%err, session = %place.key.0, attempt = %place.key.1, "an agent is not listened to");
@@ -190,6 +195,18 @@ impl Shared {
 
     pub(super) fn link(&self, key: Key) -> Option<Link> {
         self.links.lock().expect("nobody panics while counting").get(&key).cloned()
+    }
+
+    /// Makes the processes of an attempt known that live.
+    pub(super) fn make_known(&self, place: &Place) {
+        let families = &self.options.families;
+        if let Some(holder) = place.readable(place.holder()).filter(|holder| holder.lives().unwrap_or(false))
+        {
+            families.add_holder(&holder, place.key);
+        }
+        if let Some(agent) = place.readable(place.record()).filter(Record::is_of_this_boot) {
+            families.add_agent(&agent, place.key);
+        }
     }
 
     /// Lets go of what ended long ago, now and then.

@@ -14,7 +14,7 @@ use super::processes::{Processes, Shared};
 use super::protocol::{Ask, Say};
 use super::shim::{Answer, Spec};
 use crate::host::files::failed;
-use crate::host::{self, Place};
+use crate::host::{self, Place, Record};
 
 /// How long a shim may take to say whether it has started something.
 const ANSWER: Duration = Duration::from_secs(30);
@@ -28,6 +28,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
         return Err(host::start::ended(spec));
     }
     if place.record()?.is_some() {
+        shared.make_known(&place);
         processes.adopt(&place)?;
         return Ok(place.process());
     }
@@ -50,6 +51,7 @@ pub(super) async fn start(processes: &Processes, spec: &StartSpec) -> Result<Pro
             )));
         }
     }
+    shared.make_known(&place);
     processes.listen_to(&place);
     Ok(place.process())
 }
@@ -100,6 +102,12 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
         .stderr(errors.map_err(|err| failed("open", &log, &err))?)
         .spawn()
         .map_err(could_not)?;
+    if let Some(pid) = child.id().and_then(|pid| i32::try_from(pid).ok())
+        && let Ok(holder) = Record::of(pid, "shim", &wanted.program)
+    {
+        // Before it is told what to start.
+        shared.options.families.add_holder(&holder, place.key);
+    }
     let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
     let (Some(mut stdin), Some(mut stdout)) = (stdin, stdout) else {
         return Err(RuntimeError::Failed("the shim has no pipes, although they were asked for".into()));

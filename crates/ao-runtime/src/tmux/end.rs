@@ -34,6 +34,7 @@ pub(super) async fn end(shared: &Arc<Shared>, order: &EndOrder) -> Result<(), Ru
         Err(err) => tracing::warn!(%err, session = %key.0, "the tmux session of an ended agent is left"),
     }
     shared.samples.forget(key);
+    shared.options.families.remove_agent(key);
     shared.wrote.lock().expect("nobody panics while removing one").remove(&key);
     shared.typed.lock().expect("nobody panics while noting").remove(&key);
     shared.sessions.lock().expect("nobody panics while removing one").retain(|_, whose| *whose != key);

@@ -30,6 +30,7 @@ use crate::host::turns::Turns;
 use crate::host::usual::{GRACE, KEEP_ENDED, SIZE};
 use crate::host::{Key, Place};
 use crate::kept::Keep;
+use crate::lineage::Families;
 
 /// How the runtime behaves.
 #[derive(Debug, Clone)]
@@ -49,6 +50,8 @@ pub struct Options {
     pub keep_ended: Duration,
     /// How long an agent has to end by itself before it is killed.
     pub grace: Duration,
+    /// Where its processes are made known, so that whatever descends from them is known for what it is.
+    pub families: Arc<Families>,
 }
 
 impl Options {
@@ -61,6 +64,7 @@ impl Options {
             keep: Keep::default(),
             keep_ended: KEEP_ENDED,
             grace: GRACE,
+            families: Arc::default(),
         }
     }
 }

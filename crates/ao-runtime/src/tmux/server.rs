@@ -4,6 +4,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::Arc;
 
 use ao_ports::RuntimeError;
 use rustix::process::{Pid, Signal, pidfd_send_signal};
@@ -13,6 +14,7 @@ use super::names::{KEEPER, OF_A_PERSON, quoted};
 use super::runtime::Options;
 use crate::host::Record;
 use crate::host::files::{self, failed, no_procfs};
+use crate::lineage::Families;
 
 /// The oldest tmux that has all that is used here: flags of clients, options of panes, subscriptions.
 const OLDEST: (u32, u32) = (3, 2);
@@ -27,6 +29,7 @@ pub(super) struct Server {
     config: PathBuf,
     record: PathBuf,
     helper: Vec<String>,
+    families: Arc<Families>,
 }
 
 /// Whether the server's process lives, by what was written down when it was last spoken to.
@@ -47,6 +50,7 @@ impl Server {
             config: options.state_dir.join("tmux.conf"),
             record: options.state_dir.join("server"),
             helper: options.helper.clone(),
+            families: options.families.clone(),
         }
     }
 
@@ -75,7 +79,7 @@ impl Server {
     }
 
     async fn check_version(&self) -> Result<(), RuntimeError> {
-        let output = Command::new(&self.program).arg("-V").stdin(Stdio::null()).output().await;
+        let output = self.client().arg("-V").stdin(Stdio::null()).output().await;
         let output = output.map_err(|err| match err.kind() {
             ErrorKind::NotFound => RuntimeError::NoProgram { program: self.program.clone() },
             _ => RuntimeError::Failed(format!("`{} -V` could not be run: {err}", self.program)),
@@ -96,7 +100,7 @@ impl Server {
 
     /// The control client's command. It starts a server if it may and there is none.
     pub(super) fn control(&self, starts: bool) -> Command {
-        let mut command = Command::new(&self.program);
+        let mut command = self.client();
         if !starts {
             // One that has just gone is not replaced by one that nobody asked for.
             command.arg("-N");
@@ -113,18 +117,22 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
-            // Whatever the server has, every pane could see.
-            .env_clear()
-            .envs(
-                ["PATH", "HOME", "USER", "TMPDIR"]
-                    .iter()
-                    .filter_map(|name| Some((name, std::env::var_os(name)?))),
-            )
-            .env("SHELL", "/bin/sh")
-            .env("LC_ALL", "C.UTF-8")
             // What a terminal sends to the daemon's group is not meant for the server. Nor is the client killed when it is
             // dropped: it goes when its stdin is closed, and one that goes before tmux knows it would take the server along.
             .process_group(0);
+        command
+    }
+
+    /// A client without anything of the daemon's environment that tmux does not need: whatever the server has, every pane
+    /// could see.
+    fn client(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        let needed = ["PATH", "HOME", "USER", "TMPDIR"];
+        command
+            .env_clear()
+            .envs(needed.iter().filter_map(|name| Some((name, std::env::var_os(name)?))))
+            .env("SHELL", "/bin/sh")
+            .env("LC_ALL", "C.UTF-8");
         command
     }
 
@@ -132,7 +140,8 @@ impl Server {
     pub(super) async fn control_clients(&self) -> Result<Vec<i32>, String> {
         let target = format!("={KEEPER}");
         let format = "#{client_control_mode} #{client_pid}";
-        let output = Command::new(&self.program)
+        let output = self
+            .client()
             .arg("-S")
             .arg(&self.socket)
             .args(["list-clients", "-t", &target, "-F", format])
@@ -152,6 +161,7 @@ impl Server {
 
     pub(super) fn keep(&self, pid: i32) -> Result<Record, RuntimeError> {
         let record = Record::of(pid, "tmux", &self.program).map_err(|err| no_procfs(&err))?;
+        self.families.add_tmux_server(&record);
         files::write(&self.record, &record).map_err(|err| failed("write", &self.record, &err))?;
         Ok(record)
     }

@@ -112,6 +112,8 @@ async fn start_pane(
     let named: Vec<&str> = secrets.iter().map(|(name, _)| name.as_str()).collect();
     place::name_secrets(place.dir(), &named).map_err(|err| failed("write in", place.dir(), &err))?;
     let pane = make_pane(shared, place, spec).await?;
+    // Before it is told what to run.
+    shared.options.families.add_agent(&pane.process, place.key);
     let kept = pane.clone();
     place.aside(move |place| place.keep_pane(&kept)).await?;
     let pidfd = pane.process.unless_ended().map_err(|err| no_procfs(&err))?;

@@ -43,6 +43,10 @@ pub(super) async fn adopt(tmux: &Tmux, place: &Place) -> Result<Option<Pane>, Ru
     if shared.is_waited_for(place.key) || place.exit()?.is_some() || place.ending()?.is_some() {
         return Ok(None);
     }
+    if pane.process.is_of_this_boot() {
+        shared.options.families.add_agent(&pane.process, place.key);
+        shared.options.families.add_tmux_server(&pane.server);
+    }
     if unless_ended(&pane)?.is_none() {
         return Ok(Some(pane));
     }

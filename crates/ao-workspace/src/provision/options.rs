@@ -12,6 +12,8 @@ use ao_process::Keeper;
 pub struct Options {
     /// Where each session has a folder with its logs.
     pub logs: PathBuf,
+    /// The daemon's data folder, by which what a command leaves running is known to be the daemon's.
+    pub data_dir: Option<PathBuf>,
     /// The user's shell, by which commands are run.
     pub shell: OsString,
     /// Keeps what they start from getting away.
@@ -28,6 +30,7 @@ impl Options {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         Options {
             logs: logs.into(),
+            data_dir: None,
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
             keeper: Keeper::default(),
             log_limit: 4 << 20,

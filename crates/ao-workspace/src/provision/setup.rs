@@ -6,7 +6,7 @@ use std::time::Duration;
 use ao_core::effect::SetUpPlan;
 use ao_core::setup::Environment;
 use ao_core::{Attempt, SessionId};
-use ao_ports::environment::{SESSION, SETUP, Wanted, compose};
+use ao_ports::environment::{DATA_DIR, SESSION, SETUP, Wanted, compose};
 use ao_ports::secret::secrets_in;
 use ao_ports::{RemoveOrder, WorkspaceError};
 use ao_process::{Mark, secrets};
@@ -135,6 +135,9 @@ impl Run<'_> {
     ) -> Result<(), ProvisionError> {
         environment.set.insert(REPOSITORY.into(), root.display().to_string());
         environment.set.insert(SETUP.into(), self.path.display().to_string());
+        if let Some(data_dir) = &self.options.data_dir {
+            environment.set.insert(DATA_DIR.into(), data_dir.display().to_string());
+        }
         // Nobody is there to be asked. Without this, git would wait for an answer until the time is over.
         environment.set.entry("GIT_TERMINAL_PROMPT".into()).or_insert_with(|| "0".into());
         let wanted = Wanted {

@@ -79,6 +79,8 @@ const EXEC: &str = "exec";
 
 /// Is a shim until what it holds has ended. To be called before anything else is set up in this process.
 pub fn run() -> ExitCode {
+    // What it is told holds the agent's secrets, so no other program of the user's may look into it.
+    let _ = ao_process::close_to_others();
     // Whatever was open where the daemon came from is not the program's.
     if let Err(err) = ao_process::descriptors::keep_from_children() {
         return reply(&Answer::Failed { why: err.to_string() });

@@ -106,6 +106,11 @@ fn become_it(launch: &Launch) -> Refused {
     if let Err(err) = ao_process::descriptors::keep_from_children() {
         return Refused::Failed(err.to_string());
     }
+    // An orphan of the agent's stays below it, and so is still known to be the agent's. This outlives the exec.
+    #[cfg(target_os = "linux")]
+    if let Err(err) = rustix::process::set_child_subreaper(Some(rustix::process::getpid())) {
+        return Refused::Failed(err.to_string());
+    }
     let err = command.exec();
     match err.kind() {
         ErrorKind::NotFound => Refused::NoProgram,
