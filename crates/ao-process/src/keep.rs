@@ -67,6 +67,11 @@ impl Keeper {
 
     /// Starts a command. An error means that there is none.
     pub async fn spawn(&self, order: Order<'_>) -> io::Result<Kept> {
+        self.begin(order)?.started().await
+    }
+
+    /// Starts the process that everything of a command is below; see [`Kept::started`].
+    pub fn begin(&self, order: Order<'_>) -> io::Result<Kept> {
         let mut command = match &self.0 {
             Some((keeper, word)) => {
                 let mut command = Command::new(keeper);
@@ -96,18 +101,7 @@ impl Keeper {
         drop(command);
         let (from, to) = UnixStream::from_std(ours)?.into_split();
         let line = Some((from, order.input.then_some(to)));
-        let mut kept = Kept { group: group(&child), child, line, heard: vec![] };
-        kept.hear(1).await?;
-        match kept.heard.first() {
-            Some(&STARTED) => Ok(kept),
-            Some(_) => {
-                kept.hear(5).await?;
-                Err(kept
-                    .number()
-                    .map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
-            }
-            None => Err(io::Error::other("the process that was to keep it has ended")),
-        }
+        Ok(Kept { group: group(&child), child, line, heard: vec![] })
     }
 }
 
@@ -127,6 +121,23 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// Waits until the shell was started. An error means that it was not, and that there is no command.
+    pub async fn started(mut self) -> io::Result<Kept> {
+        if self.line.is_none() {
+            return Ok(self);
+        }
+        self.hear(1).await?;
+        match self.heard.first() {
+            Some(&STARTED) => Ok(self),
+            Some(_) => {
+                self.hear(5).await?;
+                let number = self.number();
+                Err(number.map_or_else(|| io::ErrorKind::NotFound.into(), io::Error::from_raw_os_error))
+            }
+            None => Err(io::Error::other("the process that was to keep it has ended")),
+        }
+    }
+
     /// The process that all others of the command are below, or in the group of.
     pub fn id(&self) -> Option<u32> {
         self.child.id()

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use ao_api::Problem;
 use ao_engine::{AskError, Handle};
-use ao_ports::Clock;
+use ao_ports::{Clock, Lineage};
 use axum::Router;
 use axum::middleware::{from_fn, from_fn_with_state};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::auth::{Auth, Names, guard};
+use crate::auth::{Auth, Names, Sockets, guard};
 use crate::host::Host;
 use crate::hub::Hub;
 use crate::limits::{Limits, Rates, limit};
@@ -26,6 +26,8 @@ pub struct Parts {
     pub clock: Arc<dyn Clock>,
     pub host: Arc<dyn Host>,
     pub auth: Arc<Auth>,
+    /// Tells which agent a program that calls descends from.
+    pub lineage: Arc<dyn Lineage>,
     pub limits: Limits,
     /// Whether browsers are shown a page.
     pub page: bool,
@@ -50,6 +52,8 @@ pub struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) host: Arc<dyn Host>,
     pub(crate) auth: Arc<Auth>,
+    pub(crate) lineage: Arc<dyn Lineage>,
+    pub(crate) sockets: Sockets,
     pub(crate) limits: Limits,
     pub(crate) rates: Rates,
     pub(crate) owner: String,
@@ -70,7 +74,7 @@ impl App {
         bound: Option<SocketAddr>,
         stop: CancellationToken,
     ) -> Result<Arc<App>, AskError> {
-        let Parts { handle, clock, host, auth, limits, page, owner, names } = parts;
+        let Parts { handle, clock, host, auth, lineage, limits, page, owner, names } = parts;
         let tasks = TaskTracker::new();
         let hub = Hub::start(&handle, &tasks, stop.clone()).await?;
         let names = bound.map(|bound| Names::of(bound, &names)).unwrap_or_default();
@@ -79,6 +83,8 @@ impl App {
             clock,
             host,
             auth,
+            lineage,
+            sockets: Sockets::default(),
             rates: Rates::new(&limits),
             limits,
             page,

@@ -22,6 +22,7 @@ mod listen;
 mod log;
 mod metrics;
 mod page;
+mod places;
 mod problem;
 mod resolve;
 mod routes;

@@ -1,7 +1,6 @@
 //! What one caller may ask for: bounds that nobody meets in earnest, and that keep a mad one from hurting the others.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use http_body_util::Limited;
 use tokio::time::Instant;
 
 use crate::app::App;
-use crate::auth::Peer;
+use crate::auth::{Identity, Peer};
 use crate::problem::Failure;
 
 /// The bounds.
@@ -24,9 +23,9 @@ pub struct Limits {
     pub body: usize,
     /// The same for what forges send, and for the lists of issues that they write.
     pub webhook_body: usize,
-    /// Requests a second from one address over TCP. The socket has no such bound.
+    /// Requests a second over TCP from each who calls: our user, an agent, another user, a network. The socket has no such bound.
     pub requests_per_second: u32,
-    /// Connections at a time, streams included.
+    /// Connections at a time, streams included, over TCP; and as many over the socket.
     pub connections: usize,
     /// How long the head of a request may take to come.
     pub head: Duration,
@@ -72,8 +71,9 @@ pub(crate) async fn limit(
     request: Request,
     next: Next,
 ) -> Result<Response, Failure> {
-    if let Some(Peer::Tcp { remote, .. }) = request.extensions().get::<Peer>()
-        && !app.rates.take(remote.ip(), Instant::now())
+    let peer = request.extensions().get::<Peer>().filter(|peer| !peer.is_socket()).cloned();
+    if let Some(peer) = peer
+        && !app.rates.take(peer.identity(&app.sockets, &app.lineage).await, Instant::now())
     {
         return Err(Problem::new(429, "too-many-requests", "there are too many requests at a time").into());
     }
@@ -96,28 +96,28 @@ pub(crate) fn too_large(most: usize) -> Problem {
     Problem::new(413, "too-large", format!("the body of the request has more than {most} bytes"))
 }
 
-/// How many requests an address has left. They come back with time.
+/// How many requests each caller has left. They come back with time.
 #[derive(Debug)]
 pub(crate) struct Rates {
     per_second: f64,
     /// Held for a few instructions only.
-    left: Mutex<HashMap<IpAddr, (f64, Instant)>>,
+    left: Mutex<HashMap<Identity, (f64, Instant)>>,
 }
 
-/// More addresses than this are not remembered: those that have not called for longest are forgotten first.
-const ADDRESSES: usize = 4096;
+/// More callers than this are not remembered: those that have not called for longest are forgotten first.
+const CALLERS: usize = 4096;
 
 impl Rates {
     pub(crate) fn new(limits: &Limits) -> Rates {
         Rates { per_second: f64::from(limits.requests_per_second), left: Mutex::default() }
     }
 
-    fn take(&self, who: IpAddr, now: Instant) -> bool {
+    fn take(&self, who: Identity, now: Instant) -> bool {
         let mut all = self.left.lock().expect("nobody panics with the rates");
-        if all.len() >= ADDRESSES && !all.contains_key(&who) {
+        if all.len() >= CALLERS && !all.contains_key(&who) && who != Identity::Us {
             let rested = |since: Instant| now.duration_since(since) < Duration::from_secs(2);
             all.retain(|_, (_, since)| rested(*since));
-            if all.len() >= ADDRESSES {
+            if all.len() >= CALLERS {
                 return false;
             }
         }
@@ -141,7 +141,7 @@ mod tests {
     #[test]
     fn a_burst_is_taken_and_a_flood_is_not() {
         let rates = Rates::new(&Limits { requests_per_second: 10, ..Limits::default() });
-        let (one, other) = (IpAddr::from([127, 0, 0, 1]), IpAddr::from([127, 0, 0, 2]));
+        let (one, other) = (Identity::User(1), Identity::Us);
         let start = Instant::now();
         assert_eq!((0..100).filter(|_| rates.take(one, start)).count(), 20);
         assert!(rates.take(other, start), "one caller's flood is not another's");
@@ -153,10 +153,12 @@ mod tests {
     fn what_is_remembered_of_callers_is_bounded() {
         let rates = Rates::new(&Limits::default());
         let start = Instant::now();
-        for n in 0..ADDRESSES as u32 {
-            assert!(rates.take(IpAddr::from(n.to_be_bytes()), start));
+        for n in 0..CALLERS as u32 {
+            assert!(rates.take(Identity::User(n), start));
         }
-        assert!(!rates.take(IpAddr::from([255; 4]), start));
-        assert!(rates.take(IpAddr::from([255; 4]), start + Duration::from_secs(3)));
+        let late = Identity::User(u32::MAX);
+        assert!(!rates.take(late, start));
+        assert!(rates.take(Identity::Us, start), "the crowd does not keep us out");
+        assert!(rates.take(late, start + Duration::from_secs(3)));
     }
 }

@@ -96,8 +96,8 @@ pub(crate) fn stopping() -> Problem {
 }
 
 pub(crate) fn forbidden() -> Problem {
-    Problem::new(403, "forbidden", "this token may not do that")
-        .hint("an agent's token is good for its own session; ask the person who runs the daemon")
+    Problem::new(403, "forbidden", "an agent may not do that")
+        .hint("a program that an agent has started is good for the agent's own session, whatever token it shows; ask the person who runs the daemon")
 }
 
 fn err_title(err: &AskError) -> String {

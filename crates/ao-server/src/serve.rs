@@ -11,10 +11,13 @@ use ao_api::Problem;
 use ao_engine::AskError;
 use axum::Router;
 use axum::body::Body;
+use axum::http::StatusCode;
+use http_body_util::BodyExt;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use rustix::process::{Resource, getrlimit};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::sync::Semaphore;
@@ -26,14 +29,19 @@ use crate::app::{App, Parts, app};
 use crate::auth::Peer;
 use crate::limits::Limits;
 use crate::listen::{self, Listener, Socket};
+use crate::places::{Place, Places};
 use crate::stall::Stalling;
 
 /// What a connection may take in before its request is understood.
 const HEAD_MOST: usize = 64 * 1024;
 /// How long nothing is accepted after that failed. It fails when all files are open, which passes.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// How long somebody for whom there is no room may take to hear it.
+/// How long somebody for whom there is no room may take to hear it, and how many may at a time. More are not told.
 const FAREWELL: Duration = Duration::from_millis(500);
+const FAREWELLS: usize = 64;
+/// How many may be at the door at a time whom nobody knows yet. Others wait in the system's own queue.
+const ARRIVING: usize = 256;
+
 /// Where and how the API is served.
 pub struct Options {
     pub parts: Parts,
@@ -106,7 +114,10 @@ pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Runn
     let state = App::start(parts, addr, shutdown.clone()).await?;
     let door = Door {
         router: app(state.clone()),
-        room: Arc::new(Semaphore::new(limits.connections)),
+        by_tcp: Places::new(fitting(limits.connections)),
+        by_socket: Places::new(fitting(limits.connections)),
+        arriving: Arc::new(Semaphore::new(ARRIVING)),
+        farewells: Arc::new(Semaphore::new(FAREWELLS)),
         limits,
         app: state.clone(),
         stop: shutdown.clone(),
@@ -157,7 +168,11 @@ impl std::fmt::Debug for Options {
 struct Door {
     app: Arc<App>,
     router: Router,
-    room: Arc<Semaphore>,
+    /// Apart from each other, so that whoever fills the port leaves the socket to us.
+    by_tcp: Arc<Places>,
+    by_socket: Arc<Places>,
+    arriving: Arc<Semaphore>,
+    farewells: Arc<Semaphore>,
     limits: Limits,
     stop: CancellationToken,
 }
@@ -174,7 +189,7 @@ impl Door {
                     // A key press is one byte, and somebody waits for its echo.
                     let _ = stream.set_nodelay(true);
                     match stream.local_addr() {
-                        Ok(local) => self.admit(stream, Peer::tcp(remote, local)),
+                        Ok(local) => self.let_in(stream, Peer::tcp(remote, local)).await,
                         Err(err) => tracing::debug!(%err, "a connection was gone at once"),
                     }
                 }
@@ -195,7 +210,7 @@ impl Door {
             };
             match accepted {
                 Ok((stream, _)) => match stream.peer_cred() {
-                    Ok(peer) => self.admit(stream, Peer::Unix { uid: peer.uid() }),
+                    Ok(peer) => self.let_in(stream, Peer::socket(peer.uid(), peer.pid())).await,
                     Err(err) => tracing::warn!(%err, "a connection without credentials was refused"),
                 },
                 Err(err) => self.pause(&err).await,
@@ -224,31 +239,72 @@ impl Door {
         sleep(ACCEPT_PAUSE).await;
     }
 
-    fn admit<S>(&self, mut stream: S, peer: Peer)
+    /// Finds out who has come, and serves whoever there is room for. Returns when the next one may come.
+    async fn let_in<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(room) = self.room.clone().try_acquire_owned() else {
-            tracing::warn!(most = self.limits.connections, "a connection was refused: there are too many");
-            self.app.tasks.spawn(async move {
-                // What has been sent is read before the end, because an end with something unread takes back what was said.
-                let farewell = async {
-                    stream.write_all(&busy()).await?;
-                    stream.shutdown().await?;
-                    tokio::io::copy(&mut stream.take(HEAD_MOST as u64), &mut tokio::io::sink()).await
-                };
-                let _ = timeout(FAREWELL, farewell).await;
-            });
-            return;
+        let Ok(arriving) = self.arriving.clone().acquire_owned().await else { return };
+        let door = self.clone();
+        self.app.tasks.spawn(async move {
+            // At once, while whoever has connected is there to be seen.
+            let of = peer.at_the_door(&door.app.sockets, &door.app.lineage).await;
+            let places = if peer.is_socket() { &door.by_socket } else { &door.by_tcp };
+            let place = places.take(of);
+            drop(arriving);
+            match place {
+                Some(place) => door.serve(stream, peer, place).await,
+                None => {
+                    tracing::debug!(
+                        ?of,
+                        most = door.limits.connections,
+                        "a connection was refused: there are too many"
+                    );
+                    door.send_away(stream).await;
+                }
+            }
+        });
+    }
+
+    async fn send_away<S>(&self, mut stream: S)
+    where
+        S: AsyncRead + AsyncWrite + Unpin,
+    {
+        let Ok(_one_of_few) = self.farewells.try_acquire() else { return };
+        // What has been sent is read before the end, because an end with something unread takes back what was said.
+        let farewell = async {
+            stream.write_all(&busy()).await?;
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream.take(HEAD_MOST as u64), &mut tokio::io::sink()).await
         };
-        let io = TokioIo::new(Stalling::new(stream, self.limits.stall, room));
+        let _ = timeout(FAREWELL, farewell).await;
+    }
+
+    async fn serve<S>(&self, stream: S, peer: Peer, place: Place)
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let activity = place.activity.clone();
+        let close = activity.close.clone();
+        let io = TokioIo::new(Stalling::new(stream, self.limits.stall, place));
         let router = self.router.clone();
         let service = service_fn(move |request: hyper::Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(peer.clone());
-            let router = router.clone();
+            let (router, activity) = (router.clone(), activity.clone());
             async move {
-                Ok::<_, Infallible>(router.oneshot(request).await.unwrap_or_else(|never| match never {}))
+                let asked = activity.begin();
+                let response = router.oneshot(request).await.unwrap_or_else(|never| match never {});
+                if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+                    activity.upgrade();
+                }
+                // It is answered when its body has been sent, and a stream has no end.
+                Ok::<_, Infallible>(response.map(|body| {
+                    Body::new(body.map_frame(move |frame| {
+                        let _ = &asked;
+                        frame
+                    }))
+                }))
             }
         });
         let connection = http1::Builder::new()
@@ -257,24 +313,29 @@ impl Door {
             .max_buf_size(HEAD_MOST)
             .serve_connection(io, service)
             .with_upgrades();
-        let (stop, drain) = (self.stop.clone(), self.limits.drain);
-        self.app.tasks.spawn(async move {
-            let mut connection = std::pin::pin!(connection);
-            let ended = tokio::select! {
-                ended = connection.as_mut() => ended,
-                () = stop.cancelled() => {
-                    connection.as_mut().graceful_shutdown();
-                    match timeout(drain, connection).await {
-                        Ok(ended) => ended,
-                        Err(_) => Ok(()),
-                    }
+        let mut connection = std::pin::pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            // Nothing was asked on it, so nothing is lost.
+            () = close.cancelled() => Ok(()),
+            () = self.stop.cancelled() => {
+                connection.as_mut().graceful_shutdown();
+                match timeout(self.limits.drain, connection).await {
+                    Ok(ended) => ended,
+                    Err(_) => Ok(()),
                 }
-            };
-            if let Err(err) = ended {
-                tracing::debug!(%err, "a connection broke");
             }
-        });
+        };
+        if let Err(err) = ended {
+            tracing::debug!(%err, "a connection broke");
+        }
     }
+}
+
+/// As many connections as were asked for, if that leaves most of what may be open to everything else.
+fn fitting(connections: usize) -> usize {
+    let open = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    connections.min(usize::try_from(open / 4).unwrap_or(usize::MAX)).max(1)
 }
 
 /// What somebody is told for whom there is no room, before anything has been read.

@@ -9,8 +9,9 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, Sleep, sleep};
+
+use crate::places::Place;
 
 #[derive(Debug)]
 pub(crate) struct Stalling<S> {
@@ -19,12 +20,12 @@ pub(crate) struct Stalling<S> {
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
     /// Its place among the connections. Held here, because a WebSocket outlives the request that it came from.
-    _room: OwnedSemaphorePermit,
+    _place: Place,
 }
 
 impl<S> Stalling<S> {
-    pub(crate) fn new(stream: S, most: Duration, room: OwnedSemaphorePermit) -> Stalling<S> {
-        Stalling { stream, most, waiting: None, _room: room }
+    pub(crate) fn new(stream: S, most: Duration, place: Place) -> Stalling<S> {
+        Stalling { stream, most, waiting: None, _place: place }
     }
 
     fn watch(&mut self, cx: &mut Context<'_>, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {

@@ -28,7 +28,7 @@ use ao_ports::{
 };
 use ao_process::Keeper;
 use ao_runtime::tmux::Tmux;
-use ao_runtime::{Processes, Runtimes, Shim, tmux};
+use ao_runtime::{Families, Processes, Runtimes, Shim, tmux};
 use ao_scm::checks::{self, Runner};
 use ao_store::{DirLock, Store};
 use ao_workspace::{Clones, Worktrees, provision};
@@ -117,6 +117,8 @@ pub struct Daemon {
     pub runtimes: Arc<Runtimes>,
     pub processes: Arc<Processes>,
     pub tmux: Arc<Tmux>,
+    /// Tells which agent a program descends from.
+    pub families: Arc<Families>,
     pub spool: Arc<Spool>,
     plugged: Mutex<Plugged>,
     ground: GroundFor,
@@ -155,10 +157,16 @@ impl Daemon {
         let lock = lock.map_or_else(|| DirLock::take(&data_dir).map(Arc::new), Ok)?;
         let store = Store::open_locked(lock, ao_store::Options::default())?;
         let shim = Shim { program: program.clone(), args: vec![SHIM.into()] };
-        let held = ao_runtime::Options::new(data_dir.join("processes"), shim);
+        let families = Arc::new(Families::new(&data_dir));
+        let held = ao_runtime::Options {
+            families: families.clone(),
+            ..ao_runtime::Options::new(data_dir.join("processes"), shim)
+        };
         let processes = Arc::new(Processes::new(held, clock.clone()));
         let helper = vec![program.to_string_lossy().into_owned(), TMUX_HELPER.to_owned()];
-        let tmux = Arc::new(Tmux::new(tmux::Options::new(data_dir.join("tmux"), helper), clock.clone()));
+        let panes =
+            tmux::Options { families: families.clone(), ..tmux::Options::new(data_dir.join("tmux"), helper) };
+        let tmux = Arc::new(Tmux::new(panes, clock.clone()));
         let mut runtimes = Runtimes::default();
         runtimes.add("process", processes.clone());
         runtimes.add("tmux", tmux.clone());
@@ -188,7 +196,7 @@ impl Daemon {
         let mut plugged = Plugged { notifiers, own_scms: scms.clone(), scms, ..Plugged::default() };
         plugged.agents.extend(own_agents.into_iter().map(|(name, agent)| (name, (None, agent))));
         plugged.replace_agents(agents, &agents_ground)?;
-        let errands = Arc::new(Errander::new(&data_dir, keeper, clock.clone()));
+        let errands = Arc::new(Errander::new(&data_dir, keeper, clock.clone(), families.clone()));
         let slots = slots(&plugged, &runtimes, &workspaces, &errands);
 
         let stop = CancellationToken::new();
@@ -253,6 +261,7 @@ impl Daemon {
             runtimes,
             processes,
             tmux,
+            families,
             spool,
             plugged: Mutex::new(plugged),
             ground: agents_ground,
@@ -442,6 +451,7 @@ fn workspaces(
     let options = || ao_workspace::Options {
         provision: Some(provision::Options {
             keeper: keeper.clone(),
+            data_dir: Some(data_dir.into()),
             ..provision::Options::new(data_dir.join("logs"))
         }),
         queues: queues.clone(),

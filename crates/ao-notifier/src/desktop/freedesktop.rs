@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use ao_core::notice::Level;
+use ao_ports::secret::is_secret;
 use futures::StreamExt;
 use reqwest::Url;
 use tokio::process::Command;
@@ -163,15 +164,22 @@ async fn clicked(mut signals: MessageStream, id: u32) -> bool {
 
 /// The address begins with `http`, so it cannot be taken for an option.
 async fn open(opener: &str, link: &Url) {
-    let program = Command::new(opener)
-        .arg(link.as_str())
+    // Behind a shell that ends at once: a browser that is started by this is then no program of the daemon's, which may not
+    // call it. Nor is it to have the daemon's tokens.
+    let secrets = std::env::vars_os().map(|(name, _)| name);
+    let secrets = secrets.filter(|name| name.to_str().is_none_or(is_secret));
+    let mut command = Command::new("/bin/sh");
+    for name in secrets {
+        command.env_remove(name);
+    }
+    let program = command
+        .args(["-c", "\"$0\" \"$1\" &", opener, link.as_str()])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .process_group(0)
         .spawn();
     if let Ok(mut program) = program {
-        // It stays for as long as the browser does, if that was not running before.
         let _ = program.wait().await;
     }
 }

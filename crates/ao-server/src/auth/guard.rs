@@ -3,13 +3,16 @@
 use std::sync::Arc;
 
 use ao_api::Problem;
+use ao_core::{Attempt, SessionId};
+use ao_ports::Descent;
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, COOKIE, TRANSFER_ENCODING};
 use axum::http::{HeaderMap, Method};
 use axum::middleware::Next;
 use axum::response::Response;
 
-use super::{Agent, Caller, Peer, Right, peer, rule};
+use super::peer::{self, Whose};
+use super::{Agent, Caller, Peer, Right, rule};
 use crate::app::App;
 use crate::problem::{Failure, forbidden};
 
@@ -51,7 +54,7 @@ pub(crate) async fn guard(
 
 /// Refuses what another's page sends, and what means another.
 fn comes_from_home(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<(), Failure> {
-    if let Some(Peer::Unix { .. }) = peer {
+    if peer.is_some_and(Peer::is_socket) {
         // No page can call a socket. What has an origin came through something that lends pages its rights.
         return if headers.contains_key("origin") { Err(foreign_origin().into()) } else { Ok(()) };
     }
@@ -71,40 +74,66 @@ fn foreign_origin() -> Problem {
     Problem::new(403, "foreign-origin", "pages of another origin may not call this daemon")
 }
 
-/// Who calls. A token that comes along decides alone.
+/// Finds out who calls. Where the program comes from decides first, and what it shows afterwards.
 async fn who(app: &App, peer: Option<&Peer>, headers: &HeaderMap) -> Result<Caller, Failure> {
-    if let Some(token) = headers.get(AUTHORIZATION) {
-        let token = token.to_str().ok().and_then(bearer).ok_or_else(no_token)?;
-        return by_token(app, token).await;
+    let by_socket = peer.is_some_and(Peer::is_socket);
+    let shown = shown(app, headers, by_socket)?;
+    let whose = match peer {
+        Some(peer) => peer.whose(&app.sockets, &app.lineage).await,
+        None => Whose::Anothers,
+    };
+    match (whose, shown) {
+        (Whose::Ours(Descent::Agent { session, attempt }), _) => {
+            // What an earlier process of the session has left running speaks for nobody any more.
+            agent(app, session, attempt).await?.ok_or_else(|| forbidden().into())
+        }
+        (Whose::Ours(Descent::Command), _) => Err(not_the_owner().into()),
+        (Whose::Ours(Descent::Unknown), _) => Err(nobody_knows().into()),
+        (_, Some(Shown::Owner)) => Ok(Caller::Owner),
+        (_, Some(Shown::Session(session, attempt))) => {
+            agent(app, session, attempt).await?.ok_or_else(|| no_token().into())
+        }
+        (Whose::Ours(Descent::Apart), None) if by_socket || !peer::speaks_for_others(headers) => {
+            Ok(Caller::Owner)
+        }
+        (Whose::Hidden, None) => Err(hidden().into()),
+        (_, None) => Err(no_token().into()),
     }
-    if let Some(peer @ Peer::Unix { .. }) = peer {
-        return if peer.is_us().await { Ok(Caller::Owner) } else { Err(no_token().into()) };
-    }
-    if let Some(cookie) = cookie(headers, &app.names().cookie()) {
-        let signed_in = app.auth.is_signed_in(cookie, app.clock.now());
-        return if signed_in { Ok(Caller::Owner) } else { Err(no_token().into()) };
-    }
-    let Some(peer) = peer else { return Err(no_token().into()) };
-    if !peer::speaks_for_others(headers) && peer.is_us().await {
-        return Ok(Caller::Owner);
-    }
-    Err(no_token().into())
 }
 
-async fn by_token(app: &App, token: &str) -> Result<Caller, Failure> {
-    if app.auth.is_token(token) {
-        return Ok(Caller::Owner);
+/// What somebody shows to prove who they are.
+enum Shown {
+    Owner,
+    Session(SessionId, Attempt),
+}
+
+/// Reads what is shown. Something wrong is worse than nothing.
+fn shown(app: &App, headers: &HeaderMap, by_socket: bool) -> Result<Option<Shown>, Failure> {
+    if let Some(token) = headers.get(AUTHORIZATION) {
+        let token = token.to_str().ok().and_then(bearer).ok_or_else(no_token)?;
+        if app.auth.is_token(token) {
+            return Ok(Some(Shown::Owner));
+        }
+        let (session, attempt) = app.host.session_of(token).ok_or_else(no_token)?;
+        return Ok(Some(Shown::Session(session, attempt)));
     }
-    let (id, attempt) = app.host.session_of(token).ok_or_else(no_token)?;
-    let known = app
-        .handle
-        .view(move |state| {
-            // What an earlier process of the session has left running speaks for nobody any more.
-            let session = state.sessions.get(&id).filter(|session| session.attempt == attempt);
-            session.map(|session| Caller::Session(Box::new(Agent::of(session))))
-        })
-        .await?;
-    known.ok_or_else(|| no_token().into())
+    match cookie(headers, &app.names().cookie()) {
+        // No browser calls a socket.
+        Some(cookie) if !by_socket => {
+            let signed_in = app.auth.is_signed_in(cookie, app.clock.now());
+            if signed_in { Ok(Some(Shown::Owner)) } else { Err(no_token().into()) }
+        }
+        _ => Ok(None),
+    }
+}
+
+/// The agent of a session, unless another has taken its place.
+async fn agent(app: &App, session: SessionId, attempt: Attempt) -> Result<Option<Caller>, Failure> {
+    let known = app.handle.view(move |state| {
+        let session = state.sessions.get(&session).filter(|session| session.attempt == attempt);
+        session.map(|session| Caller::Session(Box::new(Agent::of(session))))
+    });
+    Ok(known.await?)
 }
 
 fn bearer(header: &str) -> Option<&str> {
@@ -121,6 +150,26 @@ fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
 fn no_token() -> Problem {
     Problem::new(401, "unauthorized", "this call needs a token, or is to be made by the daemon's own user")
         .hint("`ao api` and the daemon's socket need no token; elsewhere send `Authorization: Bearer …`")
+}
+
+fn hidden() -> Problem {
+    Problem::new(
+        401,
+        "unauthorized",
+        "the system does not show which program calls, so this call needs a token",
+    )
+    .hint("`ao api` and the daemon's socket need no token; elsewhere send `Authorization: Bearer …`")
+}
+
+fn nobody_knows() -> Problem {
+    Problem::new(401, "unknown-caller", "it cannot be told which program calls").hint(
+        "the program must keep its connection until it is answered; `ao api` and the daemon's socket do",
+    )
+}
+
+fn not_the_owner() -> Problem {
+    Problem::new(403, "not-the-owner", "what the daemon or its tmux server has started may not call the daemon")
+        .hint("checks and set-up commands run a repository's code; hooks of your configuration may call, and so may your own shell")
 }
 
 /// A page may send a text to anybody without asking first, but not JSON. So only JSON changes anything here.

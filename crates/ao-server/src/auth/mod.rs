@@ -1,17 +1,20 @@
 //! Who is calling, and what that caller may do.
 //!
 //! ```text
-//!  unix socket ── our own user ─────────────────────────┐
-//!  TCP ── Host and Origin are ours ─┬─ bearer token ────┼─► Caller::Owner
-//!                                   ├─ cookie           │
-//!                                   └─ our own user on  │
-//!                                      this machine, and┘
-//!                                      not a browser
-//!  either ── bearer token of a session ────────────────────► Caller::Session
+//!  unix socket: pid of the caller ──────────┐
+//!  TCP on this machine: who holds the       ├─► whose program? ── descends from an agent ────► Caller::Session
+//!  other end, by /proc ─────────────────────┘        │          ── a check, a set-up, git ───► refused
+//!                                                    │          ── cannot be told ───────────► refused
+//!                                     one of our own user's, or
+//!                                     one that we know nothing of
+//!                                                    │
+//!                  ┌─ bearer token of a session ─────┼───────────────────────────────────────► Caller::Session
+//!                  ├─ the owner's token, or a cookie ┼───────────────────────────────────────► Caller::Owner
+//!                  └─ nothing: our own user's, and not a browser over TCP ───────────────────► Caller::Owner
 //! ```
 //!
-//! A token that comes along decides alone, whatever the connection would allow. Tokens are taken from headers only: what
-//! stands in an address ends up in logs.
+//! Where a program comes from outranks every token: an agent that has read the owner's token is an agent. A wrong token is
+//! refused, whatever the connection would allow. Tokens are taken from headers only: what stands in an address ends up in logs.
 
 mod deeds;
 mod guard;
@@ -19,6 +22,7 @@ mod origin;
 mod peer;
 mod rights;
 mod secret;
+mod sockets;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -33,9 +37,11 @@ use ao_core::{ProjectId, PullId, SessionId, TaskId, Timestamp};
 pub(crate) use self::deeds::Deed;
 pub(crate) use self::guard::guard;
 pub(crate) use self::origin::Names;
+pub(crate) use self::peer::Identity;
 pub use self::peer::Peer;
 pub(crate) use self::rights::{Right, rule};
 use self::secret::{Secret, hex};
+pub(crate) use self::sockets::Sockets;
 
 /// How long a browser stays signed in. Not for long, because browsers show the cookie to every port of this machine's name,
 /// and so to whatever else listens there.
@@ -141,7 +147,7 @@ impl fmt::Debug for Auth {
 pub(crate) enum Caller {
     /// Whoever may do everything: the user that the daemon runs for.
     Owner,
-    /// An agent, by the token of its session.
+    /// An agent, by where its program comes from or by the token of its session.
     Session(Box<Agent>),
     /// Somebody who calls what anybody may call.
     Nobody,

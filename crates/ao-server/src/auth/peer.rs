@@ -1,47 +1,212 @@
 //! Who is at the other end of a connection, as far as the system can tell.
 
-use std::fs;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 
+use ao_core::SessionId;
+use ao_ports::{Descent, Lineage};
 use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, FORWARDED, ORIGIN, USER_AGENT, VIA};
 use tokio::sync::OnceCell;
 
+use super::sockets::{FarEnd, Found, Sockets};
+
+/// How often the holders of a connection are looked for again, if one of them has gone meanwhile.
+const LOOKS: usize = 3;
+
 /// The other end of a connection. The listener puts it into every request.
 #[derive(Debug, Clone)]
-pub enum Peer {
+pub struct Peer {
+    way: Way,
+    /// Both are looked up once for a connection.
+    found: Arc<OnceCell<Found>>,
+    whose: Arc<OnceCell<Whose>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Way {
     /// Over the socket, by the credentials that the system vouches for.
-    Unix { uid: u32 },
+    Socket {
+        uid: u32,
+        pid: Option<i32>,
+    },
     Tcp {
         remote: SocketAddr,
         local: SocketAddr,
-        /// Whose the other end is. Looked up once for a connection, and only if somebody asks.
-        uid: Arc<OnceCell<Option<u32>>>,
     },
 }
 
+/// Whose program is at the other end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Whose {
+    /// One of our own user's, on this machine, that descends from here; or one that descends from an agent, whoever's it is.
+    Ours(Descent),
+    /// One of our own user's, on this machine, that does not show itself.
+    Hidden,
+    /// Another user's, or one on another machine.
+    Anothers,
+}
+
+/// By what callers are told apart who share what there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Identity {
+    /// Our own user.
+    Us,
+    Agent(SessionId),
+    /// What the daemon runs, or of which nobody knows what it is.
+    Obscure,
+    User(u32),
+    Network(IpAddr),
+}
+
 impl Peer {
-    pub(crate) fn tcp(remote: SocketAddr, local: SocketAddr) -> Peer {
-        Peer::Tcp { remote, local, uid: Arc::default() }
+    /// Somebody who has connected to the socket.
+    pub fn socket(uid: u32, pid: Option<i32>) -> Peer {
+        Peer::by(Way::Socket { uid, pid })
     }
 
-    /// Whether the other end is a program of our own user on this machine, by the system's word.
-    pub(super) async fn is_us(&self) -> bool {
-        let ours = rustix::process::geteuid().as_raw();
-        match self {
-            // Root can read all that is ours anyway.
-            Peer::Unix { uid } => *uid == ours || *uid == 0,
-            Peer::Tcp { remote, local, uid } if is_loopback(remote.ip()) && is_loopback(local.ip()) => {
-                let (remote, local) = (*remote, *local);
-                let look = || async move {
-                    // Reads a file of the kernel's, which takes a moment on a machine with many connections.
-                    tokio::task::spawn_blocking(move || owner_of(remote, local)).await.ok().flatten()
-                };
-                *uid.get_or_init(look).await == Some(ours)
+    pub fn tcp(remote: SocketAddr, local: SocketAddr) -> Peer {
+        Peer::by(Way::Tcp { remote, local })
+    }
+
+    fn by(way: Way) -> Peer {
+        Peer { way, found: Arc::default(), whose: Arc::default() }
+    }
+
+    pub(crate) fn is_socket(&self) -> bool {
+        matches!(self.way, Way::Socket { .. })
+    }
+
+    /// Finds out whose program it is.
+    pub(crate) async fn whose(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Whose {
+        let look = || async {
+            match self.way {
+                Way::Socket { uid, pid } => {
+                    // Root can read all that is ours anyway.
+                    let ours = uid == us() || uid == 0;
+                    match pid {
+                        Some(pid) => whose_is([pid], ours, lineage).await,
+                        // This system does not tell.
+                        None => {
+                            if ours {
+                                Whose::Ours(Descent::Apart)
+                            } else {
+                                Whose::Anothers
+                            }
+                        }
+                    }
+                }
+                Way::Tcp { .. } => match self.found(sockets).await {
+                    Found::Here(end) => holder_of(end, sockets, lineage).await,
+                    Found::Gone => Whose::Ours(Descent::Unknown),
+                    Found::Elsewhere => Whose::Anothers,
+                },
             }
-            Peer::Tcp { .. } => false,
+        };
+        *self.whose.get_or_init(look).await
+    }
+
+    /// By what it is told apart before anything is read from it. What it costs to find out is shared.
+    pub(crate) async fn at_the_door(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Identity {
+        match self.way {
+            Way::Socket { uid, .. } => match self.whose(sockets, lineage).await {
+                Whose::Anothers => Identity::User(uid),
+                whose => ours(whose),
+            },
+            Way::Tcp { remote, .. } => match self.found(sockets).await {
+                Found::Here(end) if end.uid == us() => Identity::Us,
+                Found::Here(end) => Identity::User(end.uid),
+                Found::Gone => Identity::Obscure,
+                Found::Elsewhere => Identity::Network(network(remote.ip())),
+            },
         }
+    }
+
+    /// By what its requests are told apart from those of others.
+    pub(crate) async fn identity(&self, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Identity {
+        match self.at_the_door(sockets, lineage).await {
+            Identity::Us => ours(self.whose(sockets, lineage).await),
+            other => other,
+        }
+    }
+
+    async fn found(&self, sockets: &Sockets) -> Found {
+        let Way::Tcp { remote, local } = self.way else { return Found::Elsewhere };
+        *self.found.get_or_init(|| sockets.far_end(remote, local)).await
+    }
+}
+
+/// Of several holders of one connection, the one with the least rights decides.
+async fn holder_of(end: FarEnd, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -> Whose {
+    let is_us = end.uid == us();
+    let mut whose = Whose::Ours(Descent::Unknown);
+    for _ in 0..LOOKS {
+        let Some(holders) = sockets.holders().await else { break };
+        let shown = holders.of(end.inode).to_vec();
+        whose = if !shown.is_empty() {
+            whose_is(shown, is_us, lineage).await
+        } else if is_us {
+            hidden_by(holders.closed_of(end.uid).collect(), lineage).await
+        } else {
+            Whose::Anothers
+        };
+        if whose != Whose::Ours(Descent::Unknown) {
+            break;
+        }
+    }
+    whose
+}
+
+async fn whose_is(
+    pids: impl IntoIterator<Item = i32> + Send + 'static,
+    is_us: bool,
+    lineage: &Arc<dyn Lineage>,
+) -> Whose {
+    match (least(pids, lineage).await, is_us) {
+        (Descent::Apart | Descent::Unknown, false) => Whose::Anothers,
+        (descent, _) => Whose::Ours(descent),
+    }
+}
+
+/// Nobody shows that he has the connection. If an agent has a program that does not show what it has open, it may be that
+/// one; if nobody has such a program, somebody has hidden it on purpose.
+async fn hidden_by(closed: Vec<i32>, lineage: &Arc<dyn Lineage>) -> Whose {
+    if !closed.is_empty() && least(closed, lineage).await == Descent::Apart {
+        Whose::Hidden
+    } else {
+        Whose::Ours(Descent::Unknown)
+    }
+}
+
+async fn least(pids: impl IntoIterator<Item = i32> + Send + 'static, lineage: &Arc<dyn Lineage>) -> Descent {
+    let lineage = lineage.clone();
+    let rank = |descent: &Descent| match descent {
+        Descent::Unknown => 0,
+        Descent::Command => 1,
+        Descent::Agent { .. } => 2,
+        Descent::Apart => 3,
+    };
+    let look = move || pids.into_iter().map(|pid| lineage.descent(pid)).min_by_key(rank);
+    tokio::task::spawn_blocking(look).await.ok().flatten().unwrap_or(Descent::Unknown)
+}
+
+fn us() -> u32 {
+    rustix::process::geteuid().as_raw()
+}
+
+fn ours(whose: Whose) -> Identity {
+    match whose {
+        Whose::Ours(Descent::Agent { session, .. }) => Identity::Agent(session),
+        Whose::Ours(Descent::Command | Descent::Unknown) => Identity::Obscure,
+        Whose::Ours(Descent::Apart) | Whose::Hidden | Whose::Anothers => Identity::Us,
+    }
+}
+
+/// What one customer of a network has: an address, or 64 bits of one.
+fn network(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => Ipv6Addr::from_bits(ip.to_bits() & (u128::MAX << 64)).into(),
+        ip => ip,
     }
 }
 
@@ -57,77 +222,76 @@ pub(super) fn speaks_for_others(headers: &HeaderMap) -> bool {
         })
 }
 
-fn is_loopback(ip: IpAddr) -> bool {
-    ip.to_canonical().is_loopback()
-}
-
-/// The user whose socket is at `remote` and is connected to us at `local`.
-fn owner_of(remote: SocketAddr, local: SocketAddr) -> Option<u32> {
-    // An IPv4 connection may stand in the table of IPv6, if one of its ends was made there.
-    ["/proc/net/tcp", "/proc/net/tcp6"]
-        .iter()
-        .filter_map(|path| fs::read_to_string(path).ok())
-        .find_map(|table| find(&table, remote, local))
-}
-
-/// Finds a connection in a table of the kernel's: local address, remote address, state, …, user.
-fn find(table: &str, theirs: SocketAddr, ours: SocketAddr) -> Option<u32> {
-    table.lines().skip(1).find_map(|line| {
-        let mut words = line.split_ascii_whitespace();
-        let here = address(words.nth(1)?)?;
-        let there = address(words.next()?)?;
-        let established = words.next()? == "01";
-        (established && here == canonical(theirs) && there == canonical(ours))
-            .then(|| words.nth(3)?.parse().ok())
-            .flatten()
-    })
-}
-
-fn canonical(at: SocketAddr) -> (IpAddr, u16) {
-    (at.ip().to_canonical(), at.port())
-}
-
-/// Reads an address as the kernel writes it: words of 32 bits in the machine's own order, then the port.
-fn address(text: &str) -> Option<(IpAddr, u16)> {
-    let (ip, port) = text.split_once(':')?;
-    let port = u16::from_str_radix(port, 16).ok()?;
-    let word = |at: usize| {
-        let digits = ip.get(at * 8..at * 8 + 8)?;
-        Some(u32::from_str_radix(digits, 16).ok()?.to_ne_bytes())
-    };
-    let ip = match ip.len() {
-        8 => IpAddr::from(word(0)?),
-        32 => {
-            let mut bytes = [0; 16];
-            for at in 0..4 {
-                bytes[at * 4..at * 4 + 4].copy_from_slice(&word(at)?);
-            }
-            IpAddr::from(Ipv6Addr::from(bytes)).to_canonical()
-        }
-        _ => return None,
-    };
-    Some((ip, port))
-}
-
 #[cfg(test)]
 mod tests {
+    use ao_core::Attempt;
     use axum::http::{HeaderName, HeaderValue};
 
     use super::*;
 
-    #[cfg(target_endian = "little")]
+    /// Says of each process where it comes from.
+    struct Told(fn(i32) -> Descent);
+
+    impl Lineage for Told {
+        fn descent(&self, pid: i32) -> Descent {
+            (self.0)(pid)
+        }
+    }
+
+    const AGENT: Descent = Descent::Agent { session: SessionId(1), attempt: Attempt(1) };
+
+    /// Odd ones are apart, 2 is an agent, 4 a check, and others are gone.
+    fn lineage() -> Arc<dyn Lineage> {
+        Arc::new(Told(|pid| match pid {
+            2 => AGENT,
+            4 => Descent::Command,
+            _ if pid % 2 == 1 => Descent::Apart,
+            _ => Descent::Unknown,
+        }))
+    }
+
+    /// acceptance: G4
+    #[tokio::test]
+    async fn of_all_who_hold_a_connection_the_one_with_the_least_rights_decides() {
+        let cases: [(&[i32], bool, Whose); 9] = [
+            (&[1, 3], true, Whose::Ours(Descent::Apart)),
+            (&[1, 2, 3], true, Whose::Ours(AGENT)),
+            (&[2, 4], true, Whose::Ours(Descent::Command)),
+            (&[1, 6], true, Whose::Ours(Descent::Unknown)),
+            (&[], true, Whose::Ours(Descent::Unknown)),
+            (&[1], false, Whose::Anothers),
+            (&[6], false, Whose::Anothers),
+            (&[2], false, Whose::Ours(AGENT)),
+            (&[4], false, Whose::Ours(Descent::Command)),
+        ];
+        for (pids, is_us, expected) in cases {
+            assert_eq!(whose_is(pids.to_vec(), is_us, &lineage()).await, expected, "{pids:?} {is_us}");
+        }
+    }
+
+    /// acceptance: G4
+    #[tokio::test]
+    async fn a_connection_that_nobody_shows_may_be_an_agents_if_one_hides() {
+        assert_eq!(hidden_by(vec![1, 3], &lineage()).await, Whose::Hidden);
+        for closed in [vec![], vec![1, 2], vec![1, 4], vec![6]] {
+            assert_eq!(
+                hidden_by(closed.clone(), &lineage()).await,
+                Whose::Ours(Descent::Unknown),
+                "{closed:?}"
+            );
+        }
+    }
+
     #[test]
-    fn a_connection_is_found_in_the_kernels_table() {
-        let v4 = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n   \
-                  0: 0100007F:0BB8 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0\n   \
-                  1: 0100007F:C350 0100007F:0BB8 01 00000000:00000000 00:00000000 00000000  1001        0 2 1 0\n";
-        let (theirs, ours) = ("127.0.0.1:50000".parse().unwrap(), "127.0.0.1:3000".parse().unwrap());
-        assert_eq!(find(v4, theirs, ours), Some(1001));
-        assert_eq!(find(v4, ours, theirs), None, "our own end of it is not theirs");
-        assert_eq!(find(v4, "127.0.0.2:50000".parse().unwrap(), ours), None);
-        let v6 = "  sl\n   0: 0000000000000000FFFF00000100007F:C350 0000000000000000FFFF00000100007F:0BB8 01 0:0 00:0 0  7 0 2\n";
-        assert_eq!(find(v6, theirs, ours), Some(7));
-        assert_eq!(find("  sl\n nonsense\n", theirs, ours), None);
+    fn a_network_is_an_address_or_half_of_one() {
+        let cases = [
+            ("10.1.2.3", "10.1.2.3"),
+            ("::ffff:10.1.2.3", "10.1.2.3"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ];
+        for (ip, expected) in cases {
+            assert_eq!(network(ip.parse().unwrap()), expected.parse::<IpAddr>().unwrap());
+        }
     }
 
     /// acceptance: X6

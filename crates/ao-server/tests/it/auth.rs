@@ -46,11 +46,7 @@ fn whole(method: &Method, path: &str) -> Call {
 
 /// The other end of a connection that nobody can say anything about.
 fn stranger() -> Peer {
-    Peer::Tcp {
-        remote: "127.0.0.1:1".parse().unwrap(),
-        local: "127.0.0.1:3000".parse().unwrap(),
-        uid: Default::default(),
-    }
+    Peer::tcp("192.0.2.1:1".parse().unwrap(), "127.0.0.1:3000".parse().unwrap())
 }
 
 /// acceptance: X6
@@ -63,7 +59,7 @@ async fn without_a_token_nothing_is_told_or_done_whatever_is_called() {
     for (method, route, path) in every_call(&id) {
         let open = ["/healthz", "/api/sign-in", "/api/webhooks/{scm}"].contains(&route.as_str());
         let expected = if open { None } else { Some("401 unauthorized") };
-        for peer in [Some(stranger()), None, Some(Peer::Unix { uid: 12345 })] {
+        for peer in [Some(stranger()), None, Some(Peer::socket(12345, None))] {
             let called = whole(&method, &path);
             let called = match peer.clone() {
                 Some(peer) => called.from(peer),

@@ -19,11 +19,7 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; c
 
 /// The other end of a connection that nobody can say anything about.
 fn stranger() -> Peer {
-    Peer::Tcp {
-        remote: "127.0.0.1:1".parse().unwrap(),
-        local: "127.0.0.1:3000".parse().unwrap(),
-        uid: Default::default(),
-    }
+    Peer::tcp("192.0.2.1:1".parse().unwrap(), "127.0.0.1:3000".parse().unwrap())
 }
 
 /// The paths of all files: the page, what it names, and what those name.

@@ -23,7 +23,10 @@ use ao_core::{
     Timestamp,
 };
 use ao_engine::{Core, Engine, Handle, Rules, Slots};
-use ao_ports::{Clock, EventStore, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError, Tracker};
+use ao_ports::{
+    Clock, Descent, EventStore, Lineage, NewRecord, PullDetail, Record, Scm, Seq, Snapshot, StoreError,
+    Tracker,
+};
 use ao_server::{
     App, Auth, Bind, Frame, Host, Limits, Listener, Look, Options, Parts, Peer, Running, View, app,
     engine_problem, forge_problem, serve,
@@ -86,6 +89,15 @@ impl EventStore for Shaky {
 
     async fn save_snapshot(&self, snapshot: Snapshot) -> Result<(), StoreError> {
         self.store.save_snapshot(snapshot).await
+    }
+}
+
+/// Nobody descends from anybody.
+struct Unrelated;
+
+impl Lineage for Unrelated {
+    fn descent(&self, _: i32) -> Descent {
+        Descent::Apart
     }
 }
 
@@ -160,6 +172,7 @@ impl House {
             clock: self.clock.clone(),
             host: self.host.clone(),
             auth: self.auth.clone(),
+            lineage: Arc::new(Unrelated),
             limits: self.limits.clone(),
             page: true,
             owner: "anna".into(),
@@ -593,7 +606,7 @@ impl Call {
     /// As the owner, over the socket.
     pub(crate) fn owner(self) -> Call {
         let uid = rustix::process::geteuid().as_raw();
-        self.from(Peer::Unix { uid })
+        self.from(Peer::socket(uid, None))
     }
 
     pub(crate) fn request(self) -> Request<Body> {

@@ -70,6 +70,8 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
 }
 
 async fn live(args: &Args, data_dir: &Utf8Path, config: Option<&Utf8Path>) -> Result<(), CommandError> {
+    // Tokens of the user's may be in its environment, and agents run as the same user.
+    ao_process::close_to_others().map_err(CommandError::environment)?;
     let log = background::log_file(data_dir);
     // Kept to the end, when the last spans are sent.
     let _traces = if args.background {
@@ -186,6 +188,7 @@ async fn serve_until_stopped(
         clock,
         host: host.clone(),
         auth: Arc::new(auth),
+        lineage: daemon.families.clone(),
         limits: Limits::default(),
         owner: owner(),
         names: host.in_force().main.config.server.allowed_hosts.clone(),

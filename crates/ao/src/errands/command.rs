@@ -5,9 +5,11 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
 use std::time::Duration;
 
 use ao_process::{Keeper, Kept, Mark, Redactor, secrets};
+use ao_runtime::Families;
 use camino::Utf8Path;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::time::{Instant, timeout};
@@ -30,6 +32,8 @@ pub(super) struct Order<'a> {
     pub(super) command: &'a str,
     pub(super) folder: &'a Utf8Path,
     pub(super) environment: Vec<(OsString, OsString)>,
+    /// The register of processes that speak for the user.
+    pub(super) families: &'a Arc<Families>,
     pub(super) mark: Mark,
     pub(super) timeout: Duration,
     pub(super) document: &'a str,
@@ -47,7 +51,8 @@ pub(crate) struct Ended {
 pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     let begun = Instant::now();
     log.say(&format!("$ {}", secrets::known().mask(order.command)))?;
-    let mut child = spawn(&order).await?;
+    let (starting, _of_the_user) = order.families.start_for_the_user(|| spawn(&order), Kept::id)?;
+    let mut child = starting.started().await.map_err(|err| not_started(&order, &err))?;
     let guard = order.mark.guard(child.id());
     let mut streams = Streams::of(&mut child);
     let limit = order.timeout.min(YEAR);
@@ -76,7 +81,7 @@ pub(super) async fn run(order: Order<'_>, log: &mut Log) -> io::Result<Ended> {
     ended.map(|()| told)
 }
 
-async fn spawn(order: &Order<'_>) -> io::Result<Kept> {
+fn spawn(order: &Order<'_>) -> io::Result<Kept> {
     if !order.folder.is_dir() {
         let what = format!("the project's folder `{}` is not there", order.folder);
         return Err(io::Error::new(io::ErrorKind::NotFound, what));
@@ -90,10 +95,12 @@ async fn spawn(order: &Order<'_>) -> io::Result<Kept> {
         out: Stdio::piped(),
         err: Stdio::piped(),
     };
-    order.keeper.spawn(kept).await.map_err(|err| {
-        let shell = order.shell.to_string_lossy();
-        io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
-    })
+    order.keeper.begin(kept).map_err(|err| not_started(order, &err))
+}
+
+fn not_started(order: &Order<'_>, err: &io::Error) -> io::Error {
+    let shell = order.shell.to_string_lossy();
+    io::Error::new(err.kind(), format!("the shell `{shell}` could not be started: {err}"))
 }
 
 /// What a command puts out, kept apart because its last word is looked for among its errors first.

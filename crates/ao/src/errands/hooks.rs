@@ -200,6 +200,7 @@ impl Errander {
             keeper: &self.keeper,
             command,
             folder: camino::Utf8Path::new(&path),
+            families: &self.families,
             environment,
             mark,
             timeout,

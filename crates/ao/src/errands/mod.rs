@@ -32,6 +32,7 @@ use ao_core::errand::{Errand, ErrandOutcome, Order};
 use ao_engine::Handle;
 use ao_ports::{Clock, ErrandError, Errands, Scm};
 use ao_process::Keeper;
+use ao_runtime::Families;
 use ao_server::Host;
 use ao_workspace::Worktrees;
 use async_trait::async_trait;
@@ -51,6 +52,8 @@ const READY: Duration = Duration::from_secs(60);
 pub(crate) struct Errander {
     data_dir: Utf8PathBuf,
     clock: Arc<dyn Clock>,
+    /// Where commands of the user's are made known.
+    families: Arc<Families>,
     /// The user's shell.
     shell: OsString,
     /// Keeps what commands start from getting away.
@@ -77,12 +80,18 @@ struct Engine {
 }
 
 impl Errander {
-    pub(crate) fn new(data_dir: &Utf8Path, keeper: Keeper, clock: Arc<dyn Clock>) -> Errander {
+    pub(crate) fn new(
+        data_dir: &Utf8Path,
+        keeper: Keeper,
+        clock: Arc<dyn Clock>,
+        families: Arc<Families>,
+    ) -> Errander {
         let set = |name| std::env::var_os(name).filter(|value| !value.is_empty());
         Errander {
             data_dir: data_dir.to_owned(),
             clock,
             keeper,
+            families,
             shell: set("AO_SHELL").or_else(|| set("SHELL")).unwrap_or_else(|| "/bin/sh".into()),
             logs: Logs::new(data_dir.join("logs").join("hooks")),
             runs: Semaphore::new(COMMANDS),

@@ -40,6 +40,7 @@ mod init;
 mod killed;
 mod life;
 mod limits;
+mod lineage;
 mod logind;
 mod lost;
 mod messages;

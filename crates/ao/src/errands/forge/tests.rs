@@ -149,8 +149,8 @@ async fn outcome(
     order: Order,
 ) -> (Result<ErrandOutcome, ErrandError>, Vec<String>) {
     let played = Arc::new(Played { head, ends, asked: Mutex::default() });
-    let errander =
-        Errander::new(Utf8Path::new("/nowhere"), ao_process::Keeper::default(), Arc::new(SystemClock));
+    let keeper = ao_process::Keeper::default();
+    let errander = Errander::new(Utf8Path::new("/nowhere"), keeper, Arc::new(SystemClock), Arc::default());
     let scm: Arc<dyn Scm> = played.clone();
     errander.plug(BTreeMap::from([(ProjectId::new("app"), scm)]));
     let (id, behalf) = (ErrandId(1), Behalf::Nobody);
