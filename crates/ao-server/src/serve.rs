@@ -114,9 +114,8 @@ pub async fn serve(options: Options, shutdown: CancellationToken) -> Result<Runn
     let state = App::start(parts, addr, shutdown.clone()).await?;
     let door = Door {
         router: app(state.clone()),
-        by_tcp: Places::new(fitting(limits.connections)),
-        by_socket: Places::new(fitting(limits.connections)),
-        arriving: Arc::new(Semaphore::new(ARRIVING)),
+        by_tcp: Room::new(&limits),
+        by_socket: Room::new(&limits),
         farewells: Arc::new(Semaphore::new(FAREWELLS)),
         limits,
         app: state.clone(),
@@ -169,12 +168,26 @@ struct Door {
     app: Arc<App>,
     router: Router,
     /// Apart from each other, so that whoever fills the port leaves the socket to us.
-    by_tcp: Arc<Places>,
-    by_socket: Arc<Places>,
-    arriving: Arc<Semaphore>,
+    by_tcp: Room,
+    by_socket: Room,
     farewells: Arc<Semaphore>,
     limits: Limits,
     stop: CancellationToken,
+}
+
+/// The room that those who come one way have.
+#[derive(Clone)]
+struct Room {
+    places: Arc<Places>,
+    /// For those whom nobody knows yet.
+    arriving: Arc<Semaphore>,
+}
+
+impl Room {
+    fn new(limits: &Limits) -> Room {
+        let places = Places::new(fitting(limits.connections));
+        Room { places, arriving: Arc::new(Semaphore::new(ARRIVING)) }
+    }
 }
 
 impl Door {
@@ -244,12 +257,13 @@ impl Door {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let Ok(arriving) = self.arriving.clone().acquire_owned().await else { return };
+        let room = if peer.is_socket() { &self.by_socket } else { &self.by_tcp };
+        let Ok(arriving) = room.arriving.clone().acquire_owned().await else { return };
+        let places = room.places.clone();
         let door = self.clone();
         self.app.tasks.spawn(async move {
             // At once, while whoever has connected is there to be seen.
             let of = peer.at_the_door(&door.app.sockets, &door.app.lineage).await;
-            let places = if peer.is_socket() { &door.by_socket } else { &door.by_tcp };
             let place = places.take(of);
             drop(arriving);
             match place {

@@ -136,9 +136,13 @@ impl Installation {
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
         pids.filter(|pid| {
             let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            environment
+            let marked = environment
                 .split(|byte| *byte == 0)
-                .any(|known| marks.iter().any(|mark| known == mark.as_bytes()))
+                .any(|known| marks.iter().any(|mark| known == mark.as_bytes()));
+            // A daemon shows its arguments only.
+            let arguments = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            let data = data.as_os_str().as_encoded_bytes();
+            marked || arguments.split(|byte| *byte == 0).any(|word| word == data)
         })
         .collect()
     }

@@ -72,7 +72,8 @@ async fn a_secret_is_nowhere_but_with_the_program() {
     bench.until(&process, |output| output == "14\n").await;
     let holder = bench.json("holder")["pid"].to_string();
     for what in ["cmdline", "environ"] {
-        let text = fs::read(format!("/proc/{holder}/{what}")).unwrap();
+        // The environment of a holder is shown to nobody but root.
+        let text = fs::read(format!("/proc/{holder}/{what}")).unwrap_or_default();
         assert!(!String::from_utf8_lossy(&text).contains("hunter2"), "{what}");
     }
     for entry in fs::read_dir(bench.place()).unwrap().flatten().filter(|entry| entry.path().is_file()) {

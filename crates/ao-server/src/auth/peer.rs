@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::{COOKIE, FORWARDED, ORIGIN, USER_AGENT, VIA};
 use tokio::sync::OnceCell;
 
-use super::sockets::{FarEnd, Found, Sockets};
+use super::sockets::{self, FarEnd, Found, Sockets};
 
 /// How often the holders of a connection are looked for again, if one of them has gone meanwhile.
 const LOOKS: usize = 3;
@@ -62,7 +62,8 @@ pub(crate) enum Identity {
 impl Peer {
     /// Somebody who has connected to the socket.
     pub fn socket(uid: u32, pid: Option<i32>) -> Peer {
-        Peer::by(Way::Socket { uid, pid })
+        // The system says 0 of one outside of the container that we are in, where no agent of ours is.
+        Peer::by(Way::Socket { uid, pid: pid.filter(|pid| *pid > 0) })
     }
 
     pub fn tcp(remote: SocketAddr, local: SocketAddr) -> Peer {
@@ -86,7 +87,7 @@ impl Peer {
                     let ours = uid == us() || uid == 0;
                     match pid {
                         Some(pid) => whose_is([pid], ours, lineage).await,
-                        // This system does not tell.
+                        // This system does not tell, or none of our processes is where that one is.
                         None => {
                             if ours {
                                 Whose::Ours(Descent::Apart)
@@ -146,7 +147,7 @@ async fn holder_of(end: FarEnd, sockets: &Sockets, lineage: &Arc<dyn Lineage>) -
         whose = if !shown.is_empty() {
             whose_is(shown, is_us, lineage).await
         } else if is_us {
-            hidden_by(holders.closed_of(end.uid).collect(), lineage).await
+            hidden_by(holders.closed_of(end.uid).collect(), sockets::sees_every_process(), lineage).await
         } else {
             Whose::Anothers
         };
@@ -169,12 +170,13 @@ async fn whose_is(
 }
 
 /// Nobody shows that he has the connection. If an agent has a program that does not show what it has open, it may be that
-/// one; if nobody has such a program, somebody has hidden it on purpose.
-async fn hidden_by(closed: Vec<i32>, lineage: &Arc<dyn Lineage>) -> Whose {
-    if !closed.is_empty() && least(closed, lineage).await == Descent::Apart {
-        Whose::Hidden
-    } else {
-        Whose::Ours(Descent::Unknown)
+/// one; if nobody has such a program, and none is out of our sight, somebody has hidden it on purpose.
+async fn hidden_by(closed: Vec<i32>, sees_all: bool, lineage: &Arc<dyn Lineage>) -> Whose {
+    match closed.is_empty() {
+        true if sees_all => Whose::Ours(Descent::Unknown),
+        true => Whose::Hidden,
+        false if least(closed, lineage).await == Descent::Apart => Whose::Hidden,
+        false => Whose::Ours(Descent::Unknown),
     }
 }
 
@@ -272,10 +274,15 @@ mod tests {
     /// acceptance: G4
     #[tokio::test]
     async fn a_connection_that_nobody_shows_may_be_an_agents_if_one_hides() {
-        assert_eq!(hidden_by(vec![1, 3], &lineage()).await, Whose::Hidden);
+        assert_eq!(hidden_by(vec![1, 3], true, &lineage()).await, Whose::Hidden);
+        assert_eq!(
+            hidden_by(vec![], false, &lineage()).await,
+            Whose::Hidden,
+            "it may be outside of our container"
+        );
         for closed in [vec![], vec![1, 2], vec![1, 4], vec![6]] {
             assert_eq!(
-                hidden_by(closed.clone(), &lineage()).await,
+                hidden_by(closed.clone(), true, &lineage()).await,
                 Whose::Ours(Descent::Unknown),
                 "{closed:?}"
             );

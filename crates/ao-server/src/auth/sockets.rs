@@ -115,6 +115,14 @@ pub(crate) fn is_ours(ip: IpAddr) -> bool {
     ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
 }
 
+/// The number that Linux gives to the namespace of all processes.
+const EVERY_PROCESS: &str = "pid:[4026531836]";
+
+/// Whether we are shown every process of this machine, and not only those of our container.
+pub(crate) fn sees_every_process() -> bool {
+    fs::read_link("/proc/self/ns/pid").is_ok_and(|namespace| namespace.as_os_str() == EVERY_PROCESS)
+}
+
 /// `None` if this system has no such table.
 fn far_ends(port: u16) -> Option<FarEnds> {
     // An IPv4 connection may stand in the table of IPv6, if one of its ends was made there.

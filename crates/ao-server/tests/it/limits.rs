@@ -95,11 +95,34 @@ async fn whoever_does_not_say_what_he_wants_is_not_waited_for() {
     let mut house = House::new().await;
     house.limits.head = Duration::from_millis(100);
     let running = house.serve().await;
-    let mut stream = TcpStream::connect(running.addr().unwrap()).await.unwrap();
-    stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ").await.unwrap();
+    let address = running.addr().unwrap();
+    let whole = format!("GET /healthz HTTP/1.1\r\nhost: {address}\r\n\r\n");
+    // Nothing, the beginning of something, and nothing more after an answer.
+    for said in ["", "GET /healthz HTTP/1.1\r\nhost: ", &whole] {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(said.as_bytes()).await.unwrap();
+        let mut answer = Vec::new();
+        let gone = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
+        assert!(gone.is_ok(), "the connection is closed after `{said}`");
+    }
+    house.end().await;
+    running.finished().await;
+}
+
+#[tokio::test]
+async fn a_connection_on_which_nothing_is_asked_gives_way_to_the_next() {
+    let mut house = House::new().await;
+    house.limits.connections = 3;
+    house.limits.head = Duration::from_secs(600);
+    let running = house.serve().await;
+    let mut idle = Vec::new();
+    for _ in 0..10 {
+        idle.push(TcpStream::connect(running.addr().unwrap()).await.unwrap());
+        assert!(ask(running.addr().unwrap(), "/healthz").await.starts_with("HTTP/1.1 200"));
+    }
     let mut answer = Vec::new();
-    let gone = tokio::time::timeout(Duration::from_secs(10), stream.read_to_end(&mut answer)).await;
-    assert!(gone.is_ok(), "the connection is closed");
+    let gone = tokio::time::timeout(Duration::from_secs(10), idle[0].read_to_end(&mut answer)).await;
+    assert!(gone.is_ok(), "the oldest is closed");
     house.end().await;
     running.finished().await;
 }

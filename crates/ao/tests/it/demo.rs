@@ -162,8 +162,12 @@ fn left_running(home: &Home) -> Vec<i32> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     pids.filter(|pid| {
-        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-        String::from_utf8_lossy(&environment).contains(&mark)
+        // A daemon shows its arguments only.
+        let carries = |file: &str| {
+            let text = fs::read(format!("/proc/{pid}/{file}")).unwrap_or_default();
+            String::from_utf8_lossy(&text).contains(&mark)
+        };
+        carries("environ") || carries("cmdline")
     })
     .collect()
 }

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use crate::house::{House, Ran, until};
@@ -162,6 +163,64 @@ fn the_token_of_an_agent_is_given_to_its_owner_and_is_out_with_the_next_agent() 
     house.wait_for(&session, "idle");
     assert_eq!(call(&["-H", &first, &own]).0, 401);
     assert_eq!(call(&["-H", &bearer(), &own]).0, 200);
+}
+
+/// Another user of this machine who opens 4,200 connections and says nothing, and asks without a pause besides.
+const FLOOD: &str = r#"
+port=$1 ready=$2
+ulimit -n 4500 || exit 3
+for i in $(seq 4200); do { exec {fd}<>/dev/tcp/127.0.0.1/$port; } 2>/dev/null; done
+for i in 1 2; do
+    (end=$((SECONDS + 60)); while [ $SECONDS -lt $end ]; do curl -s --max-time 5 http://127.0.0.1:$port/healthz http://127.0.0.1:$port/api/sessions; done) >/dev/null 2>&1 &
+done
+echo $$ > $ready
+sleep 60
+"#;
+
+#[test]
+fn another_user_who_takes_every_connection_does_not_shut_the_owner_out() {
+    let can = |program: &str| {
+        let status =
+            Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !rustix::process::geteuid().is_root() || !can("setpriv") || !can("bash") {
+        eprintln!("SKIPPED: this test needs root, `setpriv` and `bash`, to be another user");
+        return;
+    }
+    let house = House::new();
+    house.start();
+    let url = house.daemon()["url"].as_str().unwrap().to_owned();
+    let port = url.rsplit(':').next().unwrap();
+    let shared = tempfile::tempdir().unwrap();
+    fs::set_permissions(shared.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let ready = shared.path().join("ready");
+    let mut flood = Command::new("setpriv");
+    flood.args([
+        "--reuid",
+        "12345",
+        "--regid",
+        "12345",
+        "--clear-groups",
+        "bash",
+        "-c",
+        FLOOD,
+        "flood",
+        port,
+    ]);
+    flood.arg(&ready).current_dir("/").stdin(Stdio::null()).process_group(0);
+    let mut flood = flood.spawn().unwrap();
+    until("the other user has connected", || ready.exists() || flood.try_wait().unwrap().is_some());
+    assert!(ready.exists(), "the other user could not connect");
+    // `call` gives up after ten seconds.
+    for round in 0..10 {
+        assert_eq!(call(&[&format!("{url}/api/sessions")]).0, 200, "round {round}");
+        assert_eq!(call(&[&url]).0, 200, "round {round}");
+        house.ao(&["status"]).succeeds();
+    }
+    let group = rustix::process::Pid::from_raw(flood.id().cast_signed()).unwrap();
+    rustix::process::kill_process_group(group, rustix::process::Signal::KILL).unwrap();
+    flood.wait().unwrap();
 }
 
 /// Lets an agent run commands, and looks at what became of them.

@@ -253,13 +253,27 @@ impl Drop for House {
                 format!("HOME={}", self.dir.path().display()),
             ],
         ] {
-            for pid in marks.iter().flat_map(|mark| processes_with(mark)) {
+            let marked = marks.iter().flat_map(|mark| processes_with(mark));
+            for pid in marked.chain(daemons_of(&self.path("data"))) {
                 if let Some(pid) = rustix::process::Pid::from_raw(pid) {
                     let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
                 }
             }
         }
     }
+}
+
+/// The daemons of a data folder, by their arguments: nobody but root is shown what is in their environment.
+pub(crate) fn daemons_of(data: &Path) -> Vec<i32> {
+    let entries = fs::read_dir("/proc").expect("there is a /proc").flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    pids.filter(|pid| {
+        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let mut words = line.split(|byte| *byte == 0).skip(1);
+        words.next() == Some(b"daemon".as_slice())
+            && words.any(|word| word == data.as_os_str().as_encoded_bytes())
+    })
+    .collect()
 }
 
 /// A bare copy of a repository, as a forge has one.

@@ -6,16 +6,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::thread;
 
-use crate::fleet::{git, processes_with};
-use crate::house::{House, Ran, bare_copy, until};
+use crate::fleet::git;
+use crate::house::{House, Ran, bare_copy, daemons_of, until};
 
 fn daemons(house: &House) -> usize {
-    let pids = processes_with(&format!("AO_DATA_DIR={}", house.path("data").display()));
-    let is_daemon = |pid: &&i32| {
-        let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-        line.split(|byte| *byte == 0).nth(1) == Some(b"daemon".as_slice())
-    };
-    pids.iter().filter(is_daemon).count()
+    daemons_of(&house.path("data")).len()
 }
 
 /// acceptance: L3
