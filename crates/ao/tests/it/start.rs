@@ -209,7 +209,7 @@ fn a_daemon_that_is_a_service_is_replaced_by_its_manager() {
             restart)
                 echo "$@" >> "$HOME/asked"
                 kill "$(cat "$HOME/main.pid")"
-                "$HOME/ao" daemon --port 0 </dev/null >/dev/null 2>&1 &
+                "$HOME/ao" daemon --data-dir "$HOME/data" --port 0 </dev/null >/dev/null 2>&1 &
                 echo $! > "$HOME/main.pid" ;;
         esac"#;
     fs::write(&systemctl, script).unwrap();
