@@ -46,7 +46,7 @@ pub use message::{Answer, Message, MessageSent, MessageState, Messages, NewMessa
 pub use plan::{Advice, AdviceList, Plan, Planned};
 pub use policy::{PolicyField, PolicyRule, PolicyShown, PolicyVerdict};
 pub use problem::Problem;
-pub use project::{ConfirmedChanges, NewProject, Project, Projects};
+pub use project::{ConfirmedChanges, NewProject, Project, Projects, RepositoryTrust};
 pub use pull::{
     Author, Claim, Comment, CommentEdit, Commented, Diff, MergeDone, MergeWish, NewComment, NewPull,
     NewReview, NewReviewComment, Pull, PullCommit, PullDetail, PullEdit, Pulls, Resolve, Review, Reviewed,

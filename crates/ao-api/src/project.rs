@@ -33,6 +33,18 @@ pub struct Project {
     pub stopped_by: Option<String>,
 }
 
+/// A repository as the daemon's git trusts it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct RepositoryTrust {
+    pub project: String,
+    /// The settings that name programs which git may run, such as `filter.lfs.process = git-lfs filter-process`. They were there when
+    /// the project was added, or were confirmed since.
+    pub programs: Vec<String>,
+    /// Changes that wait for a person's word, in words.
+    pub waiting: Vec<String>,
+}
+
 /// What was changed in a repository, not by a landing, push or fetch, and is confirmed now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase")]

@@ -314,6 +314,9 @@ pub struct BaseView {
     /// What was changed and waits for a person's word.
     #[serde(default)]
     pub held: Vec<MovedBase>,
+    /// The programs that git may run for this repository, by the settings that name them.
+    #[serde(default)]
+    pub programs: Vec<(String, String)>,
 }
 
 /// A change of a repository that nobody is known to have made who may.

@@ -9,8 +9,8 @@ use ao_api::client::{Bytes, Client, ClientError, Method};
 use ao_api::{
     AdviceList, Budgets, ChannelTest, Cleanup, CleanupOrder, ConfirmedChanges, Daemon, Explanation, HookLog,
     HookLogs, HookTest, HookTested, Hooks, Messages, NewMessage, NewSession, NewToken, NotifyChannel,
-    NotifyTest, Output, Plan, Project, Projects, Restore, Resume, Session, Sessions, Spawned, Stop, Token,
-    segment,
+    NotifyTest, Output, Plan, Project, Projects, RepositoryTrust, Restore, Resume, Session, Sessions,
+    Spawned, Stop, Token, segment,
 };
 use camino::Utf8Path;
 use serde::de::IgnoredAny;
@@ -154,6 +154,10 @@ pub(crate) async fn start_work(client: &Client, project: &str) -> Called<Project
 }
 
 /// Takes the repository of a project as it is now.
+pub(crate) async fn repository_trust(client: &Client, project: &str) -> Called<RepositoryTrust> {
+    client.get(&format!("/api/projects/{}/trust", segment(project))).await
+}
+
 pub(crate) async fn trust_project(client: &Client, project: &str) -> Called<ConfirmedChanges> {
     client.post(&format!("/api/projects/{}/trust", segment(project)), &serde_json::json!({})).await
 }

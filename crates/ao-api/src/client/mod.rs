@@ -139,6 +139,10 @@ impl Client {
         path: &str,
         body: Option<Vec<u8>>,
     ) -> Result<(Response<Incoming>, JoinHandle<()>), ClientError> {
+        if method != Method::GET {
+            // A daemon that hangs now would do it when it goes on, long after it was told to have failed.
+            self.sign_of_life(2 * watch::PATIENCE).await?;
+        }
         let stream = self.connect().await?;
         let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream))
             .await
@@ -161,11 +165,6 @@ impl Client {
         let request = request
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|err| ClientError::BadCall { path: path.to_owned(), err })?;
-        if request.method() != Method::GET {
-            // A daemon that hangs now would do it when it goes on, long after it was told to have failed.
-            self.watched(watch::sign_of_life(&mut sender, self.host())).await?;
-            sender.ready().await.map_err(|err| ClientError::Broken(err.into()))?;
-        }
         let answer = self.watched(sender.send_request(request)).await?;
         Ok((answer.map_err(|err| ClientError::Broken(err.into()))?, driving))
     }

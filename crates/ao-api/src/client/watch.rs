@@ -6,13 +6,14 @@
 use std::future::Future;
 use std::time::Duration;
 
-use http_body_util::{BodyExt, Full};
+use http_body_util::Empty;
 use hyper::Request;
-use hyper::client::conn::http1::{SendRequest, handshake};
+use hyper::client::conn::http1::handshake;
 use hyper::header::HOST;
 use hyper_util::rt::TokioIo;
 use tokio::time::{sleep, timeout};
 
+use super::stream::Stream;
 use super::{Bytes, Client, ClientError};
 
 /// Time to wait for an answer before the daemon is asked for a sign of life, and for that sign to come.
@@ -35,8 +36,12 @@ impl Client {
         let hung = async {
             loop {
                 sleep(patience).await;
-                if let Err(hung) = self.ask_again(patience).await {
-                    return hung;
+                match self.sign_of_life(PATIENCE).await {
+                    Err(ClientError::Hung { place, pid, waited }) => {
+                        return ClientError::Hung { place, pid, waited: waited + patience };
+                    }
+                    Err(err) => return err,
+                    Ok(()) => {}
                 }
             }
         };
@@ -47,32 +52,27 @@ impl Client {
     }
 
     /// Asks the simplest question on a connection of its own. Fails only if the daemon is there and does not answer:
-    /// one that is gone has broken the connection of the call itself.
-    async fn ask_again(&self, waited: Duration) -> Result<(), ClientError> {
+    /// one that is gone tells so by the connection of the call itself.
+    pub(super) async fn sign_of_life(&self, limit: Duration) -> Result<(), ClientError> {
         let stream = match self.connect().await {
             Ok(stream) => stream,
             Err(hung @ ClientError::Hung { .. }) => return Err(hung),
             Err(_) => return Ok(()),
         };
         let pid = stream.peer_pid();
-        let answers = async {
-            let Ok((mut sender, connection)) = handshake(TokioIo::new(stream)).await else { return };
-            tokio::select! {
-                () = sign_of_life(&mut sender, self.host()) => {}
-                _ = connection => {}
-            }
-        };
-        match timeout(PATIENCE, answers).await {
+        match timeout(limit, answers(stream, self.host())).await {
             Ok(()) => Ok(()),
-            Err(_) => Err(ClientError::Hung { place: self.place(), pid, waited: waited + PATIENCE }),
+            Err(_) => Err(ClientError::Hung { place: self.place(), pid, waited: limit }),
         }
     }
 }
 
-/// Asks the simplest question and takes any answer to it. A connection that breaks tells so with the next request.
-pub(super) async fn sign_of_life(sender: &mut SendRequest<Full<Bytes>>, host: &str) {
-    let request = Request::get("/healthz").header(HOST, host).body(Full::default());
-    if let Ok(answer) = sender.send_request(request.expect("the request is fixed")).await {
-        let _ = answer.into_body().collect().await;
+/// Waits for any answer to the simplest request, or for the end of the connection.
+async fn answers(stream: Stream, host: &str) {
+    let Ok((mut sender, connection)) = handshake(TokioIo::new(stream)).await else { return };
+    let request = Request::get("/healthz").header(HOST, host).body(Empty::<Bytes>::new());
+    tokio::select! {
+        _ = sender.send_request(request.expect("the request is fixed")) => {}
+        _ = connection => {}
     }
 }

@@ -170,7 +170,8 @@ impl LocalScm {
         }
         let refs = writing.refs.clone().unwrap_or_default();
         let tip = Tips::default().of(&self.repository, &refs, &self.options.default_branch).await?;
-        Ok(Some(BaseView { tip: tip.map(|tip| tip.commit), held: self.trust.held() }))
+        let programs = self.trust.trusted().as_ref().map_or_else(Vec::new, |known| known.programs.clone());
+        Ok(Some(BaseView { tip: tip.map(|tip| tip.commit), held: self.trust.held(), programs }))
     }
 
     /// Takes everything as it is now: a person has looked at it.

@@ -52,6 +52,7 @@ const RULES: &[(&str, &str, Right)] = &[
     ("DELETE", "/api/projects/{id}", Right::Owner),
     ("POST", "/api/projects/{id}/stop", Right::Owner),
     ("POST", "/api/projects/{id}/start", Right::Owner),
+    ("GET", "/api/projects/{id}/trust", Right::Owner),
     ("POST", "/api/projects/{id}/trust", Right::Owner),
     ("GET", "/api/projects/{id}/checks", Right::Forge),
     ("GET", "/api/projects/{id}/flakes", Right::Forge),

@@ -80,7 +80,7 @@ pub(crate) fn all() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(projects::remove))
         .routes(routes!(projects::stop))
         .routes(routes!(projects::start))
-        .routes(routes!(projects::trust))
+        .routes(routes!(projects::trusted, projects::trust))
         .routes(routes!(checks::of_project))
         .routes(routes!(checks::flakes))
         .routes(routes!(issues::list, issues::add))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ao_api::{ConfirmedChanges, NewProject, Project, Projects};
+use ao_api::{ConfirmedChanges, NewProject, Project, Projects, RepositoryTrust};
 use ao_core::project::ProjectInput;
 use ao_core::{Input, ProjectId, Refusal};
 use axum::Json;
@@ -81,6 +81,23 @@ pub(super) async fn start(
 ) -> Result<Json<Project>, Failure> {
     let input = ProjectInput::StartWork { by: name(&app, &caller) };
     tell(&app, id, input).await
+}
+
+/// The programs that git may run for a project, and the changes of its repository that wait for a person's word.
+#[utoipa::path(
+    get, path = "/api/projects/{id}/trust", tag = "projects",
+    params(("id" = String, Path, description = "The name of the project")),
+    responses((status = 200, body = RepositoryTrust)),
+)]
+pub(super) async fn trusted(
+    State(app): State<Arc<App>>,
+    Part(id): Part,
+) -> Result<Json<RepositoryTrust>, Failure> {
+    let project = app.host.project(Some(&id))?;
+    let view = app.host.scm(&project)?.base(&project).await?.unwrap_or_default();
+    let programs = view.programs.into_iter().map(|(key, value)| format!("{key} = {value}")).collect();
+    let waiting = view.held.into_iter().map(|held| held.what).collect();
+    Ok(Json(RepositoryTrust { project: id, programs, waiting }))
 }
 
 /// Takes the repository of a project as it is: its base branch where it was moved to, and what it is configured with.

@@ -2,7 +2,7 @@
 
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{calls, complete, ui};
+use crate::{calls, complete, show, ui};
 
 /// Confirm what was changed in a repository while agents were at work
 ///
@@ -21,7 +21,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
     let client = cx.client()?;
-    let confirmed = cx.wait_for(async { Ok(calls::trust_project(&client, &args.project).await?) })?;
+    let (confirmed, trust) = cx.wait_for(async {
+        let confirmed = calls::trust_project(&client, &args.project).await?;
+        Ok((confirmed, calls::repository_trust(&client, &args.project).await?))
+    })?;
     if cx.json() {
         return Ok(ui::json(&confirmed)?);
     }
@@ -40,5 +43,9 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
             ui::line(format_args!("{line}"))?;
         }
     }
-    Ok(ui::line(format_args!("Trusted {} as it is now", args.project))?)
+    ui::line(format_args!("Trusted {} as it is now", args.project))?;
+    for program in &trust.programs {
+        ui::line(format_args!("  git may run {}", show::plain(program)))?;
+    }
+    Ok(())
 }

@@ -91,7 +91,7 @@ impl Forges {
     /// The tip that a forge which watches over its base goes by. What it holds back is told to the engine.
     async fn trusted_tip(&self, project: &ProjectId) -> Result<Option<Option<String>>, LookError> {
         let Ok(scm) = self.scm(project) else { return Ok(None) };
-        let Some(BaseView { tip, held }) = scm.base(project).await? else { return Ok(None) };
+        let Some(BaseView { tip, held, .. }) = scm.base(project).await? else { return Ok(None) };
         let suspicion = |held: MovedBase| Suspicion {
             revision: held.to.as_ref().map_or_else(|| held.detail.clone(), ToString::to_string),
             what: held.what,

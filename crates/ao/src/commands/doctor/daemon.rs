@@ -11,7 +11,7 @@ use camino::Utf8Path;
 use super::finding::Finding;
 use crate::context::Context;
 use crate::error::CommandError;
-use crate::{background, paths, show, ui};
+use crate::{background, calls, paths, show, ui};
 
 pub(super) async fn running(
     data_dir: &Utf8Path,
@@ -24,6 +24,7 @@ pub(super) async fn running(
         Ok(daemon) => {
             let mut findings = described(&daemon, loaded);
             findings.extend(issues(&client).await);
+            findings.extend(repositories(&client).await);
             return Ok(findings);
         }
         Err(err) if err.is_absence() => nobody(&socket),
@@ -100,6 +101,25 @@ async fn issues(client: &Client) -> Vec<Finding> {
             .means("such an issue is left out, or not as it was meant, until the file is mended")
     };
     listed.warnings.into_iter().map(wrong).collect()
+}
+
+/// The programs that git may run for each project, and what of its repository waits for a person's word.
+async fn repositories(client: &Client) -> Vec<Finding> {
+    let mut findings = vec![];
+    for project in calls::projects(client).await.unwrap_or_default() {
+        let Ok(trust) = calls::repository_trust(client, &project.id).await else { continue };
+        let id = &project.id;
+        if !trust.programs.is_empty() {
+            let programs = show::plain(&trust.programs.join("; "));
+            findings.push(Finding::ok("git", format!("for {id}, git may run: {programs}")));
+        }
+        findings.extend(trust.waiting.iter().map(|what| {
+            Finding::problem("repository", format!("{id}: {}", show::plain(what)))
+                .means("nothing is merged until you have looked at it")
+                .fix(format!("ao trust-project {id}"))
+        }));
+    }
+    findings
 }
 
 /// No daemon runs. That is no fault; a socket that leads nowhere is a leftover.

@@ -97,6 +97,9 @@ fn no_program_that_an_agent_names_is_run_by_the_daemon() {
     house.ao(&["pr", "merge", &other]).succeeds();
     until("it to land", || house.pull(&other)["state"] == "merged");
     assert_eq!(fs::read_to_string(&ran).unwrap_or_default(), "", "it was run");
+    let examined = || house.ao(&["doctor"]).out;
+    assert!(examined().contains("ao trust-project my-app"), "{}", examined());
+    assert!(!examined().contains("git may run"), "{}", examined());
     let trusted = house.ao(&["trust-project", "my-app"]).succeeds();
     for word in
         [&*format!("`{evil}`"), "`filter.evil.clean` in config", "info/attributes", "hooks/post-checkout"]
@@ -104,6 +107,9 @@ fn no_program_that_an_agent_names_is_run_by_the_daemon() {
         assert!(trusted.out.contains(word), "{word}: {}", trusted.out);
     }
     until("it to be over", || !told().contains("repository-changed"));
+    let named = format!("filter.evil.clean = {program}");
+    assert!(trusted.out.contains(&named), "{}", trusted.out);
+    assert!(examined().contains("for my-app, git may run") && examined().contains(&named), "{}", examined());
 }
 
 /// acceptance: G3
