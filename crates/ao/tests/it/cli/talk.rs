@@ -154,9 +154,18 @@ fn a_message_comes_from_a_file_too_and_an_empty_one_is_not_sent() {
     assert_eq!(daemon.calls("POST").len(), 1);
 }
 
+/// The same session with a workspace that is there.
+fn in_folder(mut session: ao_api::Session, daemon: &StandIn) -> ao_api::Session {
+    if let Some(tree) = &mut session.workspace {
+        tree.path = daemon.home.path().display().to_string();
+    }
+    session
+}
+
 #[test]
 fn a_stopped_session_says_where_its_work_is() {
     let daemon = StandIn::new();
+    let session = |name: &str, state: &str| in_folder(session(name, state), &daemon);
     daemon
         .on("GET /api/sessions/app", json(&session("app-1", "working")))
         .on("POST /api/sessions/ses_app-1/stop", json(&value!(null)))
@@ -166,7 +175,7 @@ fn a_stopped_session_says_where_its_work_is() {
     assert_snapshot!(daemon.ao(&["stop", "app", "--why", "enough"]), @"
     exit 0
     -- stdout --
-    app-1: stopped; its work is kept in /w/my-app/.worktrees/app-1 (branch ao/app-1)
+    app-1: stopped; its work is kept in [home] (branch ao/app-1)
     ");
     assert_eq!(daemon.calls("POST")[0].body["why"], "enough");
 }
@@ -174,6 +183,7 @@ fn a_stopped_session_says_where_its_work_is() {
 #[test]
 fn all_sessions_of_a_project_are_stopped_and_no_others() {
     let daemon = StandIn::new();
+    let session = |name: &str, state: &str| in_folder(session(name, state), &daemon);
     let mut other = session("docs-1", "working");
     other.project_id = "docs".into();
     let sessions = vec![session("app-1", "working"), session("app-2", "stopped"), other];
@@ -187,7 +197,7 @@ fn all_sessions_of_a_project_are_stopped_and_no_others() {
     assert_snapshot!(daemon.ao(&["stop", "--project", "my-app", "--all"]), @"
     exit 0
     -- stdout --
-    app-1: stopped; its work is kept in /w/my-app/.worktrees/app-1 (branch ao/app-1)
+    app-1: stopped; its work is kept in [home] (branch ao/app-1)
     ");
     assert_eq!(daemon.calls("POST").len(), 1);
     assert_snapshot!(daemon.ao(&["stop", "--project", "my-ap", "--all"]), @"
