@@ -143,6 +143,7 @@ fn a_file_that_is_no_log_is_named_and_left_alone() {
     -- stderr --
     error: the event log `[home]/.local/share/ao/ao.db` is damaged: it is not an SQLite database. Keep the file, and restore a backup
     hint: `ao events backup --help` says how to restore a backup
+    hint: `ao events check` names what is damaged, and `ao events export` saves what can be read
     ");
     assert_eq!(fs::read_to_string(dir.join("ao.db")).unwrap(), text);
 }
