@@ -27,6 +27,9 @@ const SHELF: &str = "pulls";
 /// How many records are asked for at once.
 const PAGE: usize = 500;
 
+/// The number of those that count as done just now.
+const NEW: usize = 100;
+
 /// Numbers have ten digits in keys; those of what is done are counted down from here, because the newest are asked for.
 const LAST: u64 = 9_999_999_999;
 
@@ -139,6 +142,20 @@ impl Book {
             }
         }
         Ok(found)
+    }
+
+    /// The newest of those that are done and wanted, among the last of them.
+    pub(super) async fn newly_done(
+        &self,
+        wanted: impl Fn(&PullRecord) -> bool,
+    ) -> Result<Option<PullRecord>, LocalError> {
+        for (key, text) in self.records.list(SHELF, &self.key("done/"), None, NEW).await? {
+            let pull: PullRecord = read(&key, &text)?;
+            if wanted(&pull) {
+                return Ok(Some(pull));
+            }
+        }
+        Ok(None)
     }
 
     /// Keeps these as they are now, all or none. Records and memory agree even if the caller goes away meanwhile.

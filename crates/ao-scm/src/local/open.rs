@@ -15,7 +15,8 @@ use super::repository::Refs;
 use super::{LocalError, LocalScm};
 
 impl LocalScm {
-    /// Opens one, or finds the one that is open for this head and base.
+    /// Opens one, or finds the one that is open for this head and base, or that was merged from this very head: an agent that
+    /// is resumed after its change has landed proposes it again.
     pub(super) async fn open_pull(&self, new: &NewPull) -> Result<PullId, LocalError> {
         let body = names::body(&new.body)?;
         let labels = names::labels(&new.labels)?;
@@ -31,6 +32,14 @@ impl LocalScm {
             return Ok(self.id(open));
         }
         let (head, head_repo) = found?;
+        let is_same = |pull: &PullRecord| {
+            matches!(pull.state, PullState::Merged { .. })
+                && (&pull.head, &pull.head_repo) == (&head, &head_repo)
+                && (pull.head_branch.as_str(), pull.base_branch.as_str()) == (head_branch, base_branch)
+        };
+        if let Some(merged) = self.book.newly_done(is_same).await? {
+            return Ok(self.id(merged.number));
+        }
         let title = match new.title.trim().is_empty() {
             true => names::title(&self.repository.subject(&head).await?)?,
             false => names::title(&new.title)?,

@@ -104,6 +104,19 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
     assert!(scm.diff(&pulls[1], 10_000).await.unwrap().contains("+one"), "it may be the only copy");
 }
 
+/// An agent that is resumed after its change has landed, and does its last step again.
+#[tokio::test]
+async fn a_change_that_has_landed_is_not_proposed_a_second_time() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    desk.push("agent/fix", "a.txt", "one\n");
+    let first = open(&scm, "agent/fix", "main").await;
+    merged(merge(&scm, &first, Strategy::Squash).await);
+    assert_eq!(open(&scm, "agent/fix", "main").await, first, "it is that one");
+    desk.push_from("agent/fix", "agent/fix", "b.txt", "two\n");
+    assert_eq!(open(&scm, "agent/fix", "main").await, pull(2), "more work is a change of its own");
+}
+
 #[tokio::test]
 async fn the_same_branch_has_one_open_pull_request_for_a_base() {
     let desk = Desk::new();

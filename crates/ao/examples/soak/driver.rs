@@ -17,6 +17,9 @@ use crate::say;
 /// The longest time without a merge that is no fault: an agent that was killed is begun again after a while.
 const STALLS: Duration = Duration::from_secs(180);
 
+/// The time between two looks at who needs a person.
+const LOOKS: Duration = Duration::from_secs(5);
+
 /// A soak at work.
 pub(crate) struct Soak {
     home: Installation,
@@ -27,6 +30,7 @@ pub(crate) struct Soak {
     merged: BTreeSet<String>,
     /// The place in the event log up to which it was read.
     seen: u64,
+    restored: u32,
 }
 
 /// The end of a soak.
@@ -45,7 +49,7 @@ impl Soak {
         let started = home.ao(&["start", "--port", "0", "--no-open"]);
         assert!(started.ok, "{}", started.err);
         let client = Client::socket(home.path("data/ao.sock"));
-        Soak { home, client, slots, spawned: 0, merged: BTreeSet::new(), seen: 0 }
+        Soak { home, client, slots, spawned: 0, merged: BTreeSet::new(), seen: 0, restored: 0 }
     }
 
     /// Merges for so long, then lets what is on its way come to its end.
@@ -55,12 +59,17 @@ impl Soak {
         let pause = time.div_f64(kills.max(1) as f64);
         let (mut killed, mut before, mut last_merge) = (0, 0, Instant::now());
         let mut events = self.listen().await;
+        let mut looked = Instant::now();
         while began.elapsed() < time {
             while self.on_their_way() < self.slots && self.spawn().await {}
             if killed < kills && began.elapsed() >= pause * killed as u32 {
                 let victim = Victim::choose(&mut random);
                 killed += usize::from(victim.kill(&self.home, &mut random));
                 self.revive(&mut faults);
+            }
+            if kills > 0 && looked.elapsed() > LOOKS {
+                self.restore();
+                looked = Instant::now();
             }
             let count = self.merged.len();
             self.hear(&mut events, Duration::from_millis(100)).await;
@@ -79,7 +88,10 @@ impl Soak {
             }
         }
         if kills > 0 {
-            say(&format!("{killed} killed, {} spawned, {} merged", self.spawned, self.merged.len()));
+            let (spawned, merged, restored) = (self.spawned, self.merged.len(), self.restored);
+            say(&format!(
+                "{killed} killed, {spawned} spawned, {merged} merged, {restored} restored by a person"
+            ));
         }
         self.finish(&mut events, &mut faults).await;
         Outcome { minutes, faults }
@@ -126,6 +138,13 @@ impl Soak {
         }
     }
 
+    /// Does as a person does who is told that an agent was restarted in vain.
+    fn restore(&mut self) {
+        for session in self.needing_a_person() {
+            self.restored += u32::from(self.home.ao(&["session", "restore", &session]).ok);
+        }
+    }
+
     async fn listen(&self) -> Option<Events> {
         self.client.events(Some(self.seen), None).await.ok()
     }
@@ -157,10 +176,10 @@ impl Soak {
     /// Waits until everything is merged, or a person was told why not; then nothing may be left or doubled.
     async fn finish(&mut self, events: &mut Option<Events>, faults: &mut Vec<String>) {
         let until = Instant::now() + STALLS;
-        while self.on_their_way() > self.needing_a_person() && Instant::now() < until {
+        while self.on_their_way() > self.needing_a_person().len() && Instant::now() < until {
             self.hear(events, Duration::from_millis(500)).await;
         }
-        let (left, told) = (self.on_their_way(), self.needing_a_person());
+        let (left, told) = (self.on_their_way(), self.needing_a_person().len());
         if left > told {
             faults.push(format!("{} issues have no end, and nobody was told", left - told));
         }
@@ -178,11 +197,12 @@ impl Soak {
         }
     }
 
-    /// The sessions of unfinished issues that wait for a person.
-    fn needing_a_person(&self) -> usize {
+    /// The names of the sessions that wait for a person.
+    fn needing_a_person(&self) -> Vec<String> {
         let listed = self.home.json(&["list", "--json"]).unwrap_or_default();
         let sessions = listed["sessions"].as_array().cloned().unwrap_or_default();
-        sessions.iter().filter(|session| session["work"]["turn"] == "you").count()
+        let wait = sessions.iter().filter(|session| session["work"]["turn"] == "you");
+        wait.filter_map(|session| session["name"].as_str().map(str::to_owned)).collect()
     }
 }
 
