@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 use std::sync::Arc;
@@ -369,9 +370,21 @@ pub async fn command(dir: &Path, network: bool) -> io::Result<Command> {
 
 /// Git with an environment of its own, and nothing of ours.
 pub(crate) fn base(network: bool) -> Command {
-    let mut command = Command::new("git");
+    let mut command = Command::new(program());
     command.env_clear().envs(environment::variables(network));
     command
+}
+
+/// Git by its path. Asked for a program by name, with a `PATH` in its environment, the standard library has to fork, which
+/// copies the tables of all our memory; by its path, it is spawned without.
+fn program() -> PathBuf {
+    let name = Path::new("git");
+    let folders = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&folders).map(|folder| folder.join(name)).find(|file| {
+        file.is_absolute()
+            && file.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    });
+    found.unwrap_or_else(|| name.to_owned())
 }
 
 /// Gives git settings, behind those that the user's environment has for it.

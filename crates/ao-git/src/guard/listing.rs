@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 /// So many listings are remembered.
-const REMEMBERED: usize = 1000;
+const REMEMBERED: usize = 256;
 /// A file that was changed so shortly before it was read may change again without a trace.
 const UNSETTLED: Duration = Duration::from_millis(100);
 

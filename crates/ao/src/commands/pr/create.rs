@@ -75,6 +75,11 @@ pub(crate) fn run(args: &Args, cx: &Context) -> Result<(), CommandError> {
         ui::line(format_args!("{title}{id}{title:#}: {}", show::plain(&pull.title)))?;
         let (head, base) = (show::plain(&pull.head_branch), show::plain(&pull.base_branch));
         match pull.checks.as_str() {
+            _ if pull.state == "merged" => {
+                ui::note(format_args!(
+                    "{head} → {base}; this very change was merged, so nothing new is proposed"
+                ));
+            }
             "none" => ui::note(format_args!("{head} → {base}; `ao pr show {id}` tells where it stands")),
             _ => ui::note(format_args!("{head} → {base}; `ao pr checks {id} --watch` waits for its checks")),
         }
