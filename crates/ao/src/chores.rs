@@ -10,15 +10,14 @@ use ao_core::evidence::Activity;
 use ao_core::incident::Subject;
 use ao_core::notice::Level;
 use ao_core::session::{Phase, Session};
-use ao_core::{Event, Input, State};
+use ao_core::{Event, Input, ProjectId, State};
 use ao_engine::{AskError, Handle};
 use ao_git::{Git, Queues, Upkeep};
-use ao_ports::{Clock, Seq, StoreError, Workspace};
+use ao_ports::{Clock, Scm, Seq, StoreError, Workspace};
 use ao_store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
-use crate::forge::Forges;
 use crate::power::{self, Bus};
 
 /// Rescue refs live for weeks; a day more or less is the same.
@@ -160,11 +159,30 @@ fn repositories(state: &State) -> BTreeSet<String> {
     state.projects.values().map(|project| project.path.clone()).collect()
 }
 
-/// Forgets, once a day, what could be restored and is past its time, and the commits of changes that were merged before that.
+/// Releases, once a day, the commits of changes that were merged longer ago than a rescue is kept.
+pub(crate) async fn forget_merged(
+    handle: Handle,
+    project: ProjectId,
+    scm: Arc<dyn Scm>,
+    clock: Arc<dyn Clock>,
+) {
+    let mut days = interval(DAY);
+    days.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        days.tick().await;
+        let Ok(keep) = handle.view(|state| state.settings.keep_rescues).await else { return };
+        match scm.forget(&project, clock.now() - keep).await {
+            Ok(0) => {}
+            Ok(changes) => tracing::info!(%project, changes, "commits of merged changes are released"),
+            Err(err) => tracing::warn!(%project, %err, "commits of merged changes are kept"),
+        }
+    }
+}
+
+/// Forgets, once a day, what could be restored and is past its time.
 pub(crate) async fn forget_rescues(
     handle: Handle,
     workspaces: BTreeMap<String, Arc<dyn Workspace>>,
-    forges: Arc<Forges>,
     clock: Arc<dyn Clock>,
 ) {
     let mut days = interval(DAY);
@@ -183,13 +201,6 @@ pub(crate) async fn forget_rescues(
                     }
                     Err(err) => tracing::warn!(%repository, kind, %err, "old rescues are kept"),
                 }
-            }
-        }
-        for (project, scm) in forges.scms() {
-            match scm.forget(&project, before).await {
-                Ok(0) => {}
-                Ok(changes) => tracing::info!(%project, changes, "commits of merged changes are released"),
-                Err(err) => tracing::warn!(%project, %err, "commits of merged changes are kept"),
             }
         }
     }

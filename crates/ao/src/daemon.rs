@@ -242,7 +242,7 @@ impl Daemon {
         ));
         beside.spawn(forecasts.clone().run(store.last_seq().await?));
         beside.spawn(hear_hooks(spool.clone(), reporter));
-        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), forges.clone(), clock));
+        beside.spawn(chores::forget_rescues(handle.clone(), workspaces.clone(), clock));
         beside.spawn(chores::keep_repositories(handle.clone(), queues));
         beside.spawn(chores::measure_memory(handle.clone()));
         let (found, damage) = watch::channel(None);

@@ -68,6 +68,10 @@ impl<T: Words, E: Words> Words for Result<T, E> {
     }
 }
 
+impl Words for usize {
+    fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
+}
+
 impl Words for () {
     fn each(&mut self, _: &mut dyn FnMut(&mut String)) {}
 }
@@ -293,6 +297,10 @@ impl Scm for Discreet<dyn Scm> {
 
     async fn confirm_repository(&self, project: &ProjectId) -> Result<Vec<MovedBase>, TrackerError> {
         self.0.confirm_repository(project).await
+    }
+
+    async fn forget(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+        self.0.forget(project, before).await.masked()
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {

@@ -29,6 +29,7 @@ use tokio::task::{AbortHandle, JoinSet};
 use self::asked::Asked;
 pub(crate) use self::look::LookError;
 pub(crate) use self::make::Wanted;
+use crate::chores;
 
 /// The forges and trackers of all projects.
 pub(crate) struct Forges {
@@ -102,6 +103,13 @@ impl Forges {
             let tracker = make::tracker(&id, &wanted, &self.ground);
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {
+                let forgets = chores::forget_merged(
+                    self.handle.clone(),
+                    id.clone(),
+                    scm.clone(),
+                    self.ground.clock.clone(),
+                );
+                watches.push(self.watching().spawn(forgets));
                 let (scm, hints) = (scm.clone(), self.hints());
                 watches.push(self.watching().spawn(async move { scm.watch(hints).await }));
             }

@@ -4,6 +4,7 @@ mod checks;
 mod errands;
 mod failures;
 mod feedback;
+mod growth;
 mod hostile;
 mod issues;
 mod owners;
