@@ -20,7 +20,7 @@ fn last(stage: &Stage, source: Source) -> Signal {
 async fn a_lost_stop_heals_by_what_the_screen_shows() {
     let stage = Stage::set(Set { script: "lose-hook Stop", ..Set::default() }).await;
     stage.last_reported("Terminal", "Idle").await;
-    stage.deliver(1, 1, "[[work 100ms]]").await;
+    stage.writes(1, "[[work 100ms]]").await;
     stage.last_reported("Hook", "Working").await;
     stage.at_prompt().await;
     let working = last(&stage, Source::Hook).at;

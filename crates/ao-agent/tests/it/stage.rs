@@ -206,6 +206,31 @@ impl Stage {
         self.agent.deliver(&self.order(delivery, tries, text)).await.unwrap()
     }
 
+    /// Tries a delivery until nothing holds it any more, as the engine does.
+    pub(crate) async fn writes(&self, delivery: u32, text: &str) {
+        let written = async {
+            while let Delivered::Held { .. } = self.deliver(delivery, 1, text).await {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        if tokio::time::timeout(BOUND, written).await.is_err() {
+            panic!("it stays held: {:?}", self.deliver(delivery, 1, text).await);
+        }
+    }
+
+    /// Tries a delivery again and again until the agent has taken it, as the engine does.
+    pub(crate) async fn insists(&self, delivery: u32, text: &str) {
+        let proof = format!("Taken {text:?}");
+        for tries in 1..=20 {
+            self.deliver(delivery, tries, text).await;
+            let taken = self.notebook.when(|reports| reports.iter().any(|report| report.contains(&proof)));
+            if tokio::time::timeout(Duration::from_secs(1), taken).await.is_ok() {
+                return;
+            }
+        }
+        panic!("no {proof} in {:?}", self.notebook.reports());
+    }
+
     pub(crate) async fn answer(&self, number: u32, question: &str, text: &str) -> Answered {
         let order = AnswerOrder {
             session: self.session,
