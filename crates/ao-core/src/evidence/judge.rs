@@ -471,6 +471,33 @@ mod tests {
         prop_oneof![Just(Protocol), Just(Hook), Just(Transcript), Just(Terminal), Just(Process)]
     }
 
+    /// A census every half minute, and an agent that says as often that it rests, must not make each other news.
+    #[test]
+    fn a_census_of_an_agent_at_rest_is_no_news_until_something_else_is_said() {
+        let census = |second| Signal {
+            attempt: Attempt(1),
+            source: Source::Process,
+            at: at(second),
+            confidence: Confidence::High,
+            reading: Reading::Alive { busy: false },
+        };
+        let alive = || (30, Source::Process, Reading::Alive { busy: false });
+        for (since, news) in [
+            (None, false),
+            (Some((Source::Hook, Reading::Idle)), false),
+            (Some((Source::Terminal, Reading::Idle)), false),
+            (Some((Source::Hook, working())), true),
+            (Some((Source::Terminal, asking())), true),
+            (Some((Source::Hook, Reading::Exited { code: None })), true),
+        ] {
+            let told = since.clone().map(|(source, reading)| (50, source, reading));
+            let signals: Vec<_> =
+                [(10, Source::Hook, Reading::Idle), alive()].into_iter().chain(told).collect();
+            let weight = seen(&signals).weigh(&census(60));
+            assert_eq!(weight == super::super::Weight::News, news, "{since:?}");
+        }
+    }
+
     proptest! {
         /// However late and in whatever order signals arrive, the same are believed in the end.
         #[test]

@@ -82,11 +82,15 @@ impl Evidence {
         match self.latest.get(&signal.source) {
             Some(before) if signal.at < before.at => Weight::Late,
             Some(before) if before.reading == signal.reading && signal.at == before.at => Weight::Repeat,
-            // Alive and at rest, and nobody has said anything since: a census every half minute must not fill the log.
+            // Alive and at rest, and nobody has said anything else since: a census every half minute must not fill the log, and
+            // must not take turns with an agent that says as often that it rests.
             Some(before)
                 if before.reading == (Reading::Alive { busy: false })
                     && before.reading == signal.reading
-                    && self.latest.values().all(|other| other.at <= before.at) =>
+                    && self
+                        .latest
+                        .values()
+                        .all(|other| other.at <= before.at || other.reading == Reading::Idle) =>
             {
                 Weight::Repeat
             }

@@ -74,6 +74,8 @@ pub(crate) enum ForecastError {
 struct News {
     projects: BTreeSet<ProjectId>,
     sessions: BTreeSet<SessionId>,
+    /// The sessions that rest since they were last looked at. To say so again changes nothing.
+    resting: BTreeSet<SessionId>,
 }
 
 impl News {
@@ -86,7 +88,14 @@ impl News {
         match event {
             Event::Pull(pull, _) => drop(self.projects.insert(pull.project.clone())),
             Event::Session(id, E::SignalSeen { signal }) => {
-                let acts = signal.reading.is_claim() || matches!(signal.reading, Reading::Exited { .. });
+                let acts = match &signal.reading {
+                    Reading::Idle => self.resting.insert(*id),
+                    reading if reading.is_claim() || matches!(reading, Reading::Exited { .. }) => {
+                        self.resting.remove(id);
+                        true
+                    }
+                    _ => false,
+                };
                 if acts {
                     self.sessions.insert(*id);
                 }
@@ -100,9 +109,19 @@ impl News {
                 | E::Ended { .. }
                 | E::WorkspaceRemoved { .. }
                 | E::PullLinked { .. },
-            ) => drop(self.sessions.insert(*id)),
+            ) => {
+                // Whatever it does next is news.
+                self.resting.remove(id);
+                self.sessions.insert(*id);
+            }
             _ => {}
         }
+    }
+
+    /// Takes what is to be looked at, and keeps who rests.
+    fn take(&mut self) -> News {
+        let resting = std::mem::take(&mut self.resting);
+        std::mem::replace(self, News { resting, ..News::default() })
     }
 }
 
@@ -155,7 +174,7 @@ impl Forecasts {
                     Ok(None) | Err(_) => return,
                 }
             }
-            if self.look_into(std::mem::take(&mut news)).await.is_err() {
+            if self.look_into(news.take()).await.is_err() {
                 return;
             }
             tokio::time::sleep(PAUSE).await;
@@ -163,7 +182,7 @@ impl Forecasts {
     }
 
     async fn look_into(&self, news: News) -> Result<(), AskError> {
-        let News { mut projects, sessions } = news;
+        let News { mut projects, sessions, .. } = news;
         let those = sessions.clone();
         projects.extend(
             self.handle
@@ -198,5 +217,47 @@ fn at_work(state: &State) -> BTreeSet<SessionId> {
 impl std::fmt::Debug for Forecasts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Forecasts").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ao_core::evidence::{Confidence, Signal, Source};
+    use ao_core::{Attempt, Timestamp};
+
+    use super::*;
+
+    fn says(session: u64, reading: Reading) -> Event {
+        let signal = Signal {
+            attempt: Attempt(1),
+            source: Source::Hook,
+            at: Timestamp(0),
+            confidence: Confidence::High,
+            reading,
+        };
+        Event::Session(SessionId(session), SessionEvent::SignalSeen { signal })
+    }
+
+    /// A tree is looked at once when its agent comes to rest, however often the agent says that it rests.
+    #[test]
+    fn rest_is_news_once_until_something_is_done() {
+        let working = || Reading::Working { doing: String::new() };
+        let mut news = News::default();
+        for (reading, looked_at) in [
+            (Reading::Idle, true),
+            (Reading::Idle, false),
+            (Reading::Alive { busy: false }, false),
+            (Reading::Idle, false),
+            (working(), true),
+            (Reading::Idle, true),
+            (Reading::Idle, false),
+            (Reading::Exited { code: None }, true),
+            (Reading::Idle, true),
+        ] {
+            news.hear(&says(1, reading.clone()));
+            assert_eq!(!news.take().is_empty(), looked_at, "{reading:?}");
+        }
+        news.hear(&says(2, Reading::Idle));
+        assert!(!news.is_empty(), "each for itself");
     }
 }
