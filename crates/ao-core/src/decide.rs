@@ -418,8 +418,9 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
         // What was raised by somebody is cleared by somebody, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
-            // A provider's limit ends when it says, and does not flicker.
-            let ended = over || incident.key.kind == IncidentKind::RateLimited;
+            // A provider's limit ends when it says, and the exit of a process with the next process: neither flickers.
+            let ended =
+                over || matches!(incident.key.kind, IncidentKind::RateLimited | IncidentKind::AgentExited);
             let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };
             events.extend(incident_events(state, now, incident.key.clone(), input));
         }

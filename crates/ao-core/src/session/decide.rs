@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::denied::denied;
 use super::due::{due, go_on};
-use super::launch::{launch, may_go_on, may_restore, requeued, wake};
+use super::launch::{launch, may_go_on, may_restore, requeued, restored, wake};
 use super::lease::Leases;
 use super::outbox::backoff;
 use super::say::{daemon_message, flush, is_writing, proven, send, task_message};
@@ -330,7 +330,7 @@ pub(crate) fn decide(state: &State, session: &Session, moment: &Moment, input: S
         (Phase::Exited { .. } | Phase::Resting { .. }, I::Retry | I::Restore | I::RestoreIn { .. })
         | (Phase::Ended { .. }, I::Restore | I::RestoreIn { .. }) => {
             may_restore(state, session, now)?;
-            Ok(vec![requeued(session, "restored", moved_to)])
+            Ok(restored(session, now, moved_to))
         }
 
         // ── holds and budgets ──

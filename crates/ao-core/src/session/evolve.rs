@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{AfterStop, Hold, HoldKind, LastDialog, MessageKind, Phase, Session, SessionEvent, Stage};
 use crate::Timestamp;
-use crate::evidence::{Activity, Evidence, Reading, Signal, Source, judge, same_question};
+use crate::evidence::{Activity, Confidence, Evidence, Reading, Signal, Source, judge, same_question};
 use crate::text::same_words;
 use crate::workspace::{Workspace, WorkspaceState};
 
@@ -107,7 +107,6 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
             match signal.reading {
                 Reading::Limited { .. } => session.cut_short = true,
                 Reading::Working { .. } | Reading::Asking { .. } => session.cut_short = false,
-                Reading::Idle => session.unfinished.clear(),
                 // Some agents exit with 0 when the provider refuses more.
                 Reading::Exited { code: Some(0) } if session.met_a_limit() => {}
                 Reading::Exited { code: Some(0) } => {
@@ -127,6 +126,9 @@ pub(crate) fn evolve(session: &mut Session, event: &SessionEvent, at: Timestamp)
                 session.last_dialog = None;
             }
             rejudge(session, at);
+            if signal.reading == Reading::Idle && ends_turn(session, signal) {
+                session.unfinished.clear();
+            }
             if session.judgement.activity == Activity::NeedsInput
                 && let Reading::Asking { question } = &signal.reading
             {
@@ -348,6 +350,12 @@ fn give_ports_back(session: &mut Session) {
         session.ports_before = ports;
     }
     session.ports_refused.clear();
+}
+
+/// Tells whether the agent has ended its turn: it says so itself, or its screen shows it since it took what it was told. A
+/// screen that lags behind shows the prompt for a moment longer.
+fn ends_turn(session: &Session, idle: &Signal) -> bool {
+    idle.confidence == Confidence::High || session.took.is_none_or(|took| took <= idle.at)
 }
 
 /// Returns whether a dialog has given way to another, with nothing seen in between.

@@ -70,10 +70,25 @@ fn before_launch(session: &Session, outbox: &Outbox, resume: bool, now: Timestam
         let body = "Your last turn was cut off before its end. See what is done already, and go on.";
         messages.push(daemon_message(session, now, body));
     } else if session.spec.agent.abilities.one_turn && outbox.is_empty() && messages.is_empty() {
-        let body = "You were stopped and are started again. See what is done already, and go on.";
-        messages.push(daemon_message(session, now, body));
+        messages.push(daemon_message(session, now, STARTED_AGAIN));
     }
     messages
+}
+
+/// The words for an agent that is brought back and has nothing else to hear.
+const STARTED_AGAIN: &str = "You were stopped and are started again. See what is done already, and go on.";
+
+/// Brings back a session that is at rest, on a person's word. One that crashed before its work was done is told to go on: a
+/// person who restores it wants the work, and at its prompt it would wait for ever.
+pub(super) fn restored(session: &Session, now: Timestamp, runtime: Option<String>) -> Vec<SessionEvent> {
+    let crashed = matches!(session.phase, Phase::Exited { code, .. } if code != Some(0));
+    let is_silent = session.outbox.is_empty() && session.task_taken && !session.left_a_turn();
+    let mut events = vec![requeued(session, "restored", runtime)];
+    if crashed && is_silent && session.leaves_work() && session.spec.agent.abilities.resume {
+        let message = daemon_message(session, now, STARTED_AGAIN);
+        events.push(SessionEvent::MessageQueued { message, replaces: None });
+    }
+    events
 }
 
 /// The events that give a queued session its slot.

@@ -23,6 +23,7 @@ mod queue;
 mod reactions;
 mod regressions;
 mod rest;
+mod restore;
 mod sessions;
 mod settle;
 mod setups;
