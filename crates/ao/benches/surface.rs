@@ -176,8 +176,8 @@ fn viewers() -> bool {
 /// 200 agents: the daemon's own time while they do nothing, and their end.
 fn fleet() -> bool {
     const AGENTS: usize = 200;
-    /// Each agent is looked at once after its turn; that is over by then.
-    const SETTLES: Duration = Duration::from_secs(35);
+    /// The tree of each agent is looked at once after its turn, one after the other; that is over by then.
+    const SETTLES: Duration = Duration::from_secs(120);
     /// Longer than the time between two comparisons of what should be with what is.
     const WATCHED: Duration = Duration::from_secs(65);
     let yard = Yard::new();

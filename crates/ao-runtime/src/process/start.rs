@@ -130,8 +130,13 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
         }
         answer
     };
-    let Ok(answer) = tokio::time::timeout(ANSWER, exchange).await else {
+    let answer = tokio::time::timeout(ANSWER, exchange).await;
+    if answer.is_err() {
         let _ = child.start_kill();
+    }
+    // Children that are dropped alive are all asked again with every process that ends, so each is waited for instead.
+    tokio::spawn(async move { child.wait().await });
+    let Ok(answer) = answer else {
         return Err(RuntimeError::Failed(format!("the shim has not answered for {} s", ANSWER.as_secs())));
     };
     serde_json::from_slice(&answer).map_err(|_| {

@@ -73,11 +73,12 @@ async fn a_killed_agent_is_seen_to_have_exited_and_restore_works(runtime: &'stat
     let seen = fleet.when(session, |event| matches!(event, SessionEvent::Stopping { .. })).await;
     assert!(seen.since(killed) <= Duration::from_secs(10), "{:?}", seen.since(killed));
     fleet.tell(session, SessionInput::Restore).await.unwrap();
-    fleet.until_status(session, StatusWord::Idle).await;
-    fleet.send(session, "still there?").await;
     fleet.until_idle(session, 2).await;
+    fleet.send(session, "still there?").await;
+    fleet.until_idle(session, 3).await;
     assert_eq!(fleet.session(session).await.conversation, conversation);
-    assert_eq!(fleet.turns(session).await, ["get ready", "still there?"]);
+    let go_on = "You were stopped and are started again. See what is done already, and go on.";
+    assert_eq!(fleet.turns(session).await, ["get ready", go_on, "still there?"]);
     fleet.finish().await;
 }
 
