@@ -359,8 +359,9 @@ pub trait Scm: Send + Sync {
         Err(unsupported("confirming a repository"))
     }
 
-    /// Releases the commits that are kept for changes which were merged before then. Returns the number of those changes.
-    async fn forget(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+    /// Keeps small what is left of merged pull requests, and releases the commits of those that were merged before then.
+    /// Returns the number of refs that are gone. Cheap while there is nothing to do, so it can be called every minute.
+    async fn tidy(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
         let _ = (project, before);
         Ok(0)
     }

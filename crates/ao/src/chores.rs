@@ -159,22 +159,22 @@ fn repositories(state: &State) -> BTreeSet<String> {
     state.projects.values().map(|project| project.path.clone()).collect()
 }
 
-/// Releases, once a day, the commits of changes that were merged longer ago than a rescue is kept.
-pub(crate) async fn forget_merged(
+/// Archives, once a minute, what merged pull requests leave in the repository, and releases what is past its time.
+pub(crate) async fn tidy_merged(
     handle: Handle,
     project: ProjectId,
     scm: Arc<dyn Scm>,
     clock: Arc<dyn Clock>,
 ) {
-    let mut days = interval(DAY);
-    days.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut ticks = interval(UPKEEP);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
-        days.tick().await;
+        ticks.tick().await;
         let Ok(keep) = handle.view(|state| state.settings.keep_rescues).await else { return };
-        match scm.forget(&project, clock.now() - keep).await {
+        match scm.tidy(&project, clock.now() - keep).await {
             Ok(0) => {}
-            Ok(changes) => tracing::info!(%project, changes, "commits of merged changes are released"),
-            Err(err) => tracing::warn!(%project, %err, "commits of merged changes are kept"),
+            Ok(refs) => tracing::debug!(%project, refs, "refs of merged pull requests are archived"),
+            Err(err) => tracing::warn!(%project, %err, "refs of merged pull requests are not archived"),
         }
     }
 }

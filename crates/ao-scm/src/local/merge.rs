@@ -232,6 +232,8 @@ impl LocalScm {
             self.finish(writing, &entry, commit.clone(), order.by.clone(), &refs).await?;
             landed.push((part, commit));
         }
+        // The base keeps them from now on.
+        self.repository.unpin_all(&names).await?;
         Ok(Ok(landed))
     }
 

@@ -11,6 +11,7 @@
 //! pushed, no hook of the user is run or changed, and no file of a checkout is touched but by a fast-forward that git
 //! itself agrees to.
 
+mod archive;
 mod base;
 mod book;
 mod branch;
@@ -57,6 +58,7 @@ use ao_ports::{ScmError, Strategy};
 use camino::Utf8PathBuf;
 use tokio::sync::Notify;
 
+use archive::Unarchived;
 use book::{Book, Entry, Writing};
 pub use checks::{Checks, Job};
 use repository::Repository;
@@ -102,6 +104,7 @@ pub struct LocalScm {
     owes: AtomicBool,
     /// Told then, so that whoever watches starts them if nobody else does.
     owing: Notify,
+    unarchived: tokio::sync::Mutex<Unarchived>,
 }
 
 /// Why the forge of a project could not do what it was asked.
@@ -170,6 +173,7 @@ impl LocalScm {
             dirty: Arc::new(AtomicBool::new(true)),
             owes: AtomicBool::new(false),
             owing: Notify::new(),
+            unarchived: tokio::sync::Mutex::default(),
         };
         scm.look(&mut *scm.book.writing().await).await?;
         scm.start_missing_checks().await;

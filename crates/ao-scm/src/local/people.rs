@@ -92,26 +92,6 @@ impl LocalScm {
         Ok(self.repository.diff(fork(&entry)?, head, limit).await?)
     }
 
-    /// Releases the commits of pull requests that were merged before then. What landed of them is part of the base branch; their
-    /// own commits are git's to remove from then on. One that was closed may be somebody's only copy, and stays.
-    pub(super) async fn forget_merged(&self, before: Timestamp) -> Result<usize, LocalError> {
-        let mut forgotten = vec![];
-        let mut count = 0;
-        for (number, names) in self.repository.pinned().await? {
-            if self.book.open_one(number).is_some() {
-                continue;
-            }
-            // One that the records do not know may be of a lost data directory, and its commits somebody's work.
-            let Some(entry) = self.book.find(number).await? else { continue };
-            if matches!(entry.pull.state, PullState::Merged { .. }) && entry.pull.updated_at < before {
-                forgotten.extend(names);
-                count += 1;
-            }
-        }
-        self.repository.unpin_all(&forgotten).await?;
-        Ok(count)
-    }
-
     /// What was looked at, and not what has become of it since: where the change begins belongs to this head and base.
     pub(super) async fn diff_of_commits(
         &self,

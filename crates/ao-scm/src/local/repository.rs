@@ -1,6 +1,6 @@
 //! The project's repository: its refs at one glance, how commits are related, and the pins that keep what we speak of.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -155,17 +155,11 @@ impl Repository {
         Ok(())
     }
 
-    /// The names that are pinned, by the number of their pull request. Asks git, so it is for chores only.
-    pub(super) async fn pinned(&self) -> Result<BTreeMap<u64, Vec<String>>, GitError> {
-        let told = self.git.read(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls/"]).await?;
-        let mut pinned: BTreeMap<u64, Vec<String>> = BTreeMap::new();
-        for name in told.lines().filter_map(|line| line.strip_prefix("refs/ao/pulls/")) {
-            let number = name.split('/').next().and_then(|number| number.parse().ok());
-            if let Some(number) = number {
-                pinned.entry(number).or_default().push(name.to_owned());
-            }
-        }
-        Ok(pinned)
+    /// Lists the numbers of all pull requests that have a pin. Asks git, so it is for chores only.
+    pub(super) async fn pinned(&self) -> Result<BTreeSet<u64>, GitError> {
+        let listed = self.git.read(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls/"]).await?;
+        let number = |line: &str| line.strip_prefix("refs/ao/pulls/")?.split('/').next()?.parse().ok();
+        Ok(listed.lines().filter_map(number).collect())
     }
 
     /// Unpins many at once.

@@ -100,8 +100,8 @@ impl Scm for LocalScm {
         Ok(self.words_of(pull).await?)
     }
 
-    async fn forget(&self, _project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
-        Ok(self.forget_merged(before).await?)
+    async fn tidy(&self, _project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+        Ok(self.tidy_merged(before).await?)
     }
 
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {

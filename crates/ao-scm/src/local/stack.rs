@@ -72,7 +72,12 @@ impl LocalScm {
             ended.push(done);
         }
         let gone: Vec<PullId> = ended.iter().map(|entry| self.id(entry.pull.number)).collect();
+        let is_merged = |entry: &&Entry| matches!(entry.pull.state, PullState::Merged { .. });
+        let merged: Vec<u64> = ended.iter().filter(is_merged).map(|entry| entry.pull.number).collect();
         self.save(writing, standing.iter().cloned().chain(ended).collect()).await?;
+        for number in merged {
+            self.unarchived.lock().await.add(number);
+        }
         for pull in gone {
             self.checks.cancel(&pull, None).await;
         }

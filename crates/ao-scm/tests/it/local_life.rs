@@ -1,7 +1,9 @@
 //! The life of a pull request, from the first commit to the merge.
 
+use std::time::Duration;
+
 use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
-use ao_core::{ProjectId, Timestamp};
+use ao_core::{ProjectId, PullId, Timestamp};
 use ao_ports::{
     CheckOrder, CheckRun, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
     TestOrder, TestOutcome, TrackerError,
@@ -85,11 +87,16 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
     scm.edit(&pulls[1], &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
     let pinned = || desk.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls"]);
     let before = pinned();
-    assert_eq!(scm.forget(&project(), Timestamp(0)).await, Ok(0));
+    assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0));
     assert_eq!(pinned(), before, "nothing is that old");
 
-    assert_eq!(scm.forget(&project(), Timestamp(i64::MAX)).await, Ok(1));
+    assert_eq!(
+        scm.tidy(&project(), Timestamp(i64::MAX)).await,
+        Ok(2),
+        "its pin, and the archive that took it"
+    );
     assert_eq!(pinned(), "refs/ao/pulls/2/head\nrefs/ao/pulls/3/head");
+    assert_eq!(desk.git(&["for-each-ref", "refs/ao/archive"]), "");
     // Until git clears up, its change can still be shown; after that it is told why not.
     assert!(scm.diff(&pulls[0], 10_000).await.unwrap().contains("+one"));
     for args in [
@@ -102,6 +109,56 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
     assert!(why(scm.diff(&pulls[0], 10_000).await).contains("no longer in the repository"));
     assert!(matches!(scm.show(&pulls[0]).await.unwrap().facts.state, PullState::Merged { .. }));
     assert!(scm.diff(&pulls[1], 10_000).await.unwrap().contains("+one"), "it may be the only copy");
+}
+
+/// Git lists every ref in each push and fetch, so merged pull requests must not leave one each.
+#[tokio::test]
+async fn commits_of_merged_changes_are_kept_by_one_ref() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    let mut pulls = vec![];
+    for name in ["one", "two", "three", "open"] {
+        desk.push(name, name, "one\n");
+        pulls.push(open(&scm, name, "main").await);
+    }
+    // A rescue of the very commit that was merged, and one of another.
+    for (name, commit) in [("merged", "two"), ("other", "open")] {
+        desk.git(&["tag", "-a", "-m", name, name, commit]);
+        desk.git(&["update-ref", &format!("refs/ao/rescue/{name}"), name]);
+        desk.git(&["tag", "-d", name]);
+    }
+    let refs = || desk.git(&["for-each-ref", "--format=%(refname:rstrip=-3)/%(refname:lstrip=3)", "refs/ao"]);
+    for (merges, later) in [(2, 60), (1, 60)] {
+        for pull in pulls.drain(..merges) {
+            merged(merge(&scm, &pull, Strategy::Squash).await);
+        }
+        assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0), "not while their workspaces are removed");
+        desk.clock.pass(Duration::from_secs(later));
+        assert!(scm.tidy(&project(), Timestamp(0)).await.unwrap() > 0);
+    }
+    assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0), "there is nothing left to do");
+    let kept = refs();
+    assert_eq!(kept.lines().filter(|name| name.starts_with("refs/ao/archive")).count(), 1, "{kept}");
+    assert!(kept.contains("pulls/4/head") && !kept.contains("pulls/1/"), "{kept}");
+    assert!(kept.contains("rescue/other") && !kept.contains("rescue/merged"), "{kept}");
+    for args in [
+        &["branch", "-D", "one", "two", "three"][..],
+        &["reflog", "expire", "--expire=now", "--all"],
+        &["gc", "--quiet", "--prune=now"],
+    ] {
+        desk.git(args);
+    }
+    for number in 1..=3 {
+        let pull = PullId { project: project(), number };
+        assert!(scm.diff(&pull, 10_000).await.unwrap().contains("+one"), "{pull}");
+    }
+    // After a restart the pins that are left are found again.
+    drop(scm);
+    let scm = desk.open().await;
+    merged(merge(&scm, &pulls[0], Strategy::Squash).await);
+    desk.clock.pass(Duration::from_secs(60));
+    assert!(scm.tidy(&project(), Timestamp(0)).await.unwrap() > 0);
+    assert!(!refs().contains("pulls/"), "{}", refs());
 }
 
 /// An agent that is resumed after its change has landed, and does its last step again.

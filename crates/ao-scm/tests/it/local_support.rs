@@ -32,7 +32,7 @@ pub(crate) struct Desk {
     pub(crate) specs: Vec<CheckSpec>,
     pub(crate) settings: Vec<(String, String)>,
     pub(crate) witness: Option<Arc<dyn ao_scm::local::Witness>>,
-    clock: Arc<Ticks>,
+    pub(crate) clock: Arc<Ticks>,
 }
 
 impl Desk {
@@ -307,6 +307,12 @@ pub(crate) fn review(pull: &PullId, by: Author, verdict: ReviewVerdict, body: &s
 /// A clock that moves on with every look at it.
 #[derive(Debug, Default)]
 pub(crate) struct Ticks(AtomicI64);
+
+impl Ticks {
+    pub(crate) fn pass(&self, time: Duration) {
+        self.0.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
+    }
+}
 
 impl Clock for Ticks {
     fn now(&self) -> Timestamp {

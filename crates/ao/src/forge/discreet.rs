@@ -299,8 +299,8 @@ impl Scm for Discreet<dyn Scm> {
         self.0.confirm_repository(project).await
     }
 
-    async fn forget(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
-        self.0.forget(project, before).await.masked()
+    async fn tidy(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
+        self.0.tidy(project, before).await.masked()
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {

@@ -103,13 +103,13 @@ impl Forges {
             let tracker = make::tracker(&id, &wanted, &self.ground);
             let mut watches = Vec::new();
             if let Ok(scm) = &scm {
-                let forgets = chores::forget_merged(
+                let tidies = chores::tidy_merged(
                     self.handle.clone(),
                     id.clone(),
                     scm.clone(),
                     self.ground.clock.clone(),
                 );
-                watches.push(self.watching().spawn(forgets));
+                watches.push(self.watching().spawn(tidies));
                 let (scm, hints) = (scm.clone(), self.hints());
                 watches.push(self.watching().spawn(async move { scm.watch(hints).await }));
             }
