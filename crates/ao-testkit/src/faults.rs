@@ -67,8 +67,8 @@ impl Call {
         Call::Snapshot,
     ];
 
-    /// Whether the fault can happen to this call without breaking the port's own contract.
-    fn allows(self, fault: Fault) -> bool {
+    /// Returns true if the port's own contract lets the call go wrong in this way.
+    pub fn allows(self, fault: Fault) -> bool {
         match (self, fault) {
             // "An error means that nothing was written."
             (Call::Deliver, Fault::FailAfter) => false,
@@ -148,7 +148,12 @@ impl Faults {
         Some(fault)
     }
 
-    /// How often each kind of fault happened.
+    /// Returns how often this call went wrong in this way.
+    pub(crate) fn count(&self, call: Call, fault: Fault) -> u64 {
+        self.counts[call as usize][fault as usize]
+    }
+
+    /// Returns how often each kind of fault happened.
     pub(crate) fn by_kind(&self) -> Vec<(Fault, u64)> {
         let sum = |fault: Fault| self.counts.iter().map(|of| of[fault as usize]).sum();
         Fault::ALL.into_iter().map(|fault| (fault, sum(fault))).collect()

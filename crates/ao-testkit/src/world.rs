@@ -18,7 +18,7 @@ use ao_engine::{AskError, Core, Receipt, Rules};
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 
-use crate::faults::Plan;
+use crate::faults::{Call, Fault, Plan};
 use crate::outside::{self, Key, Temper};
 use crate::sim::Sim;
 use crate::trace::Trace;
@@ -126,6 +126,12 @@ impl World {
 
     pub fn plan(&mut self, plan: Plan) {
         self.sim.universe.lock().faults.plan = plan;
+    }
+
+    /// Panics unless the planned fault happened: a story that never makes the call proves nothing about it.
+    pub fn expect_injected(&self, call: Call, fault: Fault) {
+        let count = self.sim.universe.lock().faults.count(call, fault);
+        assert!(count > 0, "{call} was never made, so \"{fault}\" was not tried");
     }
 
     /// Runs something on the world's own time.

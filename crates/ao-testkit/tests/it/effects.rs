@@ -4,7 +4,9 @@ use ao_core::Input;
 use ao_core::pull::CheckState;
 use ao_core::queue::QueueInput;
 use ao_core::session::{SessionInput, StatusWord};
-use ao_testkit::{Call, Fault, Plan, Spawn, World};
+use ao_testkit::{Call, Fault, Plan, Spawn, Temper, World};
+
+use crate::feedback::failed;
 
 /// From the first word to a removed workspace, with one call that goes wrong.
 fn story(call: Call, fault: Fault) -> World {
@@ -12,6 +14,8 @@ fn story(call: Call, fault: Fault) -> World {
     world.plan(Plan::These { call, fault, times: 1 });
     let session = world.spawn(Spawn::default()).unwrap();
     world.run_for(120);
+    // The log is read at a start.
+    world.crash();
     world.post_message(session, "and one more thing");
     world.run_for(180);
     assert_eq!(world.status(session).0, StatusWord::Idle, "{call} {fault}");
@@ -23,6 +27,7 @@ fn story(call: Call, fault: Fault) -> World {
     world.run_for(180);
     assert_eq!(world.status(session).0, StatusWord::Stopped, "{call} {fault}");
     assert_eq!((world.living(), world.trees()), (0, 0), "{call} {fault}");
+    world.expect_injected(call, fault);
     world
 }
 
@@ -47,15 +52,59 @@ fn a_crash_before_or_after_a_call_changes_nothing_in_the_end() {
 }
 
 fn everywhere(faults: &[Fault]) {
-    let calls = Call::ALL.into_iter().filter(|call| !matches!(call, Call::Test | Call::Merge));
-    for call in calls {
-        for fault in faults {
-            // A first append that fails fails the spawn itself, and whoever asked is told so.
-            if call == Call::Append {
-                continue;
-            }
+    // These have stories of their own below. A first append that fails fails the spawn itself.
+    let elsewhere =
+        [Call::Append, Call::Snapshot, Call::Notify, Call::Answer, Call::Errand, Call::Test, Call::Merge];
+    for call in Call::ALL.into_iter().filter(|call| !elsewhere.contains(call)) {
+        for fault in faults.iter().filter(|fault| call.allows(**fault)) {
             story(call, *fault).expect_at_rest();
         }
+    }
+}
+
+/// An open question is answered once, whatever happens to the first try.
+#[test]
+fn an_answer_reaches_its_question_or_the_question_stays_open() {
+    for fault in Fault::ALL.into_iter().filter(|fault| Call::Answer.allows(*fault)) {
+        let mut world = World::calm();
+        world.usual_temper(Temper { asks: 1000, unanswered: true, ..Temper::default() });
+        let session = world.spawn(Spawn::default()).unwrap();
+        world.run_for(60);
+        world.temper(session, Temper::default());
+        world.plan(Plan::These { call: Call::Answer, fault, times: 1 });
+        for _ in 0..3 {
+            let question = world.session(session).questions;
+            if world.status(session).0 == StatusWord::NeedsInput {
+                let answer = SessionInput::Answer { by: "ann".into(), question, text: "yes".into() };
+                world.post(session, answer);
+            }
+            world.run_for(120);
+        }
+        assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
+        assert_eq!(world.turns_with("do the work"), 1, "{fault}");
+        world.expect_injected(Call::Answer, fault);
+        world.expect_at_rest();
+    }
+}
+
+/// A failed check is run again once, whatever happens to the order.
+#[test]
+fn a_rerun_is_made_whatever_happens_to_its_first_try() {
+    for fault in Fault::ALL.into_iter().filter(|fault| Call::Errand.allows(*fault)) {
+        let mut world = World::calm();
+        world.passes_when_run_again(true);
+        let session = world.spawn(Spawn::default()).unwrap();
+        world.run_for(120);
+        let pull = world.open_pull(session);
+        world.plan(Plan::These { call: Call::Errand, fault, times: 1 });
+        world.check(&pull, failed());
+        world.run_for(600);
+        world.look_at(&pull);
+        world.run_for(60);
+        let state = world.state(|state| state.pulls[&pull].facts.checks[0].state.clone());
+        assert_eq!(state, CheckState::Passed, "{fault}");
+        world.expect_injected(Call::Errand, fault);
+        world.expect_at_rest();
     }
 }
 
@@ -72,8 +121,33 @@ fn a_log_that_fails_for_a_while_loses_nothing() {
             world.run_for(60);
             assert_eq!((world.status(session).0, world.living()), (StatusWord::Idle, 1), "{fault}");
             assert_eq!(world.turns_with("do the work"), 1, "{fault}");
+            world.expect_injected(Call::Append, fault);
             world.expect_at_rest();
         }
+    }
+}
+
+/// A snapshot only saves time: without it, more of the log is read.
+#[test]
+fn a_snapshot_that_goes_wrong_loses_nothing() {
+    for fault in Fault::ALL.into_iter().filter(|fault| Call::Snapshot.allows(*fault)) {
+        let mut world = World::calm();
+        let session = world.spawn(Spawn::default()).unwrap();
+        world.run_for(60);
+        world.plan(Plan::These { call: Call::Snapshot, fault, times: 1 });
+        // The log has to grow until one is due.
+        for number in 0..60 {
+            world.post_message(session, &format!("message {number}."));
+            world.run_for(30);
+        }
+        world.expect_injected(Call::Snapshot, fault);
+        world.crash();
+        world.run_for(120);
+        assert_eq!(world.status(session).0, StatusWord::Idle, "{fault}");
+        for number in 0..60 {
+            assert_eq!(world.turns_with(&format!("message {number}.")), 1, "{fault}");
+        }
+        world.expect_at_rest();
     }
 }
 
@@ -82,12 +156,13 @@ fn a_log_that_fails_for_a_while_loses_nothing() {
 fn a_notice_gets_through_whatever_happens_to_its_first_try() {
     for fault in [Fault::FailBefore, Fault::FailAfter, Fault::Panic, Fault::Hang, Fault::CrashAfter] {
         let mut world = World::calm();
-        world.usual_temper(ao_testkit::Temper { setup_fails: true, ..Default::default() });
+        world.usual_temper(Temper { setup_fails: true, ..Default::default() });
         world.plan(Plan::These { call: Call::Notify, fault, times: 1 });
         let session = world.spawn(Spawn::default()).unwrap();
         world.run_for(300);
         assert_eq!(world.status(session).0, StatusWord::SetupFailed, "{fault}");
         assert_eq!(world.told().len(), 1, "{fault}");
+        world.expect_injected(Call::Notify, fault);
         world.expect_at_rest();
     }
 }
@@ -114,6 +189,7 @@ fn a_change_lands_once_whatever_happens_to_its_test_and_its_merge() {
             world.run_for(180);
             assert_eq!(world.count("queue.landed"), 1, "{call} {fault}");
             assert_eq!(world.status(session).0, StatusWord::Merged, "{call} {fault}");
+            world.expect_injected(call, fault);
             world.expect_at_rest();
         }
     }

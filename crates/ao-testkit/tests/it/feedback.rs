@@ -4,7 +4,7 @@ use ao_core::incident::IncidentKind;
 use ao_core::{Settings, pull::CheckState};
 use ao_testkit::{Spawn, World};
 
-fn failed() -> CheckState {
+pub(crate) fn failed() -> CheckState {
     CheckState::Failed {
         certain: false,
         files: vec![],

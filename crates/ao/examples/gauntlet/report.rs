@@ -150,7 +150,8 @@ impl Report {
         left.extend(lines(&["for-each-ref", "--format=%(refname)"]).into_iter().filter(|name| {
             // The last state of each workspace can be brought back for a while, and what a pull request speaks of outlives its
             // branch: both are meant to stay.
-            let stays = name.starts_with("refs/ao/rescue/") || name.starts_with("refs/ao/pulls/");
+            let kept = ["refs/ao/rescue/", "refs/ao/pulls/", "refs/ao/archive/"];
+            let stays = kept.iter().any(|prefix| name.starts_with(prefix));
             name != "refs/heads/main" && !stays
         }));
         left.extend(lines(&["status", "--porcelain"]));
