@@ -418,7 +418,7 @@ fn review(state: &State, now: Timestamp, subject: &Subject) -> Vec<Event> {
         let there = problems.iter().any(|p| p.kind == incident.key.kind && p.problem == incident.key.problem);
         // What was raised by somebody is cleared by somebody, or passes.
         if !there && (over || !incident.key.kind.is_moment()) {
-            // A provider's limit ends when it says, and the exit of a process with the next process: neither flickers.
+            // Neither flickers: a provider's limit ends at its time, and an exit is over when the next process begins.
             let ended =
                 over || matches!(incident.key.kind, IncidentKind::RateLimited | IncidentKind::AgentExited);
             let input = if ended { IncidentInput::Gone } else { IncidentInput::Absent };

@@ -50,7 +50,7 @@ pub use runtime::{
 pub use scm::{
     BaseView, CommentPlace, CommitSeen, MergeOrder, MergeOutcome, MovedBase, NewComment, NewPull, NewReview,
     PullDetail, PullEdit, PullFilter, PullFilterState, PullRow, ReviewComment, Scm, ScmAbilities, ScmError,
-    Side, Strategy, TestOrder, TestOutcome, ThreadDetail, ThreadReply,
+    Side, Strategy, TestOrder, TestOutcome, ThreadDetail, ThreadReply, TidyOrder,
 };
 pub use store::{EventStore, NewRecord, Record, Seq, Snapshot, StoreError};
 pub use terminal::{OpenOrder, Terminal, TerminalError};

@@ -333,6 +333,15 @@ pub struct MovedBase {
     pub detail: String,
 }
 
+/// The leftovers of merged work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TidyOrder {
+    /// Commits of changes that were merged before then are released.
+    pub before: Timestamp,
+    /// Rescue refs of merged sessions whose workspaces are gone: their commits are kept like those of the change.
+    pub rescues: Vec<String>,
+}
+
 /// Where changes are reviewed, checked and merged.
 #[async_trait]
 pub trait Scm: Send + Sync {
@@ -359,10 +368,10 @@ pub trait Scm: Send + Sync {
         Err(unsupported("confirming a repository"))
     }
 
-    /// Keeps small what is left of merged pull requests, and releases the commits of those that were merged before then.
-    /// Returns the number of refs that are gone. Cheap while there is nothing to do, so it can be called every minute.
-    async fn tidy(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
-        let _ = (project, before);
+    /// Keeps small what is left of merged pull requests, and releases commits that are past their time. Returns the number of
+    /// refs that are gone. Cheap while there is nothing to do, so it can be called every minute.
+    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
+        let _ = (project, order);
         Ok(0)
     }
 

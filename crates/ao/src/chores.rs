@@ -10,10 +10,11 @@ use ao_core::evidence::Activity;
 use ao_core::incident::Subject;
 use ao_core::notice::Level;
 use ao_core::session::{Phase, Session};
+use ao_core::workspace::WorkspaceState;
 use ao_core::{Event, Input, ProjectId, State};
 use ao_engine::{AskError, Handle};
 use ao_git::{Git, Queues, Upkeep};
-use ao_ports::{Clock, Scm, Seq, StoreError, Workspace};
+use ao_ports::{Clock, Scm, Seq, StoreError, TidyOrder, Workspace};
 use ao_store::Store;
 use tokio::sync::{oneshot, watch};
 use tokio::time::{MissedTickBehavior, interval};
@@ -168,15 +169,40 @@ pub(crate) async fn tidy_merged(
 ) {
     let mut ticks = interval(UPKEEP);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut archived, mut failure) = (BTreeSet::new(), None);
     loop {
         ticks.tick().await;
-        let Ok(keep) = handle.view(|state| state.settings.keep_rescues).await else { return };
-        match scm.tidy(&project, clock.now() - keep).await {
-            Ok(0) => {}
-            Ok(refs) => tracing::debug!(%project, refs, "refs of merged pull requests are archived"),
-            Err(err) => tracing::warn!(%project, %err, "refs of merged pull requests are not archived"),
+        let of = project.clone();
+        let known = handle.view(move |state| (state.settings.keep_rescues, unneeded_rescues(state, &of)));
+        let Ok((keep, rescues)) = known.await else { return };
+        let fresh = rescues.difference(&archived).cloned().collect();
+        let order = TidyOrder { before: clock.now() - keep, rescues: fresh };
+        match scm.tidy(&project, &order).await {
+            Ok(refs) => {
+                (archived, failure) = (rescues, None);
+                if refs > 0 {
+                    tracing::debug!(%project, refs, "refs of merged pull requests are archived");
+                }
+            }
+            // It is tried every minute; the same reason is logged once.
+            Err(err) if failure.as_ref() == Some(&err) => {}
+            Err(err) => {
+                tracing::warn!(%project, %err, "refs of merged pull requests are not archived");
+                failure = Some(err);
+            }
         }
     }
+}
+
+/// The rescue refs of sessions that were merged, and so cannot be restored, and whose workspaces are gone for good.
+fn unneeded_rescues(state: &State, project: &ProjectId) -> BTreeSet<String> {
+    let merged = |session: &&Box<Session>| {
+        session.spec.project == *project
+            && session.is_merged()
+            && session.workspace.state == WorkspaceState::Removed
+    };
+    let sessions = state.sessions.values().filter(merged);
+    sessions.filter_map(|session| session.workspace.rescue.clone()).collect()
 }
 
 /// Forgets, once a day, what could be restored and is past its time.

@@ -83,6 +83,7 @@ async fn nothing_is_typed_into_a_dialog_and_its_choice_stays_the_persons() {
         // Tmux may tell of the person's key only now, which holds back Enter once more.
         stage.insists(1, "1\ngo on").await;
         assert_eq!(stage.home.choices(CONVERSATION), ["May I?: 1"]);
+        assert_eq!(stage.turns(), ["[[ask May I?]]", "1\ngo on"]);
     })
     .await;
 }

@@ -6,7 +6,7 @@ use super::decide::{halt, hold, release, spent};
 use super::launch::{launch, may_go_on, wake};
 use super::outbox::Next;
 use super::say::{flush, go_on_message};
-use super::{Delivery, HoldKind, Outcome, Phase, Session, SessionEvent, Stage};
+use super::{Delivery, HoldKind, Phase, Session, SessionEvent, Stage};
 use crate::budget::GRACE;
 use crate::evidence::{Activity, judge, next_change};
 use crate::settings::Settings;
@@ -158,8 +158,7 @@ impl Session {
 
     /// When it leaves the memory after its end: not while there is something to restore.
     fn forgotten_at(&self, ended: Timestamp, settings: &Settings) -> Timestamp {
-        let may_return = !matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. });
-        let rescued = self.workspace.removed.filter(|_| may_return && self.workspace.rescue.is_some());
+        let rescued = self.workspace.removed.filter(|_| !self.is_merged() && self.workspace.rescue.is_some());
         let restorable = rescued.map(|removed| removed + settings.keep_rescues);
         (ended + settings.keep_ended).max(restorable.unwrap_or(ended))
     }

@@ -352,8 +352,8 @@ fn give_ports_back(session: &mut Session) {
     session.ports_refused.clear();
 }
 
-/// Tells whether the agent has ended its turn: it says so itself, or its screen shows it since it took what it was told. A
-/// screen that lags behind shows the prompt for a moment longer.
+/// Returns true if the agent has ended its turn: it says so itself, or its screen was seen idle after it took the message. A
+/// screen lags behind and shows the old prompt for a moment.
 fn ends_turn(session: &Session, idle: &Signal) -> bool {
     idle.confidence == Confidence::High || session.took.is_none_or(|took| took <= idle.at)
 }

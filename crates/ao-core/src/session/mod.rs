@@ -553,6 +553,11 @@ impl Session {
         self.spec.agent.abilities.one_turn && matches!(self.phase, Phase::Exited { code: Some(0), .. })
     }
 
+    /// Returns true if it has ended with its change merged.
+    pub fn is_merged(&self) -> bool {
+        matches!(self.phase, Phase::Ended { outcome: Outcome::Merged { .. }, .. })
+    }
+
     /// Tells whether the turn that its last process had taken was not finished.
     pub(crate) fn left_a_turn(&self) -> bool {
         self.cut_short || !self.unfinished.is_empty()

@@ -134,7 +134,7 @@ async fn call(shared: &Shared, place: &Place, wanted: Spec) -> Result<Answer, Ru
     if answer.is_err() {
         let _ = child.start_kill();
     }
-    // Children that are dropped alive are all asked again with every process that ends, so each is waited for instead.
+    // A child that is dropped alive is polled whenever any process ends, so each one is waited for instead.
     tokio::spawn(async move { child.wait().await });
     let Ok(answer) = answer else {
         return Err(RuntimeError::Failed(format!("the shim has not answered for {} s", ANSWER.as_secs())));

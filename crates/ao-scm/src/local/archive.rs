@@ -10,17 +10,17 @@
 //! reachable by a single ref, which is deleted when its newest commit is past the retention time.
 
 use std::collections::BTreeSet;
+use std::fs;
 use std::time::Duration;
 
 use ao_core::Timestamp;
 use ao_core::pull::PullState;
 use ao_git::GitError;
+use ao_ports::TidyOrder;
 
 use super::repository::Repository;
 use super::{LocalError, LocalScm};
 
-/// Time after a merge for which its pins stay: the session's workspace is removed, and its branch rescued, meanwhile.
-const SETTLES: Duration = Duration::from_secs(30);
 /// Time for which one archive ref takes commits.
 const SPAN: Duration = Duration::from_secs(24 * 3600);
 /// Time between two looks for archives that are past their retention.
@@ -32,16 +32,15 @@ const PREFIX: &str = "refs/ao/archive/";
 /// The merged pull requests whose pins are not in the archive yet.
 #[derive(Debug, Default)]
 pub(super) struct Unarchived {
-    /// None until the pins in the repository have been listed once.
-    numbers: Option<BTreeSet<u64>>,
+    numbers: BTreeSet<u64>,
+    /// The pins that earlier daemons left are among them.
+    listed: bool,
     released: Option<Timestamp>,
 }
 
 impl Unarchived {
     pub(super) fn add(&mut self, number: u64) {
-        if let Some(numbers) = &mut self.numbers {
-            numbers.insert(number);
-        }
+        self.numbers.insert(number);
     }
 }
 
@@ -52,85 +51,91 @@ struct Pointer {
 }
 
 impl LocalScm {
-    /// Moves pins of merged pull requests into the archive, and releases archives whose commits were all merged before then.
-    /// Returns the number of refs that are gone.
+    /// Moves pins of merged pull requests and the given rescue refs into the archive, and releases archives whose commits are
+    /// all past their time. Returns the number of refs that are gone.
     ///
     /// A pull request that was closed may be the only copy of its commits, and keeps its pin.
-    pub(super) async fn tidy_merged(&self, before: Timestamp) -> Result<usize, LocalError> {
+    pub(super) async fn tidy_merged(&self, order: &TidyOrder) -> Result<usize, LocalError> {
         let now = self.now();
+        let merged = self.merged_with_pins().await?;
         let mut gone = 0;
-        let settled = self.settled(before.max(now - SETTLES)).await?;
-        for numbers in settled.chunks(BATCH) {
-            gone += self.repository.archive(numbers, now).await?;
-            let mut unarchived = self.unarchived.lock().await;
-            unarchived.numbers.iter_mut().for_each(|known| known.retain(|number| !numbers.contains(number)));
+        for (batch, numbers) in merged.chunks(BATCH).chain(merged.is_empty().then_some(&[][..])).enumerate() {
+            let rescues = if batch == 0 { &order.rescues[..] } else { &[] };
+            gone += self.repository.archive(numbers, rescues, now).await?;
+            self.unarchived.lock().await.numbers.retain(|number| !numbers.contains(number));
         }
-        let mut unarchived = self.unarchived.lock().await;
-        if gone > 0 || unarchived.released.is_none_or(|released| now.since(released) >= RELEASES) {
-            gone += self.repository.release_archives(before).await?;
-            unarchived.released = Some(now);
+        let released = self.unarchived.lock().await.released;
+        if gone > 0 || released.is_none_or(|released| now.since(released) >= RELEASES) {
+            self.unarchived.lock().await.released = Some(now);
+            gone += self.repository.release_archives(order.before).await?;
         }
         Ok(gone)
     }
 
-    /// Returns the merged pull requests that have pins and have not changed since `until`.
-    async fn settled(&self, until: Timestamp) -> Result<Vec<u64>, LocalError> {
-        let known = self.unarchived.lock().await.numbers.clone();
-        let candidates = match known {
-            Some(numbers) => numbers,
-            None => {
-                let pinned = self.repository.pinned().await?;
-                let closed = pinned.into_iter().filter(|number| self.book.open_one(*number).is_none());
-                let mut merged = BTreeSet::new();
-                for number in closed {
-                    // One that the records do not know may come from a lost data directory, and its commits be the only copy.
-                    let entry = self.book.find(number).await?;
-                    if entry.is_some_and(|entry| matches!(entry.pull.state, PullState::Merged { .. })) {
-                        merged.insert(number);
-                    }
-                }
-                let mut unarchived = self.unarchived.lock().await;
-                unarchived.numbers.get_or_insert_default().extend(&merged);
-                merged
-            }
+    /// Returns the merged pull requests that may have pins.
+    async fn merged_with_pins(&self) -> Result<Vec<u64>, LocalError> {
+        let (mut candidates, listed) = {
+            let unarchived = self.unarchived.lock().await;
+            (unarchived.numbers.clone(), unarchived.listed)
         };
-        let mut settled = vec![];
+        if !listed {
+            candidates.extend(self.repository.pinned().await?);
+        }
+        let mut merged = vec![];
         for number in candidates {
-            if self.book.find(number).await?.is_some_and(|entry| entry.pull.updated_at <= until) {
-                settled.push(number);
+            if self.book.open_one(number).is_some() {
+                continue;
+            }
+            // One that the records do not know may come from a lost data directory, and its commits be the only copy.
+            match self.book.find(number).await {
+                Ok(Some(entry)) if matches!(entry.pull.state, PullState::Merged { .. }) => {
+                    merged.push(number);
+                }
+                Ok(_) => {}
+                Err(err) => tracing::warn!(number, %err, "the pins of a pull request stay"),
             }
         }
-        Ok(settled)
+        let mut unarchived = self.unarchived.lock().await;
+        unarchived.listed = true;
+        unarchived.numbers.extend(&merged);
+        Ok(merged)
     }
 }
 
 impl Repository {
-    /// Moves the pins of these pull requests into the archive, and the rescue refs of the same commits with them. Returns the
-    /// number of refs that are gone. All of it is one transaction: a commit is never without a ref that keeps it.
-    async fn archive(&self, numbers: &[u64], now: Timestamp) -> Result<usize, GitError> {
-        let _turn = self.turn().await;
-        let patterns: Vec<String> = numbers.iter().map(|number| format!("refs/ao/pulls/{number}")).collect();
-        let mut old = self.pointers("%(objectname)", &patterns).await?;
-        if old.is_empty() {
+    /// Moves the pins of these pull requests and these rescue refs into the archive. Returns the number of refs that are gone.
+    /// All of it is one transaction: a commit is never without a ref that keeps it.
+    async fn archive(&self, numbers: &[u64], rescues: &[String], now: Timestamp) -> Result<usize, GitError> {
+        if numbers.is_empty() && rescues.is_empty() {
             return Ok(0);
         }
-        let heads: BTreeSet<String> = old.iter().map(|pin| pin.object.clone()).collect();
-        // Each is a tag, of which the commit counts.
-        let rescues = self.pointers("%(objectname) %(*objectname)", &["refs/ao/rescue/".to_owned()]).await?;
-        old.extend(rescues.into_iter().filter_map(|rescue| {
-            let (tag, commit) = rescue.object.split_once(' ')?;
-            heads.contains(commit).then(|| Pointer { name: rescue.name, object: tag.to_owned() })
-        }));
+        let _turn = self.turn().await;
+        let pins = numbers.iter().map(|number| format!("refs/ao/pulls/{number}"));
+        let names: Vec<String> =
+            pins.chain(rescues.iter().filter(|name| self.has_one_state(name)).cloned()).collect();
+        if names.is_empty() {
+            return Ok(0);
+        }
+        // A rescue is a tag, of which the commit counts.
+        let old = self.pointers("%(objectname) %(*objectname)", &names).await?;
+        let commit = |pointer: &Pointer| pointer.object.split_whitespace().last().map(str::to_owned);
+        let commits: BTreeSet<String> = old.iter().filter_map(commit).collect();
+        if commits.is_empty() {
+            return Ok(0);
+        }
 
-        let start = |pointer: &Pointer| pointer.name.strip_prefix(PREFIX)?.parse::<i64>().ok();
+        let start = |pointer: &Pointer| {
+            let start = pointer.name.strip_prefix(PREFIX)?.parse::<i64>().ok()?;
+            Some(Timestamp(start.saturating_mul(1000)))
+        };
         let archives = self.pointers("%(objectname)", &[PREFIX.to_owned()]).await?;
-        let newest = archives.into_iter().max_by_key(start);
-        let newest = newest
-            .filter(|newest| start(newest).is_some_and(|start| now.since(Timestamp(start * 1000)) < SPAN));
+        let is_current = |at: Timestamp| at <= now && now.since(at) < SPAN;
+        let newest =
+            archives.into_iter().filter(|archive| start(archive).is_some_and(is_current)).max_by_key(start);
         let tree = self.git.write_with(&["mktree"], Some("")).await?;
         let mut args: Vec<&str> = vec!["-c", "user.name=ao", "-c", "user.email=ao@localhost"];
         args.extend(["commit-tree", "--no-gpg-sign", "-m", "Commits of merged pull requests", &tree]);
-        let parents = newest.iter().map(|newest| &newest.object).chain(&heads);
+        let parents = newest.iter().map(|newest| &newest.object).chain(&commits);
         args.extend(parents.flat_map(|parent| ["-p", parent]));
         let date = format!("@{} +0000", now.0.div_euclid(1000));
         let git = self.git.with("GIT_AUTHOR_DATE", &date).with("GIT_COMMITTER_DATE", &date);
@@ -139,9 +144,19 @@ impl Repository {
             Some(newest) => format!("update {} {commit} {}\n", newest.name, newest.object),
             None => format!("create {PREFIX}{} {commit}\n", now.0.div_euclid(1000)),
         };
-        input.extend(old.iter().map(|pointer| format!("delete {} {}\n", pointer.name, pointer.object)));
+        input.extend(old.iter().filter_map(|pointer| {
+            let object = pointer.object.split_whitespace().next()?;
+            Some(format!("delete {} {object}\n", pointer.name))
+        }));
         self.git.write_with(&["update-ref", "--no-deref", "--stdin"], Some(&input)).await?;
         Ok(old.len())
+    }
+
+    /// Returns true if a rescue ref has kept one state only. A second removal leaves the first state in the ref's log, which
+    /// git deletes with the ref.
+    fn has_one_state(&self, name: &str) -> bool {
+        let log = fs::read_to_string(self.common_dir.join("logs").join(name));
+        log.is_ok_and(|log| log.lines().count() == 1)
     }
 
     /// Deletes the archives whose newest commit is older than `before`, and returns their number.

@@ -232,8 +232,10 @@ impl LocalScm {
             self.finish(writing, &entry, commit.clone(), order.by.clone(), &refs).await?;
             landed.push((part, commit));
         }
-        // The base keeps them from now on.
-        self.repository.unpin_all(&names).await?;
+        // The base keeps them from now on. It has moved, so a lock that is in the way of tidying up fails nothing.
+        if let Err(err) = self.repository.unpin_all(&names).await {
+            tracing::debug!(%err, "pins of what has landed stay until they are archived");
+        }
         Ok(Ok(landed))
     }
 

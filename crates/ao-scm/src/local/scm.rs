@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use ao_core::pull::{Author, PullFacts};
-use ao_core::{Commit, ProjectId, PullId, Timestamp};
+use ao_core::{Commit, ProjectId, PullId};
 use ao_ports::{
     BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
     NewPull, NewReview, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm, ScmAbilities,
-    ScmError, TestOrder, TestOutcome, ThreadReply, TrackerError, Webhook,
+    ScmError, TestOrder, TestOutcome, ThreadReply, TidyOrder, TrackerError, Webhook,
 };
 use async_trait::async_trait;
 
@@ -100,8 +100,8 @@ impl Scm for LocalScm {
         Ok(self.words_of(pull).await?)
     }
 
-    async fn tidy(&self, _project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
-        Ok(self.tidy_merged(before).await?)
+    async fn tidy(&self, _project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
+        Ok(self.tidy_merged(order).await?)
     }
 
     async fn diff(&self, pull: &PullId, limit: usize) -> Result<String, TrackerError> {

@@ -74,10 +74,15 @@ impl LocalScm {
         let gone: Vec<PullId> = ended.iter().map(|entry| self.id(entry.pull.number)).collect();
         let is_merged = |entry: &&Entry| matches!(entry.pull.state, PullState::Merged { .. });
         let merged: Vec<u64> = ended.iter().filter(is_merged).map(|entry| entry.pull.number).collect();
-        self.save(writing, standing.iter().cloned().chain(ended).collect()).await?;
+        // The commit that the one above stood on is part of nothing that is kept, once it was squashed.
+        let since = |entry: &Entry| Some((format!("{}/since", entry.pull.number), entry.pull.since.clone()?));
+        let pins: Vec<(String, Commit)> = standing.iter().filter_map(since).collect();
+        let pins: Vec<(String, &Commit)> = pins.iter().map(|(name, commit)| (name.clone(), commit)).collect();
+        self.repository.pin(&pins).await?;
         for number in merged {
             self.unarchived.lock().await.add(number);
         }
+        self.save(writing, standing.iter().cloned().chain(ended).collect()).await?;
         for pull in gone {
             self.checks.cancel(&pull, None).await;
         }

@@ -6,12 +6,16 @@ use ao_core::pull::{CheckState, Mergeable, PullState, ReviewVerdict};
 use ao_core::{ProjectId, PullId, Timestamp};
 use ao_ports::{
     CheckOrder, CheckRun, CheckWhat, NewPull, PullEdit, PullFilter, PullFilterState, RunState, Scm, Strategy,
-    TestOrder, TestOutcome, TrackerError,
+    TestOrder, TestOutcome, TidyOrder, TrackerError,
 };
 
 use crate::local_support::{
     Desk, at_line, facts, merge, merged, new_pull, open, person, project, pull, review, why,
 };
+
+fn order(before: i64) -> TidyOrder {
+    TidyOrder { before: Timestamp(before), rescues: vec![] }
+}
 
 fn filter(state: PullFilterState) -> PullFilter {
     PullFilter {
@@ -85,18 +89,14 @@ async fn commits_of_changes_that_were_merged_long_ago_are_released_and_others_ar
     }
     merged(merge(&scm, &pulls[0], Strategy::Squash).await);
     scm.edit(&pulls[1], &PullEdit { closed: Some(true), ..PullEdit::default() }).await.unwrap();
-    let pinned = || desk.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls"]);
-    let before = pinned();
-    assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0));
-    assert_eq!(pinned(), before, "nothing is that old");
+    let archives = || desk.git(&["for-each-ref", "refs/ao/archive"]).lines().count();
+    assert_eq!(scm.tidy(&project(), &order(0)).await, Ok(1));
+    let pinned = desk.git(&["for-each-ref", "--format=%(refname)", "refs/ao/pulls"]);
+    assert_eq!((pinned.as_str(), archives()), ("refs/ao/pulls/2/head\nrefs/ao/pulls/3/head", 1));
 
-    assert_eq!(
-        scm.tidy(&project(), Timestamp(i64::MAX)).await,
-        Ok(2),
-        "its pin, and the archive that took it"
-    );
-    assert_eq!(pinned(), "refs/ao/pulls/2/head\nrefs/ao/pulls/3/head");
-    assert_eq!(desk.git(&["for-each-ref", "refs/ao/archive"]), "");
+    desk.clock.pass(Duration::from_secs(3600));
+    assert_eq!(scm.tidy(&project(), &order(i64::MAX)).await, Ok(1));
+    assert_eq!(archives(), 0);
     // Until git clears up, its change can still be shown; after that it is told why not.
     assert!(scm.diff(&pulls[0], 10_000).await.unwrap().contains("+one"));
     for args in [
@@ -121,26 +121,31 @@ async fn commits_of_merged_changes_are_kept_by_one_ref() {
         desk.push(name, name, "one\n");
         pulls.push(open(&scm, name, "main").await);
     }
-    // A rescue of the very commit that was merged, and one of another.
-    for (name, commit) in [("merged", "two"), ("other", "open")] {
-        desk.git(&["tag", "-a", "-m", name, name, commit]);
-        desk.git(&["update-ref", &format!("refs/ao/rescue/{name}"), name]);
+    // Rescues of merged sessions, of which one holds an earlier state in its log, and one of another session.
+    let rescue = |name: &str, commit: &str| {
+        desk.git(&["tag", "-f", "-a", "-m", name, name, commit]);
+        desk.git(&["update-ref", "--create-reflog", &format!("refs/ao/rescue/{name}"), name]);
         desk.git(&["tag", "-d", name]);
-    }
+    };
+    rescue("merged", "two");
+    rescue("twice", "one");
+    rescue("twice", "two");
+    rescue("other", "open");
+    let rescues = ["refs/ao/rescue/merged", "refs/ao/rescue/twice", "refs/ao/rescue/gone"];
+    let order = |before| TidyOrder { rescues: rescues.map(str::to_owned).to_vec(), ..order(before) };
     let refs = || desk.git(&["for-each-ref", "--format=%(refname:rstrip=-3)/%(refname:lstrip=3)", "refs/ao"]);
-    for (merges, later) in [(2, 60), (1, 60)] {
+    for merges in [2, 1] {
         for pull in pulls.drain(..merges) {
             merged(merge(&scm, &pull, Strategy::Squash).await);
         }
-        assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0), "not while their workspaces are removed");
-        desk.clock.pass(Duration::from_secs(later));
-        assert!(scm.tidy(&project(), Timestamp(0)).await.unwrap() > 0);
+        assert!(scm.tidy(&project(), &order(0)).await.unwrap() > 0);
     }
-    assert_eq!(scm.tidy(&project(), Timestamp(0)).await, Ok(0), "there is nothing left to do");
+    assert_eq!(scm.tidy(&project(), &order(0)).await, Ok(0), "there is nothing left to do");
     let kept = refs();
     assert_eq!(kept.lines().filter(|name| name.starts_with("refs/ao/archive")).count(), 1, "{kept}");
     assert!(kept.contains("pulls/4/head") && !kept.contains("pulls/1/"), "{kept}");
     assert!(kept.contains("rescue/other") && !kept.contains("rescue/merged"), "{kept}");
+    assert!(kept.contains("rescue/twice"), "{kept}");
     for args in [
         &["branch", "-D", "one", "two", "three"][..],
         &["reflog", "expire", "--expire=now", "--all"],
@@ -156,8 +161,7 @@ async fn commits_of_merged_changes_are_kept_by_one_ref() {
     drop(scm);
     let scm = desk.open().await;
     merged(merge(&scm, &pulls[0], Strategy::Squash).await);
-    desk.clock.pass(Duration::from_secs(60));
-    assert!(scm.tidy(&project(), Timestamp(0)).await.unwrap() > 0);
+    assert!(scm.tidy(&project(), &order(0)).await.unwrap() > 0);
     assert!(!refs().contains("pulls/"), "{}", refs());
 }
 

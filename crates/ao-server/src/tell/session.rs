@@ -138,7 +138,8 @@ fn tree(session: &Session) -> Option<Tree> {
         base: tree.base.clone(),
         state: state.into(),
         reasons,
-        rescue: workspace.rescue.clone(),
+        // That of a merged session moves into the archive, and cannot be restored.
+        rescue: workspace.rescue.clone().filter(|_| !session.is_merged()),
     })
 }
 

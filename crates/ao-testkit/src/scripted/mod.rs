@@ -49,6 +49,7 @@
 //! | `collapse-paste N` | pasted text of more than N lines is shown as `[Pasted text #1 +N lines]` |
 //! | `alternate-screen` | takes the whole screen |
 //! | `ignore-tags` | text is only text |
+//! | `take-up` | a text without tags repeats the last turn that had some |
 //! | `notify-after 6s` | how long a dialog is open before its reminder is sent as a notification |
 //! | `remind-after 60s` | how long it is idle before it says so in a notification |
 

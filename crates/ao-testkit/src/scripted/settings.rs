@@ -22,6 +22,8 @@ pub(super) struct Settings {
     pub(super) collapse_paste: Option<usize>,
     pub(super) alternate_screen: bool,
     pub(super) ignore_tags: bool,
+    /// A text without tags has it repeat the last turn that had some, as an agent does that is told to go on.
+    pub(super) take_up: bool,
     pub(super) notify_after: Duration,
     pub(super) remind_after: Duration,
 }
@@ -43,6 +45,7 @@ impl Default for Settings {
             collapse_paste: None,
             alternate_screen: false,
             ignore_tags: false,
+            take_up: false,
             notify_after: Duration::from_secs(6),
             remind_after: Duration::from_secs(60),
         }
@@ -93,6 +96,7 @@ impl Settings {
             "collapse-paste" => self.collapse_paste = Some(rest.parse().map_err(|_| wrong())?),
             "alternate-screen" => self.alternate_screen = true,
             "ignore-tags" => self.ignore_tags = true,
+            "take-up" => self.take_up = true,
             "notify-after" => self.notify_after = time(rest)?,
             "remind-after" => self.remind_after = time(rest)?,
             _ => return Err(wrong()),

@@ -63,10 +63,20 @@ impl App {
         self.note(&json!({ "type": "user", "turn": turn, "text": text, "at": now() }));
         self.show(&format!("» {text}"));
         self.hook("UserPromptSubmit", json!({ "prompt": text, "prompt_id": turn }));
-        let steps = if self.settings.ignore_tags { steps("") } else { steps(text) };
+        let steps = match self.settings.ignore_tags {
+            true => steps(""),
+            false => steps(self.taken_up(text).as_deref().unwrap_or(text)),
+        };
         let (began, doing) = (Instant::now(), Doing::Nothing);
         self.turn = Some(Turn { number: self.turns, began, steps: steps.into(), doing });
         self.idle_since = None;
+    }
+
+    /// The turn that a text without tags refers to, if it takes up turns.
+    fn taken_up(&self, text: &str) -> Option<String> {
+        let refers = self.settings.take_up && !text.contains("[[");
+        let turns = if refers { self.home.turns(&self.conversation) } else { vec![] };
+        turns.into_iter().rfind(|turn| turn.contains("[["))
     }
 
     fn start(&mut self, step: Step) {

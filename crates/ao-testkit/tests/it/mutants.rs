@@ -4,7 +4,7 @@ use ao_testkit::{Careless, Config, Invariant, Mutant, run};
 
 /// Runs worlds with a planted bug until one violates the invariant, and fails if it takes more than `seeds` of them.
 ///
-/// Each bug records its own number, some four times of what it needed when it was planted: a simulation that finds a bug ever
+/// Each bug records its own number, about four times what it needed when it was planted: a simulation that finds a bug ever
 /// later has lost sight of it.
 fn caught(invariant: Invariant, seeds: u64, config: Config) {
     let config = Config { watching: Some(invariant), ..config };

@@ -206,6 +206,9 @@ impl Soak {
 }
 
 fn config(home: &Installation, slots: usize) -> Value {
+    let mut agent = home.scripted_agent();
+    // An agent that is killed and told to go on remembers what it was at.
+    agent["env"]["SCRIPTED_SCRIPT"] = "take-up".into();
     json!({
         "defaults": { "runtime": "process", "agent": "scripted", "tracker": "local", "notifiers": [] },
         "projects": { "app": {
@@ -217,7 +220,7 @@ fn config(home: &Installation, slots: usize) -> Value {
         "orchestrator": { "enabled": false },
         "power": { "preventIdleSleep": false },
         "lifecycle": { "maxParallelAgents": slots, "maxParallelChecks": 2, "minFreeMemory": "1MB" },
-        "tools": { "scripted": home.scripted_agent() },
+        "tools": { "scripted": agent },
     })
 }
 

@@ -174,14 +174,18 @@ impl Forecasts {
                     Ok(None) | Err(_) => return,
                 }
             }
-            if self.look_into(news.take()).await.is_err() {
-                return;
+            match self.look_into(news.take()).await {
+                Ok(true) => {}
+                // The next word of rest is a reason to try again.
+                Ok(false) => news.resting.clear(),
+                Err(_) => return,
             }
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    async fn look_into(&self, news: News) -> Result<(), AskError> {
+    /// Returns false if one of the projects could not be looked at.
+    async fn look_into(&self, news: News) -> Result<bool, AskError> {
         let News { mut projects, sessions, .. } = news;
         let those = sessions.clone();
         projects.extend(
@@ -192,14 +196,18 @@ impl Forecasts {
                 })
                 .await?,
         );
+        let mut complete = true;
         for project in projects {
             match self.look(&project, Some(&sessions)).await {
                 Ok(_) | Err(ForecastError::NoProject(_)) => {}
                 Err(ForecastError::Engine(err @ AskError::Stopped)) => return Err(err),
-                Err(err) => tracing::warn!(%project, %err, "there is no forecast of conflicts"),
+                Err(err) => {
+                    complete = false;
+                    tracing::warn!(%project, %err, "there is no forecast of conflicts");
+                }
             }
         }
-        Ok(())
+        Ok(complete)
     }
 
     fn known(&self, project: &ProjectId) -> Arc<tokio::sync::Mutex<look::Known>> {

@@ -13,7 +13,7 @@ use ao_ports::{
     BaseView, CheckOrder, CheckRun, Hint, Hints, LogPart, MergeOrder, MergeOutcome, MovedBase, NewComment,
     NewPull, NewReview, NewTask, PullDetail, PullEdit, PullFilter, PullRow, Quota, RunFilter, Scm,
     ScmAbilities, ScmError, TaskEdit, TaskFilter, TaskPage, TaskSeen, TestOrder, TestOutcome, ThreadReply,
-    Tracker, TrackerAbilities, TrackerError, Webhook,
+    TidyOrder, Tracker, TrackerAbilities, TrackerError, Webhook,
 };
 use ao_process::Secrets;
 use async_trait::async_trait;
@@ -299,8 +299,8 @@ impl Scm for Discreet<dyn Scm> {
         self.0.confirm_repository(project).await
     }
 
-    async fn tidy(&self, project: &ProjectId, before: Timestamp) -> Result<usize, TrackerError> {
-        self.0.tidy(project, before).await.masked()
+    async fn tidy(&self, project: &ProjectId, order: &TidyOrder) -> Result<usize, TrackerError> {
+        self.0.tidy(project, order).await.masked()
     }
 
     async fn test(&self, order: &TestOrder) -> Result<TestOutcome, ScmError> {
