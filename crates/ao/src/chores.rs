@@ -196,13 +196,12 @@ pub(crate) async fn tidy_merged(
 
 /// The rescue refs of sessions that were merged, and so cannot be restored, and whose workspaces are gone for good.
 fn unneeded_rescues(state: &State, project: &ProjectId) -> BTreeSet<String> {
-    let merged = |session: &&Box<Session>| {
+    let merged = state.sessions.values().filter(|session| {
         session.spec.project == *project
             && session.is_merged()
             && session.workspace.state == WorkspaceState::Removed
-    };
-    let sessions = state.sessions.values().filter(merged);
-    sessions.filter_map(|session| session.workspace.rescue.clone()).collect()
+    });
+    merged.filter_map(|session| session.workspace.rescue.clone()).collect()
 }
 
 /// Forgets, once a day, what could be restored and is past its time.

@@ -1,7 +1,8 @@
 //! Pull requests that stand on one another.
 
+use ao_core::Timestamp;
 use ao_core::pull::{Mergeable, PullState};
-use ao_ports::{MergeOrder, PullEdit, Scm, Strategy};
+use ao_ports::{MergeOrder, PullEdit, Scm, Strategy, TidyOrder};
 
 use crate::local_support::{Desk, facts, merge, merged, open, order, project, pull, why};
 
@@ -49,6 +50,29 @@ async fn after_a_squash_below_the_upper_one_still_has_only_its_own_change_and_la
         assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
         assert_eq!(desk.read("m"), "others go on\n");
     }
+}
+
+/// The commit that the upper one is compared with is part of no branch any more, and past its own time.
+#[tokio::test]
+async fn an_upper_one_lands_after_the_commits_below_were_released() {
+    let desk = Desk::new();
+    let scm = desk.open().await;
+    stack(&desk, &scm).await;
+    // The lower one moves on, so that its head is not part of the upper one.
+    desk.push_from("lower", "lower", "l", "more\n");
+    let below = MergeOrder { delete_branch: true, ..order(&scm, &pull(1), Strategy::Squash).await };
+    merged(scm.merge(&below).await.unwrap());
+    let tidy = TidyOrder { before: Timestamp(i64::MAX), rescues: vec![] };
+    scm.tidy(&project(), &tidy).await.unwrap();
+    assert_eq!(desk.git(&["for-each-ref", "refs/ao/archive"]), "");
+    desk.git(&["reflog", "expire", "--expire=now", "--all"]);
+    desk.git(&["gc", "--quiet", "--prune=now"]);
+    desk.push("main", "m", "others go on\n");
+
+    let seen = facts(&scm, &pull(2)).await;
+    assert_eq!((seen.mergeable, seen.size.files.len()), (Mergeable::Clean, 1));
+    merged(merge(&scm, &pull(2), Strategy::Squash).await);
+    assert_eq!(desk.read("README.md"), "one\nUPPER\nthree\nfour\nfive\n");
 }
 
 #[tokio::test]
