@@ -1,8 +1,8 @@
 //! Visits the free text of an input: titles, messages, questions, command output, errors.
 //!
 //! The daemon masks secrets in each of these texts before the core sees the input, and so before anything is stored, sent or
-//! shown. Names, ids and configuration are not free text. Every match is exhaustive: a new input does not compile until this
-//! module says which of its fields are text.
+//! shown. Names, ids and configuration are not free text. Every match is exhaustive: a new kind of input does not compile until
+//! this module says which of its fields are text. A new field of a known kind has to be remembered here.
 
 use crate::Input;
 use crate::errand::{ErrandInput, ErrandOutcome, Order};

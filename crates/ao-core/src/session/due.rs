@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::decide::{halt, hold, release, spent};
+use super::holds::{halt, hold, release, spent};
 use super::launch::{launch, may_go_on, wake};
 use super::outbox::Next;
 use super::say::{flush, go_on_message};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::decide::spent_budget;
+use super::holds::spent_budget;
 use super::say::{daemon_message, says_go_on, task_message};
 use super::{Delivery, Message, MessageKind, Outbox, Outcome, Phase, Session, SessionEvent, Stage};
 use crate::refusal::Refusal;

@@ -18,6 +18,7 @@ mod effects;
 mod events;
 mod evolve;
 mod handle;
+mod holds;
 mod launch;
 mod lease;
 mod outbox;

@@ -1,0 +1,127 @@
+//! Holds that keep a session from its next turn, and the budgets that set them.
+
+use super::say::daemon_message;
+use super::{AfterStop, HoldKind, Phase, Session, SessionEvent};
+use crate::Timestamp;
+use crate::budget::{Limits, Reached, Spend};
+use crate::refusal::Refusal;
+use crate::state::State;
+
+pub(super) fn hold(session: &Session, kind: HoldKind, why: String) -> Vec<SessionEvent> {
+    // One that was about to go on after a limit does not, if there is a new one.
+    let again = kind == HoldKind::Account && session.resume_at.is_some();
+    if session.holds.contains_key(&kind) && !again {
+        return vec![];
+    }
+    let mut events = vec![SessionEvent::Held { kind, why }];
+    // Its launch may not come any more, so a stop that waits for it goes ahead.
+    if let Phase::Starting { then_stop: Some(outcome), .. } = &session.phase {
+        events.push(SessionEvent::Stopping { then: AfterStop::End { outcome: outcome.clone() } });
+    }
+    events
+}
+
+pub(super) fn release(session: &Session, kind: HoldKind) -> Vec<SessionEvent> {
+    if session.holds.contains_key(&kind) { vec![SessionEvent::Released { kind }] } else { vec![] }
+}
+
+pub(super) fn resume(
+    state: &State,
+    session: &Session,
+    now: Timestamp,
+    limits: Option<Limits>,
+) -> Result<Vec<SessionEvent>, Refusal> {
+    if let Some(reached) = limits.unwrap_or(session.limits).reached(&session.spend) {
+        return Err(spent_budget(session, &reached));
+    }
+    let by_word = [HoldKind::Person, HoldKind::Consent, HoldKind::Budget, HoldKind::Hook];
+    if limits.is_none() && !session.holds.keys().any(|kind| by_word.contains(kind)) {
+        // Nothing else keeps it than what others have spent, and that takes more than a word.
+        wider_budget(state, session, now)?;
+        under_limit(state, session)?;
+    }
+    let mut events = Vec::new();
+    if let Some(limits) = limits {
+        events.push(SessionEvent::LimitsSet { limits });
+    }
+    events.extend(by_word.iter().flat_map(|kind| release(session, *kind)));
+    Ok(events)
+}
+
+/// That its own budget is spent, and what to type.
+pub(super) fn spent_budget(session: &Session, reached: &Reached) -> Refusal {
+    Refusal::Budget {
+        session: session.id,
+        why: format!("the budget of `{}` is spent ({reached})", session.spec.name),
+        retype: format!("ao resume {} {}", session.spec.name, reached.option()),
+    }
+}
+
+/// Refuses if only a provider's limit keeps it, which no word ends.
+fn under_limit(state: &State, session: &Session) -> Result<(), Refusal> {
+    if !session.holds.contains_key(&HoldKind::Account) {
+        return Ok(());
+    }
+    Err(Refusal::Limited {
+        name: session.spec.name.clone(),
+        account: session.account().to_owned(),
+        until: state.accounts.get(session.account()).copied().or(session.resume_at),
+        by_itself: state.resumes_by_itself(session),
+    })
+}
+
+/// Refuses if a budget is spent that it shares with others.
+fn wider_budget(state: &State, session: &Session, now: Timestamp) -> Result<(), Refusal> {
+    for budget in state.budgets_of(session) {
+        let Some(purse) = state.purses.get(&budget).filter(|purse| purse.cap.is_some()) else { continue };
+        let limits = purse.limits_at(now, state.limits_of(&budget));
+        if let Some(reached) = limits.reached(&purse.spent_at(now)) {
+            let name = &session.spec.name;
+            return Err(Refusal::Budget {
+                session: session.id,
+                why: format!("{budget:#} is spent ({reached})"),
+                retype: format!("ao resume {name} --of {} {}", budget.word(), reached.option()),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Ends the turn that runs. It goes on where it was, once it may.
+pub(super) fn halt(session: &Session, now: Timestamp, why: String) -> Vec<SessionEvent> {
+    let why = format!("ended in the middle of a turn: {why}");
+    let body = "You were stopped in the middle of a turn, because a budget was spent. Go on where you were.";
+    let message = daemon_message(session, now, body);
+    vec![
+        SessionEvent::MessageQueued { message, replaces: None },
+        SessionEvent::Stopping { then: AfterStop::Rest { code: None, why } },
+    ]
+}
+
+/// What it means that so much is used up in all.
+pub(super) fn spent(session: &Session, total: Spend) -> Vec<SessionEvent> {
+    let spend = session.spend.later(total);
+    let mut events = Vec::new();
+    if spend != session.spend {
+        events.push(SessionEvent::Spent { spend });
+    }
+    if let Some(reached) = session.limits.reached(&spend) {
+        events.extend(hold(session, HoldKind::Budget, format!("its budget is spent: {reached}")));
+    } else if let Some(mark) = session.limits.nearly_reached(&spend)
+        && !session.budget_marked
+    {
+        events.push(SessionEvent::BudgetMarked { mark: mark.to_string() });
+    }
+    events
+}
+
+impl Session {
+    /// What it has used up by our own count, whatever its agent says or leaves unsaid.
+    pub(super) fn counted(&self, now: Timestamp) -> Spend {
+        let running = match self.phase {
+            Phase::Running { since, .. } => now.since(since).as_secs(),
+            _ => 0,
+        };
+        Spend { turns: self.turns, seconds: self.ran.saturating_add(running), ..Spend::default() }
+    }
+}
