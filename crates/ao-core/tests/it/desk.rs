@@ -324,6 +324,10 @@ pub(crate) fn message(body: &str, interrupt: bool) -> SessionInput {
     })
 }
 
+pub(crate) fn stop() -> SessionInput {
+    SessionInput::Stop { by: "ann".into(), why: String::new() }
+}
+
 pub(crate) fn working() -> Reading {
     Reading::Working { doing: "cargo test".into() }
 }

@@ -10,12 +10,8 @@ use ao_core::pull::{
 use ao_core::session::SessionInput;
 use ao_core::{Effect, EffectKey, Input, Refusal, SessionId, Settings};
 
-use crate::desk::{Desk, TYPED, asking, attempt, exited, message, request, task, working};
+use crate::desk::{Desk, TYPED, asking, attempt, exited, message, request, stop, task, working};
 use crate::incidents::{facts, pull, red, with_pull};
-
-fn stop() -> SessionInput {
-    SessionInput::Stop { by: "ann".into(), why: "".into() }
-}
 
 #[test]
 fn an_agent_that_only_lives_and_shows_nothing_is_unknown_and_then_stuck() {

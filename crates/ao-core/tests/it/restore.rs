@@ -5,11 +5,7 @@ use ao_core::evidence::{Reading, Source};
 use ao_core::session::SessionInput;
 use ao_core::{Input, Refusal, SessionId};
 
-use crate::desk::{Desk, exited, task};
-
-fn stop() -> SessionInput {
-    SessionInput::Stop { by: "ann".into(), why: String::new() }
-}
+use crate::desk::{Desk, attempt, exited, stop, task};
 
 /// acceptance: L4
 #[test]
@@ -77,12 +73,37 @@ fn whatever_may_be_restored_can_be_and_nothing_else() {
     }
 }
 
-/// Ends its process again and again until it is not started by itself any more.
-fn crash_for_good(desk: &mut Desk, session: SessionId) {
+/// A workspace that somebody has removed is made anew at the next start, and a person is told what that costs.
+#[test]
+fn a_tree_that_is_gone_when_its_agent_starts_is_made_anew() {
+    let mut desk = Desk::new();
+    let session = desk.idle("1");
+    desk.tell(session, stop());
+    desk.ended(session);
+    desk.tell(session, SessionInput::Restore);
+    let path = desk.session(session).workspace.path().unwrap().to_owned();
+    desk.tell(session, SessionInput::TreeGone { attempt: attempt(1), path: path.clone() });
+    assert!(
+        desk.wants(session)[0].starts_with("launch"),
+        "a late word of an earlier attempt changes nothing"
+    );
+    desk.tell(session, SessionInput::TreeGone { attempt: attempt(2), path });
+    assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 2, try 0)")]);
+    assert!(desk.told().iter().any(|told| told.contains("recreated from its branch `agent/app-1`")));
+    desk.make_ready(session);
+    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
+    assert!(plan.resume, "its conversation goes on");
+}
+
+/// Makes a session whose process ends again and again until it is not started by itself any more.
+fn crashed_for_good(desk: &mut Desk) -> SessionId {
+    let session = desk.idle("1");
+    desk.sees(session, Source::Process, exited(1));
+    desk.ended(session);
     for _ in 0..20 {
         desk.wait(600);
         if desk.wants(session).is_empty() {
-            return;
+            return session;
         }
         desk.launch(session);
         desk.sees(session, Source::Process, exited(1));
@@ -100,10 +121,7 @@ fn under_way(desk: &Desk, session: SessionId) -> Option<String> {
 #[test]
 fn a_restored_session_takes_up_its_work_though_nothing_waits_for_it() {
     let mut desk = Desk::new();
-    let session = desk.idle("1");
-    desk.sees(session, Source::Process, exited(1));
-    desk.ended(session);
-    crash_for_good(&mut desk, session);
+    let session = crashed_for_good(&mut desk);
     assert!(desk.session(session).outbox.is_empty());
     desk.tell(session, SessionInput::Restore);
     desk.launch(session);
@@ -117,10 +135,7 @@ fn a_restored_session_takes_up_its_work_though_nothing_waits_for_it() {
 #[test]
 fn the_exit_that_a_restore_answers_is_no_problem_any_more() {
     let mut desk = Desk::new();
-    let session = desk.idle("1");
-    desk.sees(session, Source::Process, exited(1));
-    desk.ended(session);
-    crash_for_good(&mut desk, session);
+    let session = crashed_for_good(&mut desk);
     assert_eq!(desk.open_problems(), 1);
     desk.tell(session, SessionInput::Restore);
     assert_eq!(desk.open_problems(), 0);

@@ -10,11 +10,7 @@ use ao_core::session::{AgentAbilities, Phase, SessionInput};
 use ao_core::workspace::KeepReason;
 use ao_core::{ConversationId, Input, Refusal, SessionId, Settings};
 
-use crate::desk::{Desk, TYPED, attempt, exited, request, task, working};
-
-fn stop() -> SessionInput {
-    SessionInput::Stop { by: "ann".into(), why: String::new() }
-}
+use crate::desk::{Desk, TYPED, attempt, exited, request, stop, task, working};
 
 #[test]
 fn a_session_goes_from_the_queue_to_its_prompt() {
@@ -259,28 +255,6 @@ fn a_process_that_cannot_be_ended_is_never_called_ended() {
     assert_eq!(desk.told().len(), 1, "a person knows, and knows it once");
     desk.ended(session);
     assert_eq!(desk.status(session), "stopped: stopped by ann");
-}
-
-/// A workspace that somebody has removed is made anew at the next start, and a person is told what that costs.
-#[test]
-fn a_tree_that_is_gone_when_its_agent_starts_is_made_anew() {
-    let mut desk = Desk::new();
-    let session = desk.idle("1");
-    desk.tell(session, stop());
-    desk.ended(session);
-    desk.tell(session, SessionInput::Restore);
-    let path = desk.session(session).workspace.path().unwrap().to_owned();
-    desk.tell(session, SessionInput::TreeGone { attempt: attempt(1), path: path.clone() });
-    assert!(
-        desk.wants(session)[0].starts_with("launch"),
-        "a late word of an earlier attempt changes nothing"
-    );
-    desk.tell(session, SessionInput::TreeGone { attempt: attempt(2), path });
-    assert_eq!(desk.wants(session), [format!("create workspace of {session} (attempt 2, try 0)")]);
-    assert!(desk.told().iter().any(|told| told.contains("recreated from its branch `agent/app-1`")));
-    desk.make_ready(session);
-    let Effect::Launch { plan, .. } = desk.wanted(session).remove(0) else { panic!("a launch") };
-    assert!(plan.resume, "its conversation goes on");
 }
 
 /// Work is thrown away only by a wish for that, and only of a session that has ended.

@@ -58,10 +58,9 @@ impl LocalScm {
     pub(super) async fn tidy_merged(&self, order: &TidyOrder) -> Result<usize, LocalError> {
         let now = self.now();
         let merged = self.merged_with_pins().await?;
-        let mut gone = 0;
-        for (batch, numbers) in merged.chunks(BATCH).chain(merged.is_empty().then_some(&[][..])).enumerate() {
-            let rescues = if batch == 0 { &order.rescues[..] } else { &[] };
-            gone += self.repository.archive(numbers, rescues, now).await?;
+        let mut gone = self.repository.archive(&[], &order.rescues, now).await?;
+        for numbers in merged.chunks(BATCH) {
+            gone += self.repository.archive(numbers, &[], now).await?;
             self.unarchived.lock().await.numbers.retain(|number| !numbers.contains(number));
         }
         let released = self.unarchived.lock().await.released;

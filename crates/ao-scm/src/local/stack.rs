@@ -75,10 +75,11 @@ impl LocalScm {
         let is_merged = |entry: &&Entry| matches!(entry.pull.state, PullState::Merged { .. });
         let merged: Vec<u64> = ended.iter().filter(is_merged).map(|entry| entry.pull.number).collect();
         // The commit that the one above stood on is part of nothing that is kept, once it was squashed.
-        let since = |entry: &Entry| Some((format!("{}/since", entry.pull.number), entry.pull.since.clone()?));
-        let pins: Vec<(String, Commit)> = standing.iter().filter_map(since).collect();
-        let pins: Vec<(String, &Commit)> = pins.iter().map(|(name, commit)| (name.clone(), commit)).collect();
-        self.repository.pin(&pins).await?;
+        let pins = standing.iter().filter_map(|entry| {
+            let since = entry.pull.since.as_ref()?;
+            Some((format!("{}/since", entry.pull.number), since))
+        });
+        self.repository.pin(&pins.collect::<Vec<_>>()).await?;
         for number in merged {
             self.unarchived.lock().await.add(number);
         }
