@@ -26,7 +26,7 @@ use ao_core::{Attempt, SessionId};
 use ao_ports::environment::{ATTEMPT, DATA_DIR, SESSION, SETUP};
 use ao_ports::{Descent, Lineage};
 
-use crate::host::procfs::{self, Stat};
+use crate::host::procfs::{self, ProcessStat};
 use crate::host::{Key, Record};
 
 /// How often a chain of parents is read again that has changed while it was read.
@@ -155,7 +155,7 @@ impl Families {
         Some(Descent::Unknown)
     }
 
-    fn kin_of(&self, processes: &impl Processes, process: &Stat) -> Option<Kin> {
+    fn kin_of(&self, processes: &impl Processes, process: &ProcessStat) -> Option<Kin> {
         let known = self.known();
         if let Some(root) = known.roots.get(&process.pid).filter(|root| root.start == process.start) {
             return Some(root.of);
@@ -210,14 +210,14 @@ impl Drop for OfTheUser {
 /// What is known of processes.
 trait Processes {
     /// `None` if there is none with this pid, or none that we are shown.
-    fn stat(&self, pid: i32) -> Option<Stat>;
+    fn stat(&self, pid: i32) -> Option<ProcessStat>;
     fn environment(&self, pid: i32) -> Option<Vec<u8>>;
 }
 
 struct Kernel;
 
 impl Processes for Kernel {
-    fn stat(&self, pid: i32) -> Option<Stat> {
+    fn stat(&self, pid: i32) -> Option<ProcessStat> {
         if pid > 0 { procfs::stat(pid).ok().flatten() } else { None }
     }
 
@@ -259,7 +259,7 @@ mod tests {
     /// Processes as `pid parent`, each started in the order of its pid, or in that of `leads` and `starts`.
     #[derive(Default)]
     struct Fake {
-        all: HashMap<i32, Stat>,
+        all: HashMap<i32, ProcessStat>,
         environments: HashMap<i32, Vec<u8>>,
         /// A process that gets the first one as its parent while the chain is read for the first time.
         moves: Cell<Option<i32>>,
@@ -270,7 +270,7 @@ mod tests {
             let stat = |&(pid, parent): &(i32, i32)| {
                 let start = u64::try_from(pid).unwrap();
                 let stat =
-                    Stat { pid, parent, group: pid, session: pid, zombie: false, used: 0, reaped: 0, start };
+                    ProcessStat { pid, parent, group: pid, session: pid, zombie: false, used: 0, reaped: 0, start };
                 (pid, stat)
             };
             Fake { all: all.iter().map(stat).collect(), ..Fake::default() }
@@ -293,7 +293,7 @@ mod tests {
     }
 
     impl Processes for Fake {
-        fn stat(&self, pid: i32) -> Option<Stat> {
+        fn stat(&self, pid: i32) -> Option<ProcessStat> {
             let mut stat = *self.all.get(&pid)?;
             if self.moves.get() == Some(pid) {
                 // Only the first look sees the old parent, which is gone by the next.

@@ -7,7 +7,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 use tokio::task::JoinSet;
 
 use super::members::{self, Key, Record};
-use super::procfs::Stat;
+use super::procfs::ProcessStat;
 use super::wait;
 
 /// How often what is still there is killed. Each round finds only what the last one's victims started meanwhile.
@@ -39,13 +39,13 @@ pub(crate) async fn all(key: Key, record: Option<&Record>, grace: Duration) -> R
     )))
 }
 
-async fn find(key: Key, record: Option<&Record>) -> Result<Vec<Stat>, RuntimeError> {
+async fn find(key: Key, record: Option<&Record>) -> Result<Vec<ProcessStat>, RuntimeError> {
     let found = members::find(key, record).await;
     found.map_err(|err| RuntimeError::Failed(format!("could not look for processes in `/proc`: {err}")))
 }
 
 /// Sends a signal through a handle to each that is still the one that was seen, and waits for all their ends.
-fn signal(processes: Vec<Stat>, signal: Signal) -> JoinSet<()> {
+fn signal(processes: Vec<ProcessStat>, signal: Signal) -> JoinSet<()> {
     let mut ends = JoinSet::new();
     for process in processes {
         let Some(pidfd) = members::pidfd(process.pid, process.start) else { continue };

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 use super::files::no_procfs;
-use super::procfs::{self, Stat};
+use super::procfs::{self, ProcessStat};
 
 /// Which process: one for each attempt of a session.
 pub(crate) type Key = (SessionId, Attempt);
@@ -38,7 +38,7 @@ pub(crate) struct Record {
 }
 
 /// All processes, each with what it carries of ours.
-type Table = Vec<(Stat, Option<Carried>)>;
+type Table = Vec<(ProcessStat, Option<Carried>)>;
 
 /// What a process has of ours in its environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,20 +54,20 @@ static LAST: Mutex<Option<(Instant, Arc<Table>)>> = Mutex::const_new(None);
 
 /// Finds what runs of an attempt. By the environment, because a daemon of the agent's leaves the group; by the group,
 /// because a program may clear its environment.
-pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<Stat>> {
+pub(crate) async fn find(key: Key, record: Option<&Record>) -> io::Result<Vec<ProcessStat>> {
     let table = read().await?;
     let group = record.filter(|record| record.is_of_this_boot()).and_then(|record| own_group(record, &table));
     let mine = Some(Carried { session: key.0, attempt: Some(key.1) });
     let is_of_setup = |carried: &Option<Carried>| carried.is_some_and(|carried| carried.attempt.is_none());
-    let is_member = |(process, carried): &&(Stat, Option<Carried>)| {
+    let is_member = |(process, carried): &&(ProcessStat, Option<Carried>)| {
         !process.zombie && (*carried == mine || Some(process.group) == group && !is_of_setup(carried))
     };
-    let members: Vec<Stat> = table.iter().filter(is_member).map(|(process, _)| *process).collect();
+    let members: Vec<ProcessStat> = table.iter().filter(is_member).map(|(process, _)| *process).collect();
     Ok(with_children(members, &table))
 }
 
 /// Adds what runs below those that were found. A child may have cleared its environment and left the group.
-fn with_children(mut members: Vec<Stat>, table: &Table) -> Vec<Stat> {
+fn with_children(mut members: Vec<ProcessStat>, table: &Table) -> Vec<ProcessStat> {
     let mut known: HashSet<i32> = members.iter().map(|process| process.pid).collect();
     let mut at = 0;
     while let Some(parent) = members.get(at).map(|process| process.pid) {

@@ -11,7 +11,7 @@ use super::control::ControlError;
 use super::runtime::Shared;
 use crate::host::files::no_procfs;
 use crate::host::life::counted;
-use crate::host::procfs::{self, Stat};
+use crate::host::procfs::{self, ProcessStat};
 use crate::host::{Place, Record};
 
 pub(super) async fn look(shared: &Arc<Shared>, process: &ProcessRef) -> Life {
@@ -72,12 +72,12 @@ fn judge(
 
 /// All processes of the host, to be looked up by the terminal's session that they are in, and by their parents.
 struct Table {
-    sessions: HashMap<i32, Vec<Stat>>,
-    children: HashMap<i32, Vec<Stat>>,
+    sessions: HashMap<i32, Vec<ProcessStat>>,
+    children: HashMap<i32, Vec<ProcessStat>>,
 }
 
 impl Table {
-    fn of(all: Vec<Stat>) -> Table {
+    fn of(all: Vec<ProcessStat>) -> Table {
         let mut table = Table { sessions: HashMap::new(), children: HashMap::new() };
         for process in all {
             table.sessions.entry(process.session).or_default().push(process);
@@ -87,21 +87,21 @@ impl Table {
     }
 
     /// All that an agent's terminal holds. The agent leads its session, and shells in it make groups.
-    fn held_with(&self, agent: &Record) -> impl Iterator<Item = &Stat> {
+    fn held_with(&self, agent: &Record) -> impl Iterator<Item = &ProcessStat> {
         let start = agent.start;
         self.sessions.get(&agent.pid).into_iter().flatten().filter(move |process| process.start >= start)
     }
 
     fn has(&self, agent: &Record) -> bool {
         let is_it =
-            |process: &Stat| process.pid == agent.pid && process.start == agent.start && !process.zombie;
+            |process: &ProcessStat| process.pid == agent.pid && process.start == agent.start && !process.zombie;
         agent.is_of_this_boot() && self.held_with(agent).any(is_it)
     }
 
     /// The processor time of all that the agent's terminal holds and of all below that, those counted that have come and
     /// gone: a build is many programs, none of which lives long. Agents start some of them in sessions of their own.
     fn used(&self, agent: &Record) -> u64 {
-        let mut open: Vec<&Stat> = self.held_with(agent).collect();
+        let mut open: Vec<&ProcessStat> = self.held_with(agent).collect();
         let mut seen = HashSet::new();
         let mut used = 0;
         while let Some(process) = open.pop() {

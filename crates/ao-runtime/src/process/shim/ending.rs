@@ -6,7 +6,7 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use super::holder::Holder;
 use crate::host::members;
-use crate::host::procfs::{self, Stat};
+use crate::host::procfs::{self, ProcessStat};
 use crate::process::protocol::Say;
 
 /// How long to wait between two rounds of killing. A child's end wakes us before that.
@@ -61,7 +61,7 @@ impl Holder {
 }
 
 /// Since orphans come to us, this is everything that the program has ever started and that still runs.
-fn below() -> Vec<Stat> {
+fn below() -> Vec<ProcessStat> {
     procfs::below(std::process::id() as i32)
 }
 
