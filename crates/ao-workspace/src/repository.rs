@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use tokio::sync::OnceCell;
 
 use crate::error::TreeError;
-use ao_git::refs::{self, Head};
+use ao_git::refs::{self, HeadPosition};
 use ao_git::{Git, GitError, Settings};
 
 /// A repository with a checkout.
@@ -57,13 +57,13 @@ impl Repositories {
 pub(crate) struct Listed {
     pub(crate) path: PathBuf,
     /// `None` if it cannot be read.
-    pub(crate) head: Option<Head>,
+    pub(crate) head: Option<HeadPosition>,
     pub(crate) locked: bool,
 }
 
 impl Listed {
     pub(crate) fn is_on(&self, branch: &str) -> bool {
-        matches!(&self.head, Some(Head::Branch(on)) if on == branch)
+        matches!(&self.head, Some(HeadPosition::Branch(on)) if on == branch)
     }
 }
 
@@ -138,8 +138,8 @@ impl Repository {
     /// The commit that a worktree stands on.
     pub(crate) async fn head_of(&self, listed: &Listed) -> Result<Option<String>, GitError> {
         match &listed.head {
-            Some(Head::Branch(branch)) => self.commit(&format!("refs/heads/{branch}")).await,
-            Some(Head::Detached(commit)) => Ok(Some(commit.clone())),
+            Some(HeadPosition::Branch(branch)) => self.commit(&format!("refs/heads/{branch}")).await,
+            Some(HeadPosition::Detached(commit)) => Ok(Some(commit.clone())),
             None => Ok(None),
         }
     }
@@ -195,9 +195,9 @@ fn parse(porcelain: &str) -> Vec<Listed> {
             match key {
                 "HEAD" => value.clone_into(&mut commit),
                 "branch" => {
-                    worktree.head = Some(Head::Branch(value.trim_start_matches("refs/heads/").to_owned()));
+                    worktree.head = Some(HeadPosition::Branch(value.trim_start_matches("refs/heads/").to_owned()));
                 }
-                "detached" => worktree.head = Some(Head::Detached(commit.clone())),
+                "detached" => worktree.head = Some(HeadPosition::Detached(commit.clone())),
                 "locked" => worktree.locked = true,
                 _ => {}
             }

@@ -10,7 +10,7 @@ use ao_ports::{Whereabouts, WorkspaceError};
 use crate::error::TreeError;
 use crate::marker::{Adopted, Marker};
 use crate::own::{Kind, git_dir};
-use ao_git::refs::{self, Head};
+use ao_git::refs::{self, HeadPosition};
 use ao_git::{Git, Settings};
 
 pub(crate) async fn look(
@@ -40,11 +40,11 @@ pub(crate) async fn look(
         Kind::Clone { .. } => &git_dir,
     };
     let (on, head) = match refs::head(common_dir, &git_dir) {
-        Some(Head::Branch(on)) => {
+        Some(HeadPosition::Branch(on)) => {
             let head = refs::find(common_dir, &format!("refs/heads/{on}")).flatten();
             (Some(Some(on)), head)
         }
-        Some(Head::Detached(commit)) => (Some(rebased(&git_dir)), Some(commit)),
+        Some(HeadPosition::Detached(commit)) => (Some(rebased(&git_dir)), Some(commit)),
         None => asked(path, settings).await,
     };
     match &on {

@@ -223,7 +223,7 @@ pub(super) async fn finish(
 ) -> Result<(), TreeError> {
     let tree = OwnTree::worktree(repository, &intent.path, session)?;
     if !intent.read_only
-        && !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::Head::Branch(on)) if on == intent.branch)
+        && !matches!(ao_git::refs::head(&repository.common_dir, &tree.git_dir), Some(ao_git::refs::HeadPosition::Branch(on)) if on == intent.branch)
     {
         tree.writer()?.write(&["symbolic-ref", "HEAD", &start::local(&intent.branch)]).await?;
     }

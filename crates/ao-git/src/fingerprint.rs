@@ -1,8 +1,8 @@
-//! What decides which programs git runs in a repository, and where its objects and branches come from: settings, hooks,
-//! attributes, grafts, borrowed objects.
+//! Fingerprints the files that decide which programs git runs in a repository, and where its objects and branches come
+//! from: settings, hooks, attributes, grafts, borrowed objects.
 //!
-//! All worktrees share it, so that an agent can change it for everybody. Only what matters is looked at: settings of branches
-//! and of people change whenever somebody works.
+//! All worktrees share them, so an agent can change them for every other user of the repository. Only what matters is
+//! examined: settings of branches and of people change during ordinary work.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,9 +12,9 @@ use sha2::{Digest, Sha256};
 
 use crate::guard::{self, Setting};
 
-/// Files that are compared by what is in them.
+/// Files that are compared by their contents.
 const FILES: [&str; 3] = ["info/attributes", "info/grafts", "objects/info/alternates"];
-/// Settings of a repository that say where things are, and what is read beside it.
+/// Repository settings that name places, and what is read besides it.
 const SAY_WHERE: [&str; 5] = [
     "core.worktree",
     "core.bare",
@@ -22,21 +22,21 @@ const SAY_WHERE: [&str; 5] = [
     "extensions.partialclone",
     "core.alternaterefsprefixes",
 ];
-/// No more of a file is read.
+/// Most bytes that are read of a file.
 const MOST: usize = 1 << 20;
 
-/// What was found around a repository.
+/// The fingerprint of a repository's configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Surroundings {
-    /// By its name, such as `hooks/pre-commit` or `core.sshcommand in config`, a digest of what it is.
+pub struct ConfigFingerprint {
+    /// A digest of each part by its name, such as `hooks/pre-commit` or `core.sshcommand in config`.
     pub parts: BTreeMap<String, String>,
     /// The settings that name programs.
     pub programs: Vec<Setting>,
 }
 
-impl Surroundings {
-    /// Looks at a repository by its shared git directory.
-    pub async fn of(common_dir: &Path) -> io::Result<Surroundings> {
+impl ConfigFingerprint {
+    /// Reads a repository by its common git directory.
+    pub async fn of(common_dir: &Path) -> io::Result<ConfigFingerprint> {
         let settings = guard::own_settings(common_dir).await?;
         let mut parts: BTreeMap<String, String> = BTreeMap::new();
         let mut values: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
@@ -51,7 +51,7 @@ impl Surroundings {
                 parts.insert(name.to_owned(), digest(&bytes));
             }
         }
-        // A fetch may make it longer or take it away, but nobody cuts history off where none was cut off before.
+        // A fetch may extend or remove this file, but must not truncate a history that was complete.
         if common_dir.join("shallow").exists() {
             parts.insert("shallow".to_owned(), String::new());
         }
@@ -65,10 +65,10 @@ impl Surroundings {
             }
         }
         let programs = settings.into_iter().filter(|(key, _)| guard::is_program(key)).collect();
-        Ok(Surroundings { parts, programs })
+        Ok(ConfigFingerprint { parts, programs })
     }
 
-    /// What is new or otherwise than it was in `before`, and what is gone, by their names.
+    /// Returns the names of the parts that are new, different or gone compared with `before`.
     pub fn changed_since(&self, before: &BTreeMap<String, String>) -> Vec<String> {
         let new = self.parts.iter().filter(|(name, digest)| before.get(*name) != Some(digest));
         let gone = before.keys().filter(|name| !self.parts.contains_key(*name) && *name != "shallow");
@@ -77,7 +77,7 @@ impl Surroundings {
 }
 
 fn matters(key: &str, value: &str) -> bool {
-    // What `git submodule init` copies is a word, and not a command.
+    // `git submodule init` copies a keyword, and not a command.
     if key.starts_with("submodule.") && key.ends_with(".update") {
         return value.starts_with('!');
     }
@@ -88,7 +88,7 @@ fn matters(key: &str, value: &str) -> bool {
         || key.starts_with("remote.") && (key.ends_with(".url") || key.ends_with(".promisor"))
 }
 
-/// The contents of a file, as far as they count; none if there is no such file.
+/// Reads the beginning of a file; `None` if there is no such file.
 fn bytes(file: &Path) -> io::Result<Option<Vec<u8>>> {
     match fs::metadata(file) {
         Ok(found) if !found.is_file() => return Ok(None),
@@ -121,13 +121,13 @@ mod tests {
 
     /// acceptance: G2
     #[tokio::test]
-    async fn what_an_agent_can_change_for_everybody_is_noticed_and_ordinary_work_is_not() {
+    async fn shared_changes_are_noticed_and_ordinary_work_is_not() {
         let dir = tempfile::tempdir().unwrap();
         let dir = dir.path();
         git(dir, &["init", "--quiet"]);
         git(dir, &["config", "filter.lfs.clean", "git-lfs clean -- %f"]);
         let common_dir = dir.join(".git");
-        let look = async || Surroundings::of(&common_dir).await.unwrap();
+        let look = async || ConfigFingerprint::of(&common_dir).await.unwrap();
         let before = look().await;
         assert_eq!(before.programs, [("filter.lfs.clean".to_owned(), "git-lfs clean -- %f".to_owned())]);
         for args in [
