@@ -1,6 +1,6 @@
-//! What is written down of an agent in a pane, beside what every runtime does.
+//! The files of an agent in a pane, in addition to those of every runtime.
 //!
-//! The helpers know the folder only, so what they write is written by functions that take a path.
+//! The helpers know only the folder, so their functions take a path.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -12,40 +12,40 @@ use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
 use super::helper::FINISH;
-use crate::host::place::EXIT;
-use crate::host::{self, Exit, Place, files};
+use crate::host::attempt_dir::EXIT;
+use crate::host::{self, AttemptDir, ProgramExit, files};
 
 const RECORD: &str = "record";
 const LAUNCHED: &str = "launched";
 const CLOSED: &str = "closed";
 const SECRETS: &str = "secrets";
-/// Where the daemon tells what to launch.
+/// The socket over which the daemon sends what to launch.
 pub(super) const SOCKET: &str = "launch";
 
-/// By what an agent and its pane are known again.
+/// Identifies an agent and its pane across restarts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Pane {
+pub(super) struct PaneRecord {
     /// The agent.
-    pub(super) process: host::Record,
-    /// The server that has the pane: ids mean nothing to another one.
-    pub(super) server: host::Record,
-    /// As `%1`.
+    pub(super) process: host::ProcessRecord,
+    /// The server that has the pane: its ids mean nothing to another server.
+    pub(super) server: host::ProcessRecord,
+    /// The pane id, such as `%1`.
     pub(super) id: String,
-    /// As `$1`.
+    /// The session id, such as `$1`.
     pub(super) session: String,
     /// The session's name.
     pub(super) name: String,
-    /// Nothing that is typed into the pane reaches the agent.
+    /// True if keys typed into the pane do not reach the agent.
     #[serde(default)]
     pub(super) without_input: bool,
 }
 
-impl Place {
-    pub(super) fn pane(&self) -> Result<Option<Pane>, RuntimeError> {
+impl AttemptDir {
+    pub(super) fn pane(&self) -> Result<Option<PaneRecord>, RuntimeError> {
         self.get(RECORD)
     }
 
-    pub(super) fn keep_pane(&self, pane: &Pane) -> Result<(), RuntimeError> {
+    pub(super) fn keep_pane(&self, pane: &PaneRecord) -> Result<(), RuntimeError> {
         self.put_through(RECORD, pane)
     }
 
@@ -53,7 +53,7 @@ impl Place {
         self.dir().join(LAUNCHED).exists()
     }
 
-    /// Whether somebody keeps the output: its keeper has the pipe open by which it is told of the end.
+    /// Returns true if a recorder runs: it has the pipe open over which it is notified of the end.
     pub(super) fn is_kept(&self) -> bool {
         OpenOptions::new()
             .write(true)
@@ -62,13 +62,13 @@ impl Place {
             .is_ok()
     }
 
-    /// The output has come to its end, whatever has become of the agent.
+    /// Returns true if the output has ended, regardless of the agent.
     pub(super) fn is_closed(&self) -> bool {
         self.dir().join(CLOSED).exists()
     }
 }
 
-/// Which variables are secrets. Their values are nowhere on disk.
+/// Stores the names of the secret variables. Their values are nowhere on disk.
 pub(super) fn name_secrets(dir: &Path, names: &[&str]) -> io::Result<()> {
     files::write(&dir.join(SECRETS), &names)
 }
@@ -77,7 +77,7 @@ pub(super) fn named_secrets(dir: &Path) -> Vec<String> {
     files::read(&dir.join(SECRETS)).ok().flatten().unwrap_or_default()
 }
 
-pub(super) fn pane(dir: &Path) -> Option<Pane> {
+pub(super) fn pane(dir: &Path) -> Option<PaneRecord> {
     files::read(&dir.join(RECORD)).ok().flatten()
 }
 
@@ -86,7 +86,7 @@ pub(super) fn mark_launched(dir: &Path) -> io::Result<()> {
 }
 
 pub(super) fn unmark_launched(dir: &Path) {
-    // Then it passes for launched and dead, which is found out as well.
+    // On failure it passes for launched and dead, which is handled as well.
     let _ = fs::remove_file(dir.join(LAUNCHED));
 }
 
@@ -94,6 +94,6 @@ pub(super) fn mark_closed(dir: &Path) -> io::Result<()> {
     files::write(&dir.join(CLOSED), &())
 }
 
-pub(super) fn write_exit(dir: &Path, exit: Exit) -> io::Result<()> {
+pub(super) fn write_exit(dir: &Path, exit: ProgramExit) -> io::Result<()> {
     files::write(&dir.join(EXIT), &exit)
 }

@@ -1,11 +1,11 @@
-//! Hearing that files have grown, without asking again and again.
+//! Watches files for changes, without polling.
 //!
 //! ```text
 //!  process ──writes──► output.log ──► kernel ──► inotify ──► one task ──► those who listen to that file
 //! ```
 //!
-//! One inotify for all files: a user may have few of those, often 128 over all programs, but watches by the thousand. A
-//! file is watched only while somebody listens. To listen to a folder is to listen to the files in it, new ones too.
+//! One inotify instance for all files: a user has few of those, often 128 over all programs, but thousands of watches.
+//! A file is watched only while a caller waits for it. Watching a folder covers the files in it, including new ones.
 
 use std::collections::HashMap;
 use std::io;
@@ -22,45 +22,45 @@ use tokio::task::JoinSet;
 
 use super::wait;
 
-/// Where one can listen to files. Opened by the first who does.
+/// Watches files. Opened on first use.
 #[derive(Default)]
-pub(crate) struct Ear {
-    open: Mutex<Option<Open>>,
+pub(crate) struct FileWatcher {
+    open: Mutex<Option<OpenWatcher>>,
 }
 
-struct Open {
-    watched: Arc<Watched>,
-    /// The one task. Dropping it ends the hearing.
+struct OpenWatcher {
+    watched: Arc<WatchedFiles>,
+    /// The reader task. Dropping it ends all watches.
     task: JoinSet<()>,
 }
 
-struct Watched {
+struct WatchedFiles {
     inotify: AsyncFd<OwnedFd>,
-    /// By the kernel's number for the file. Held while a watch is added or removed, so that both always agree.
+    /// By the kernel's watch number. Locked while a watch is added or removed, so that both always agree.
     files: Mutex<HashMap<i32, Sender<()>>>,
 }
 
-/// Somebody who listens to one file.
-pub(crate) struct Listening {
-    watched: Arc<Watched>,
+/// A watch on one file.
+pub(crate) struct FileWatch {
+    watched: Arc<WatchedFiles>,
     file: i32,
     heard: Receiver<()>,
 }
 
-impl Ear {
-    /// Listens to a file from now on. What is written after this has returned is heard.
-    pub(crate) fn listen(&self, path: &Path) -> io::Result<Listening> {
-        let mut open = self.open.lock().expect("nobody panics while opening it");
+impl FileWatcher {
+    /// Watches a file from now on. Writes after this has returned are noticed.
+    pub(crate) fn listen(&self, path: &Path) -> io::Result<FileWatch> {
+        let mut open = self.open.lock().expect("no thread panics while opening it");
         if open.as_mut().is_some_and(|open| open.task.try_join_next().is_some()) {
             *open = None;
         }
         let open = match &mut *open {
             Some(open) => open,
-            none => none.insert(Open::new()?),
+            none => none.insert(OpenWatcher::new()?),
         };
         let watched = open.watched.clone();
-        let mut files = watched.files.lock().expect("nobody panics while counting");
-        // The same number again for a file that is watched already.
+        let mut files = watched.files.lock().expect("no thread panics while counting");
+        // The kernel returns the same number for a file that is already watched.
         let file = inotify::add_watch(
             &watched.inotify,
             path,
@@ -68,22 +68,22 @@ impl Ear {
         )?;
         let heard = files.entry(file).or_default().subscribe();
         drop(files);
-        Ok(Listening { watched, file, heard })
+        Ok(FileWatch { watched, file, heard })
     }
 }
 
-impl Listening {
-    /// Returns when the file has been written to since the last time. Cancel-safe. An error means that nothing will be
-    /// heard any more.
+impl FileWatch {
+    /// Returns when the file was written to since the last call. Cancel-safe. An error means that no further change
+    /// will be noticed.
     pub(crate) async fn heard(&mut self) -> io::Result<()> {
         self.heard.changed().await.map_err(io::Error::other)
     }
 }
 
-impl Drop for Listening {
+impl Drop for FileWatch {
     fn drop(&mut self) {
-        let mut files = self.watched.files.lock().expect("nobody panics while counting");
-        // One is this.
+        let mut files = self.watched.files.lock().expect("no thread panics while counting");
+        // This one counts too.
         if files.get(&self.file).is_some_and(|sender| sender.receiver_count() == 1) {
             files.remove(&self.file);
             // Fails only if the file is gone, and the watch with it.
@@ -92,17 +92,17 @@ impl Drop for Listening {
     }
 }
 
-impl Open {
-    fn new() -> io::Result<Open> {
+impl OpenWatcher {
+    fn new() -> io::Result<OpenWatcher> {
         let inotify = wait::readable(inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC)?)?;
-        let watched = Arc::new(Watched { inotify, files: Mutex::default() });
+        let watched = Arc::new(WatchedFiles { inotify, files: Mutex::default() });
         let mut task = JoinSet::new();
         task.spawn(hear(watched.clone()));
-        Ok(Open { watched, task })
+        Ok(OpenWatcher { watched, task })
     }
 }
 
-async fn hear(watched: Arc<Watched>) {
+async fn hear(watched: Arc<WatchedFiles>) {
     loop {
         let heard = match watched.inotify.readable().await {
             Ok(mut ready) => ready.try_io(|inotify| watched.pass_on(inotify.get_ref())),
@@ -110,15 +110,15 @@ async fn hear(watched: Arc<Watched>) {
         };
         if let Ok(Err(err)) = heard {
             tracing::warn!(%err, "output cannot be listened to any more");
-            // Whoever listens is told so; the next who wants to opens the ear anew.
-            watched.files.lock().expect("nobody panics while counting").clear();
+            // All current watches get an error; the next call opens inotify again.
+            watched.files.lock().expect("no thread panics while counting").clear();
             return;
         }
     }
 }
 
-impl Watched {
-    /// Wakes those whose files were written to, by one reading of what has happened.
+impl WatchedFiles {
+    /// Reads one batch of events and wakes the watches of the files that were written to.
     fn pass_on(&self, inotify: &OwnedFd) -> io::Result<()> {
         let mut space = [MaybeUninit::uninit(); 4096];
         let mut events = inotify::Reader::new(inotify, &mut space);
@@ -128,9 +128,9 @@ impl Watched {
                 Err(Errno::INTR) => continue,
                 Err(err) => return Err(err.into()),
             };
-            let files = self.files.lock().expect("nobody panics while counting");
+            let files = self.files.lock().expect("no thread panics while counting");
             if event.events().contains(ReadFlags::QUEUE_OVERFLOW) {
-                // Some were lost, and nobody knows whose.
+                // Events were lost, so wake every watch.
                 files.values().for_each(|sender| sender.send_replace(()));
             } else if let Some(sender) = files.get(&event.wd()) {
                 sender.send_replace(());

@@ -1,37 +1,37 @@
-//! Where the output can be cut: never inside an escape sequence or a character.
+//! Splits the output, never inside an escape sequence or a character.
 //!
-//! The emulator is fed whole sequences only. What has begun and not ended waits here, so a keyframe is the emulator's state
+//! The emulator is fed whole sequences only. An unfinished one waits here, so a keyframe is the emulator's state
 //! followed by those few bytes.
 
-/// The most that waits. A longer string (a picture, a clipboard) is kept from the emulator, which could not show it anyway
-/// and would hold all of it in memory.
+/// Most bytes that wait. A longer string (a picture, a clipboard) is not passed to the emulator, which could not show
+/// it anyway and would hold all of it in memory.
 const MOST: usize = 64 * 1024;
 
 const ESC: u8 = 0x1b;
 
-/// Bytes that wait for the rest of their sequence.
+/// Bytes of an unfinished sequence.
 #[derive(Debug, Default)]
-pub(super) struct Waiting {
+pub(super) struct UnfinishedSequence {
     bytes: Vec<u8>,
-    /// The string was too long; only its two bytes of introduction are in `bytes`, and the rest is passed over.
+    /// The string was too long; `bytes` holds only its two-byte introducer, and the rest is skipped.
     over: bool,
 }
 
-impl Waiting {
+impl UnfinishedSequence {
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Takes the next bytes and hands on what is whole.
+    /// Takes the next bytes and passes on whole sequences.
     pub(super) fn take(&mut self, bytes: &[u8], mut on: impl FnMut(&[u8])) {
         let mut bytes = bytes;
         if self.over {
-            // Only these end a string; of BEL it depends on which string it is.
+            // Only these end a string; BEL ends only an OSC.
             let ends =
                 |byte: &u8| matches!(byte, &ESC | 0x18 | 0x1a) || (*byte == 0x07 && self.bytes[1] == b']');
             let Some(end) = bytes.iter().position(ends) else { return };
             (self.over, bytes) = (false, &bytes[end..]);
-            // What ended it must not be seen as the end of something else.
+            // The terminator must not end something else.
             if bytes[0] != ESC {
                 bytes = &bytes[1..];
             }
@@ -57,9 +57,9 @@ impl Waiting {
     }
 }
 
-/// How many of these bytes are whole sequences. They begin outside of any.
+/// Returns how many of these bytes are whole sequences. They begin outside of any.
 ///
-/// Only the last escape matters: it ends whatever was open before it.
+/// Only the last escape matters: it ends every open sequence before it.
 fn whole(bytes: &[u8]) -> usize {
     match memchr::memrchr3(ESC, 0x18, 0x1a, bytes) {
         Some(at) if bytes[at] == ESC && !is_ended(&bytes[at + 1..]) => at,
@@ -67,7 +67,7 @@ fn whole(bytes: &[u8]) -> usize {
     }
 }
 
-/// Whether the sequence behind an escape has its end. There is no other escape in it.
+/// Returns true if the sequence behind an escape is complete. It contains no other escape.
 fn is_ended(rest: &[u8]) -> bool {
     let controls = rest.iter().take_while(|byte| **byte < 0x20 || **byte > 0x7e).count();
     match rest.get(controls) {
@@ -81,7 +81,7 @@ fn is_ended(rest: &[u8]) -> bool {
     }
 }
 
-/// The length of the character that is cut off by the end, if one is.
+/// Returns the length of the incomplete character at the end, or 0.
 fn cut_character(bytes: &[u8]) -> usize {
     let tail = &bytes[bytes.len().saturating_sub(3)..];
     for (back, byte) in tail.iter().rev().enumerate() {
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_not_ended_waits() {
+    fn an_unfinished_sequence_waits() {
         check("plain", "");
         check("a\x1b", "\x1b");
         check("a\x1b[31", "\x1b[31");
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn a_string_without_end_is_passed_over() {
-        let mut waiting = Waiting::default();
+        let mut waiting = UnfinishedSequence::default();
         let mut seen = Vec::new();
         waiting.take(b"a\x1b]52;c;", |bytes| seen.extend_from_slice(bytes));
         for _ in 0..100 {

@@ -1,4 +1,4 @@
-//! What is known of an attempt, in files, so that the next daemon knows it too.
+//! The state of an attempt, in files, so that the next daemon finds it.
 //!
 //! ```text
 //!  <root>/<session>/<attempt>/
@@ -8,7 +8,7 @@
 //!     …            what the runtime itself needs
 //! ```
 //!
-//! Each runtime adds its own to [`Place`] beside its other parts.
+//! Each runtime extends [`AttemptDir`] in its own module.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -20,7 +20,7 @@ use ao_ports::{ProcessRef, RuntimeError};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::Key;
+use super::AttemptKey;
 use super::files::{self, failed};
 
 pub(crate) const EXIT: &str = "exit";
@@ -29,81 +29,81 @@ const ENDED: &str = "ended";
 
 /// The folder of one attempt.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
-    pub(crate) key: Key,
+pub(crate) struct AttemptDir {
+    pub(crate) key: AttemptKey,
     dir: PathBuf,
 }
 
-/// How a program has ended.
+/// The exit of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Exit {
-    /// Absent if it was ended by a signal, or if nobody of ours saw it end.
+pub(crate) struct ProgramExit {
+    /// Absent if a signal ended it, or if no process of ours saw it end.
     pub(crate) code: Option<i32>,
-    /// The signal that ended it, if one did and somebody of ours saw which.
+    /// The signal that ended it, if one did and a process of ours saw it.
     pub(crate) signal: Option<i32>,
     pub(crate) at: Timestamp,
 }
 
-/// How far the end of an attempt has come. From the first on, a late start starts nothing.
+/// The progress of ending an attempt. From `Wanted` on, a late start starts nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Ending {
+pub(crate) enum EndState {
     Wanted,
     Done,
 }
 
-impl Place {
-    pub(crate) fn of(root: &Path, key: Key) -> Place {
-        Place { key, dir: root.join(key.0.to_string()).join(key.1.to_string()) }
+impl AttemptDir {
+    pub(crate) fn of(root: &Path, key: AttemptKey) -> AttemptDir {
+        AttemptDir { key, dir: root.join(key.0.to_string()).join(key.1.to_string()) }
     }
 
-    /// The folder that another process is told.
-    pub(crate) fn at(dir: PathBuf, key: Key) -> Place {
-        Place { key, dir }
+    /// Wraps a folder whose path was passed to this process.
+    pub(crate) fn at(dir: PathBuf, key: AttemptKey) -> AttemptDir {
+        AttemptDir { key, dir }
     }
 
-    /// The place of a process by its name, if it is one of ours.
-    pub(crate) fn find(root: &Path, process: &ProcessRef) -> Result<Place, RuntimeError> {
+    /// Returns the folder of a process by its reference, if it is one of ours.
+    pub(crate) fn find(root: &Path, process: &ProcessRef) -> Result<AttemptDir, RuntimeError> {
         let key = || {
             let (session, attempt) = process.0.split_once('/')?;
             Some((session.parse().ok()?, Attempt(attempt.parse().ok()?)))
         };
         match key() {
-            Some(key) => Ok(Place::of(root, key)),
+            Some(key) => Ok(AttemptDir::of(root, key)),
             None => Err(RuntimeError::Failed(format!("`{}` is no process of this runtime", process.0))),
         }
     }
 
-    /// Everything that was ever begun here and not forgotten.
-    pub(crate) fn all(root: &Path) -> Result<Vec<Place>, RuntimeError> {
+    /// Lists all attempts that were ever begun here and not forgotten.
+    pub(crate) fn all(root: &Path) -> Result<Vec<AttemptDir>, RuntimeError> {
         let name = |path: &Path| path.file_name().and_then(|name| name.to_str()).map(str::to_owned);
         let mut places = Vec::new();
         for session in files::folders(root)? {
             let Some(id) = name(&session).and_then(|name| name.parse().ok()) else { continue };
             for dir in files::folders(&session)? {
                 if let Some(number) = name(&dir).and_then(|name| name.parse().ok()) {
-                    places.push(Place { key: (id, Attempt(number)), dir });
+                    places.push(AttemptDir { key: (id, Attempt(number)), dir });
                 }
             }
         }
         Ok(places)
     }
 
-    /// All but what was ended and seen to be gone. That needs no more looks; the list would grow with every attempt ever
-    /// made.
-    pub(crate) fn unended(root: &Path) -> Result<Vec<Place>, RuntimeError> {
-        let is_unended = |place: &Place| {
-            // What cannot be read is looked at, and is nothing to stop for: it is one place of many.
-            place.readable(place.ending()) != Some(Ending::Done)
+    /// Lists all attempts except those that have certainly ended. Ended ones need no further looks; without this
+    /// filter, the list would grow with every attempt ever made.
+    pub(crate) fn unended(root: &Path) -> Result<Vec<AttemptDir>, RuntimeError> {
+        let is_unended = |attempt_dir: &AttemptDir| {
+            // An unreadable one is included, and does not stop the others.
+            attempt_dir.readable(attempt_dir.ending()) != Some(EndState::Done)
         };
-        Ok(Place::all(root)?.into_iter().filter(is_unended).collect())
+        Ok(AttemptDir::all(root)?.into_iter().filter(is_unended).collect())
     }
 
     pub(crate) fn make(&self) -> Result<(), RuntimeError> {
         files::make_private(&self.dir)
     }
 
-    /// The name by which others know the process.
+    /// Returns the reference by which others know the process.
     pub(crate) fn process(&self) -> ProcessRef {
         ProcessRef(format!("{}/{}", self.key.0, self.key.1))
     }
@@ -112,20 +112,20 @@ impl Place {
         &self.dir
     }
 
-    /// Where what it has put out is kept.
+    /// Returns the folder with its recorded output.
     pub(crate) fn output(&self) -> PathBuf {
         self.dir.join(OUTPUT)
     }
 
-    pub(crate) fn exit(&self) -> Result<Option<Exit>, RuntimeError> {
+    pub(crate) fn exit(&self) -> Result<Option<ProgramExit>, RuntimeError> {
         self.get(EXIT)
     }
 
-    pub(crate) fn keep_exit(&self, exit: Exit) -> Result<(), RuntimeError> {
+    pub(crate) fn keep_exit(&self, exit: ProgramExit) -> Result<(), RuntimeError> {
         self.put(EXIT, &exit)
     }
 
-    /// What was read, if it could be. Something that cannot be read is said, and is then as good as not there.
+    /// Returns the value that was read, if any. A read error is logged and then treated as absent.
     pub(crate) fn readable<T>(&self, read: Result<Option<T>, RuntimeError>) -> Option<T> {
         read.unwrap_or_else(|err| {
             tracing::warn!(%err, session = %self.key.0, attempt = %self.key.1, "what is known of an agent cannot be read");
@@ -133,26 +133,25 @@ impl Place {
         })
     }
 
-    pub(crate) fn ending(&self) -> Result<Option<Ending>, RuntimeError> {
+    pub(crate) fn ending(&self) -> Result<Option<EndState>, RuntimeError> {
         self.get(ENDED)
     }
 
-    /// Only the last word is to be read after a power cut. Without the first one the end is made again, and there is
-    /// nothing left to end.
-    pub(crate) fn keep_ending(&self, ending: Ending) -> Result<(), RuntimeError> {
+    /// Only `Done` has to survive a power cut. If `Wanted` is lost, the end is repeated, and finds nothing left to end.
+    pub(crate) fn keep_ending(&self, ending: EndState) -> Result<(), RuntimeError> {
         match ending {
-            Ending::Wanted => self.put(ENDED, &ending),
-            Ending::Done => self.put_through(ENDED, &ending),
+            EndState::Wanted => self.put(ENDED, &ending),
+            EndState::Done => self.put_through(ENDED, &ending),
         }
     }
 
-    /// How long ago it was ended.
+    /// Returns how long ago it was ended.
     pub(super) fn ended_for(&self) -> Option<Duration> {
         let at = fs::metadata(self.dir.join(ENDED)).and_then(|file| file.modified()).ok()?;
         SystemTime::now().duration_since(at).ok()
     }
 
-    /// Removes all but the memory that it was ended, if it was.
+    /// Removes everything except the note that it was ended.
     pub(crate) fn empty(&self) -> Result<(), RuntimeError> {
         for entry in fs::read_dir(&self.dir).map_err(|err| failed("list", &self.dir, &err))? {
             let entry = entry.map_err(|err| failed("list", &self.dir, &err))?;
@@ -180,36 +179,37 @@ impl Place {
         files::write(&path, value).map_err(|err| failed("write", &path, &err))
     }
 
-    /// Does what waits for the disk where nobody else has to wait for it.
+    /// Runs disk work on a blocking thread.
     pub(crate) async fn aside<T: Send + 'static>(
         &self,
-        does: impl FnOnce(&Place) -> Result<T, RuntimeError> + Send + 'static,
+        does: impl FnOnce(&AttemptDir) -> Result<T, RuntimeError> + Send + 'static,
     ) -> Result<T, RuntimeError> {
-        let place = self.clone();
-        let done = tokio::task::spawn_blocking(move || does(&place)).await;
+        let attempt_dir = self.clone();
+        let done = tokio::task::spawn_blocking(move || does(&attempt_dir)).await;
         done.map_err(|err| RuntimeError::Failed(err.to_string()))?
     }
 
-    /// For what has to be read after a power cut: that it was started, and that it was ended. All else can be done without.
+    /// Writes a file that has to survive a power cut: that it was started, and that it was ended. Everything else can
+    /// be reconstructed.
     pub(crate) fn put_through<T: Serialize>(&self, file: &str, value: &T) -> Result<(), RuntimeError> {
         let path = self.dir.join(file);
         files::write_through(&path, value).map_err(|err| failed("write", &path, &err))
     }
 }
 
-impl Exit {
-    /// One that has just been seen.
-    pub(crate) fn now(code: Option<i32>, signal: Option<i32>) -> Exit {
-        Exit { code, signal, at: now() }
+impl ProgramExit {
+    /// An exit that was seen just now.
+    pub(crate) fn now(code: Option<i32>, signal: Option<i32>) -> ProgramExit {
+        ProgramExit { code, signal, at: now() }
     }
 
-    /// One of which nobody knows more than that it has happened.
-    pub(crate) fn unseen(at: Timestamp) -> Exit {
-        Exit { code: None, signal: None, at }
+    /// An exit of which only the time is known.
+    pub(crate) fn unseen(at: Timestamp) -> ProgramExit {
+        ProgramExit { code: None, signal: None, at }
     }
 }
 
-/// The time for those who are not given a clock, because they are processes of their own.
+/// Returns the current time, for processes that have no injected clock.
 pub(crate) fn now() -> Timestamp {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

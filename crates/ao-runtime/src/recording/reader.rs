@@ -1,4 +1,4 @@
-//! Reading what is kept.
+//! Reads recorded output.
 
 use std::fs::{self, File};
 use std::io::{self, ErrorKind};
@@ -9,31 +9,31 @@ use ao_ports::Output;
 
 use super::{HEADER, Keyframe, path};
 
-/// The most that one call reads for somebody else, whatever it is asked for.
+/// Most bytes per call on behalf of a caller, regardless of the requested limit.
 const READ_MOST: usize = 1 << 20;
 
-/// Reads for whoever asks the runtime. It is to be found out before this whether the program has ended: what is read
-/// afterwards is then all that it has left.
+/// Reads for a caller of the runtime. The caller determines `has_ended` before this call, so that a read after the end
+/// gets everything that is left.
 pub(crate) fn output(dir: &Path, from: u64, limit: usize, has_ended: bool) -> io::Result<Output> {
     let (mut output, end) = read(dir, from, limit.min(READ_MOST))?;
     output.ended = has_ended && output.from.saturating_add(output.bytes.len() as u64) >= end;
     Ok(output)
 }
 
-/// The offset behind the last byte.
+/// Returns the offset behind the last byte.
 pub(crate) fn end(dir: &Path) -> io::Result<u64> {
     read(dir, u64::MAX, 0).map(|(_, end)| end)
 }
 
-/// Reads at most so many bytes from an offset on. Begins later if the beginning is no longer kept, and at the end if the
-/// offset lies behind that. Says also where the output ends.
+/// Reads at most `limit` bytes from an offset on. Starts later if the beginning is no longer recorded, and at the end
+/// if the offset lies behind that. Also returns where the output ends.
 pub(crate) fn read(dir: &Path, from: u64, limit: usize) -> io::Result<(Output, u64)> {
     loop {
         let starts = starts(dir)?;
         let nothing = Output { from: 0, bytes: Vec::new(), ended: false };
         let Some(last) = starts.last() else { return Ok((nothing, 0)) };
         match read_of(dir, &starts, *last, from, limit) {
-            // Dropped since it was listed, so there are newer ones.
+            // Removed since it was listed, so there are newer ones.
             Err(err) if err.kind() == ErrorKind::NotFound => {}
             other => return other,
         }
@@ -45,7 +45,7 @@ fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io
     let from = from.min(end);
     let mut output = Output { from, bytes: Vec::new(), ended: false };
     let mut index = starts.partition_point(|start| *start <= from).saturating_sub(1);
-    // Who asks beyond the end is told where that is.
+    // A read beyond the end returns the end.
     output.from = from.min(end).max(starts[index]);
     while let Some(start) = starts.get(index) {
         let (file, bytes, header) = open(dir, *start)?;
@@ -58,7 +58,7 @@ fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io
         }
         index += 1;
         match starts.get(index) {
-            // A gap, where the disk was full: what is behind it is another piece.
+            // A gap, where the disk was full: the bytes behind it are a separate piece.
             Some(next) if at + left < *next && output.bytes.is_empty() && limit > 0 => output.from = *next,
             Some(next) if at + left < *next => break,
             _ => {}
@@ -70,13 +70,13 @@ fn read_of(dir: &Path, starts: &[u64], last: u64, from: u64, limit: usize) -> io
     Ok((output, end))
 }
 
-/// A segment, how many bytes of output it has, and where they begin.
+/// Opens a segment. Returns the file, its number of output bytes, and where they begin.
 pub(super) fn open(dir: &Path, start: u64) -> io::Result<(File, u64, u64)> {
     let file = File::open(path(dir, start))?;
     let len = file.metadata()?.len();
     let mut header = [0; HEADER as usize];
     match file.read_exact_at(&mut header, 0) {
-        // It is only just being made.
+        // The segment is just being created.
         Err(err) if err.kind() == ErrorKind::UnexpectedEof => return Ok((file, 0, HEADER)),
         other => other?,
     }
@@ -84,7 +84,7 @@ pub(super) fn open(dir: &Path, start: u64) -> io::Result<(File, u64, u64)> {
     Ok((file, len.saturating_sub(begin), begin))
 }
 
-/// The state of the terminal at the beginning of a segment.
+/// Returns the terminal state at the beginning of a segment.
 pub(crate) fn keyframe(dir: &Path, start: u64) -> io::Result<Keyframe> {
     let (file, _, begin) = open(dir, start)?;
     let mut bytes = vec![0; begin as usize];
@@ -93,7 +93,7 @@ pub(crate) fn keyframe(dir: &Path, start: u64) -> io::Result<Keyframe> {
     Ok(Keyframe { size: (number(4), number(6)), bytes: bytes.split_off(HEADER as usize) })
 }
 
-/// Where the kept segments begin, in order.
+/// Lists the offsets at which segments begin, in order.
 pub(crate) fn starts(dir: &Path) -> io::Result<Vec<u64>> {
     let entries = match fs::read_dir(dir) {
         Err(err) if err.kind() == ErrorKind::NotFound => return Ok(Vec::new()),

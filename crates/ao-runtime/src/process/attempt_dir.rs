@@ -1,4 +1,4 @@
-//! What a shim and the daemon write down beside what every runtime does.
+//! The files of a shim and the daemon, in addition to those of every runtime.
 
 use std::fs;
 use std::path::PathBuf;
@@ -6,34 +6,34 @@ use std::path::PathBuf;
 use ao_ports::RuntimeError;
 
 use crate::host::files::failed;
-use crate::host::{Place, Record};
+use crate::host::{AttemptDir, ProcessRecord};
 
-/// Names of files that both sides know.
+/// File names that both sides know.
 const BEGUN: &str = "begun";
 const RECORD: &str = "record";
 const HOLDER: &str = "holder";
 const LEFT: &str = "left";
-/// Where the shim listens.
+/// The socket on which the shim listens.
 pub(super) const SOCKET: &str = "socket";
 
-impl Place {
-    /// Where both streams of a program on pipes are kept together. Not there for other programs.
+impl AttemptDir {
+    /// Returns the folder in which both streams of a program on pipes are recorded together. Absent for other programs.
     pub(super) fn log(&self) -> PathBuf {
         self.dir().join("log")
     }
 
-    /// Where what people are shown is kept.
+    /// Returns the folder of the output that people are shown.
     pub(super) fn shown(&self) -> PathBuf {
         let log = self.log();
         if log.is_dir() { log } else { self.output() }
     }
 
-    /// By holding this, a shim says that it lives.
+    /// A shim holds this lock for as long as it lives.
     pub(super) fn lock(&self) -> PathBuf {
         self.dir().join("lock")
     }
 
-    /// By holding this, a shim says that it is starting something.
+    /// A shim holds this lock while it starts something.
     pub(super) fn start_lock(&self) -> PathBuf {
         self.dir().join("start.lock")
     }
@@ -46,21 +46,21 @@ impl Place {
         self.put(BEGUN, &())
     }
 
-    /// The program.
-    pub(super) fn record(&self) -> Result<Option<Record>, RuntimeError> {
+    /// Reads the record of the program.
+    pub(super) fn record(&self) -> Result<Option<ProcessRecord>, RuntimeError> {
         self.get(RECORD)
     }
 
-    pub(super) fn keep_record(&self, record: &Record) -> Result<(), RuntimeError> {
+    pub(super) fn keep_record(&self, record: &ProcessRecord) -> Result<(), RuntimeError> {
         self.put_through(RECORD, record)
     }
 
-    /// The shim, in the same words as the program.
-    pub(super) fn holder(&self) -> Result<Option<Record>, RuntimeError> {
+    /// Reads the record of the shim.
+    pub(super) fn holder(&self) -> Result<Option<ProcessRecord>, RuntimeError> {
         self.get(HOLDER)
     }
 
-    pub(super) fn keep_holder(&self, record: &Record) -> Result<(), RuntimeError> {
+    pub(super) fn keep_holder(&self, record: &ProcessRecord) -> Result<(), RuntimeError> {
         self.put(HOLDER, record)
     }
 
@@ -69,7 +69,7 @@ impl Place {
         fs::remove_file(&path).map_err(|err| failed("remove", &path, &err))
     }
 
-    /// The shim has gone because nothing was left to hold.
+    /// Returns true if the shim has exited because nothing was left to hold.
     pub(super) fn is_left(&self) -> Result<bool, RuntimeError> {
         Ok(self.get::<()>(LEFT)?.is_some())
     }

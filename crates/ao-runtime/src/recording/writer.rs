@@ -1,4 +1,4 @@
-//! Keeping what comes.
+//! Records output.
 
 use std::collections::VecDeque;
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -6,59 +6,59 @@ use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt};
 use std::path::PathBuf;
 
-use super::{HEADER, Keep, Keyframe, path, reader};
+use super::{HEADER, Keyframe, OutputLimits, path, reader};
 
-/// Appends, and drops what is too old.
-pub(crate) struct Writer {
+/// Appends output, and removes the oldest segments.
+pub(crate) struct OutputWriter {
     dir: PathBuf,
-    keep: Keep,
-    segments: VecDeque<Segment>,
-    /// The last segment. Absent after a failure, until the next one could be begun.
+    keep: OutputLimits,
+    segments: VecDeque<OutputSegment>,
+    /// The last segment. Absent after a failure, until a new one could be begun.
     file: Option<File>,
     offset: u64,
 }
 
-struct Segment {
+struct OutputSegment {
     start: u64,
-    /// Where its bytes begin in the file.
+    /// The offset of its bytes in the file.
     header: u64,
     bytes: u64,
     size: (u16, u16),
 }
 
-impl Writer {
-    /// Begins with nothing; what an earlier try has left is removed.
-    pub(crate) fn new(dir: PathBuf, keep: Keep) -> io::Result<Writer> {
+impl OutputWriter {
+    /// Starts empty; leftovers of an earlier try are removed.
+    pub(crate) fn new(dir: PathBuf, keep: OutputLimits) -> io::Result<OutputWriter> {
         match fs::remove_dir_all(&dir) {
             Err(err) if err.kind() != ErrorKind::NotFound => return Err(err),
             _ => {}
         }
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
-        Ok(Writer { dir, keep, segments: VecDeque::new(), file: None, offset: 0 })
+        Ok(OutputWriter { dir, keep, segments: VecDeque::new(), file: None, offset: 0 })
     }
 
-    /// Goes on where the last one stopped.
-    pub(crate) fn resume(dir: PathBuf, keep: Keep) -> io::Result<Writer> {
+    /// Continues where the last writer stopped.
+    pub(crate) fn resume(dir: PathBuf, keep: OutputLimits) -> io::Result<OutputWriter> {
         DirBuilder::new().recursive(true).mode(0o700).create(&dir)?;
         let mut segments = VecDeque::new();
         for start in reader::starts(&dir)? {
             let (_, bytes, header) = reader::open(&dir, start)?;
-            segments.push_back(Segment { start, header, bytes, size: (0, 0) });
+            segments.push_back(OutputSegment { start, header, bytes, size: (0, 0) });
         }
         let offset = segments.back().map_or(0, |last| last.start + last.bytes);
-        Ok(Writer { dir, keep, segments, file: None, offset })
+        Ok(OutputWriter { dir, keep, segments, file: None, offset })
     }
 
     pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 
-    /// The first offset that is kept.
+    /// Returns the first offset that is recorded.
     pub(crate) fn first(&self) -> u64 {
         self.segments.front().map_or(self.offset, |segment| segment.start)
     }
 
-    /// Whether the next bytes want a new segment.
+    /// Returns true if the next bytes need a new segment.
     pub(crate) fn is_full(&self) -> bool {
         self.file.is_none() || self.segments.back().is_none_or(|last| last.bytes >= self.keep.segment)
     }
@@ -81,15 +81,15 @@ impl Writer {
             let _ = fs::remove_file(&path);
             return Err(err);
         }
-        self.segments.push_back(Segment {
+        self.segments.push_back(OutputSegment {
             start: self.offset,
             header: header.len() as u64,
             bytes: 0,
             size: keyframe.size,
         });
         self.file = Some(file);
-        let size = |segment: &Segment| segment.header + segment.bytes;
-        // The last one is to have room, or there would be too much when it is full.
+        let size = |segment: &OutputSegment| segment.header + segment.bytes;
+        // Leave room for the last one, or the total would be too large when it is full.
         while self.segments.len() > 1
             && self.segments.iter().map(size).sum::<u64>() + self.keep.segment > self.keep.total
         {
@@ -99,7 +99,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends. What cannot be written is lost to readers, and counted all the same.
+    /// Appends bytes. If they cannot be written, readers miss them, but they are counted.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         let written = match (&mut self.file, self.segments.back_mut()) {
             (Some(file), Some(last)) => {
@@ -118,16 +118,16 @@ impl Writer {
         written
     }
 
-    /// Appends for one who has no terminal to show: a segment begins with an empty keyframe.
+    /// Appends output of a program without a terminal state: segments begin with an empty keyframe.
     pub(crate) fn append_plain(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.is_full() && self.cut(&Keyframe::default()).is_err() {
-            // Then the bytes cannot be written either, but they are counted.
+            // The bytes cannot be written either, but they are counted.
             self.file = None;
         }
         self.append(bytes)
     }
 
-    /// Reads from an offset on, at most what is asked for and to the end of the segment. `None` if it is not kept.
+    /// Reads from an offset to the end of the segment, at most as much as fits. `None` if it is not recorded.
     pub(crate) fn read(&self, from: u64, space: &mut [u8]) -> Option<usize> {
         let index = self.segments.partition_point(|segment| segment.start <= from).checked_sub(1)?;
         let segment = &self.segments[index];
@@ -146,13 +146,13 @@ impl Writer {
         (count > 0).then_some(count)
     }
 
-    /// The size of the terminal and the way to the keyframe, if a segment begins at this offset.
+    /// Returns the size of the terminal and a loader for the keyframe, if a segment begins at this offset.
     pub(crate) fn begins_at(&self, offset: u64) -> Option<((u16, u16), impl FnOnce() -> Option<Keyframe>)> {
         let segment = self.segments.iter().rev().find(|segment| segment.start == offset)?;
         Some((segment.size, move || reader::keyframe(&self.dir, offset).ok()))
     }
 
-    /// The beginning of the segment that has at least so many bytes behind it, or the first one.
+    /// Returns the start of the segment with at least `bytes` behind it, or of the first one.
     pub(crate) fn back(&self, bytes: u64) -> Option<(u64, Keyframe)> {
         let wanted = self.offset.saturating_sub(bytes);
         let index = self.segments.partition_point(|segment| segment.start <= wanted).saturating_sub(1);
@@ -166,13 +166,13 @@ mod tests {
     use super::super::read;
     use super::*;
 
-    const KEEP: Keep = Keep { segment: 1 << 10, total: 8 << 10 };
+    const KEEP: OutputLimits = OutputLimits { segment: 1 << 10, total: 8 << 10 };
 
     #[test]
-    fn what_is_kept_is_bounded_and_has_no_gaps() {
+    fn recorded_output_is_bounded_and_has_no_gaps() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("output");
-        let mut writer = Writer::resume(output.clone(), KEEP).unwrap();
+        let mut writer = OutputWriter::resume(output.clone(), KEEP).unwrap();
         let bytes: Vec<u8> = (0..251).cycle().take(103).collect();
         for _ in 0..120 {
             writer.append_plain(&bytes).unwrap();
@@ -197,21 +197,21 @@ mod tests {
     fn the_next_writer_goes_on_where_the_last_one_stopped() {
         let dir = tempfile::tempdir().unwrap();
         for word in ["one ", "two ", "", "three"] {
-            Writer::resume(dir.path().into(), KEEP).unwrap().append_plain(word.as_bytes()).unwrap();
+            OutputWriter::resume(dir.path().into(), KEEP).unwrap().append_plain(word.as_bytes()).unwrap();
         }
         let read = |from, limit| read(dir.path(), from, limit).unwrap();
         assert_eq!((read(2, 100).0.bytes, read(2, 100).1), (b"e two three".to_vec(), 13));
         assert_eq!(read(2, 4).0.bytes, b"e tw");
         assert_eq!(read(13, 4).0.bytes, b"");
-        // Behind the end is the end: that is how one asks where it is.
+        // Reading behind the end returns the end: this is how to ask for it.
         assert_eq!((read(u64::MAX, 4).0.from, read(14, 4).0.from), (13, 13));
     }
 
     #[test]
-    fn what_cannot_be_written_is_counted_and_passed_over() {
+    fn unwritable_output_is_counted_and_skipped() {
         let dir = tempfile::tempdir().unwrap();
         let output = dir.path().join("output");
-        let mut writer = Writer::resume(output.clone(), KEEP).unwrap();
+        let mut writer = OutputWriter::resume(output.clone(), KEEP).unwrap();
         writer.append_plain(b"one").unwrap();
         writer.file = None;
         fs::rename(&output, dir.path().join("aside")).unwrap();
