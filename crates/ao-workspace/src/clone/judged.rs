@@ -1,4 +1,4 @@
-//! A clone as the deletion gate judges it.
+//! Describes a clone for the deletion gate.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use ao_core::workspace::TreeFacts;
 use ao_ports::RemoveOrder;
 
 use crate::error::TreeError;
-use crate::gate::{self, Elsewhere, Own, Subject, objects_of};
-use crate::marker::Marker;
-use crate::own::{Kind, git_dir};
+use crate::gate::{self, JudgedTree, KeptElsewhere, OwnBranches, objects_of};
+use crate::marker::TreeMarker;
+use crate::own_tree::{TreeKind, git_dir};
 use crate::repository::{Repository, same};
 use crate::start;
 
-/// The facts of a clone.
+/// Gathers the facts of a clone.
 pub(super) async fn facts(
     source: &Repository,
     path: &Path,
@@ -31,11 +31,11 @@ pub(super) async fn subject(
     path: &Path,
     order: &RemoveOrder,
     process_inside: Option<bool>,
-) -> Result<Option<Subject>, TreeError> {
-    let Ok(git_dir) = git_dir(&Kind::Clone { source: source.common_dir.clone() }, path) else {
+) -> Result<Option<JudgedTree>, TreeError> {
+    let Ok(git_dir) = git_dir(&TreeKind::Clone { source: source.common_dir.clone() }, path) else {
         return Ok(None);
     };
-    let marker = Marker::read(&git_dir);
+    let marker = TreeMarker::read(&git_dir);
     let base_branch = marker.as_ref().ok().and_then(Option::as_ref).map(|marker| marker.base_branch.clone());
     let mut bases = vec![];
     for base in base_branch.iter().filter(|base| !base.is_empty()) {
@@ -47,7 +47,7 @@ pub(super) async fn subject(
     let kept =
         ["for-each-ref", "--format=%(objectname)", "refs/heads", "refs/remotes", "refs/tags", "refs/ao/pull"];
     let commits = source.git.read(&kept).await?.lines().map(str::to_owned).collect();
-    Ok(Some(Subject {
+    Ok(Some(JudgedTree {
         session: order.session,
         path: path.to_owned(),
         objects: objects_of(&git_dir),
@@ -56,8 +56,8 @@ pub(super) async fn subject(
         ours: marker.ok().map(|marker| marker.is_some_and(|marker| marker.session == order.session)),
         main_worktree: Some(same(path, &source.root)),
         process_inside,
-        own: Own::All,
+        own: OwnBranches::All,
         bases,
-        elsewhere: Elsewhere { objects: Some(objects_of(&source.common_dir)), commits },
+        elsewhere: KeptElsewhere { objects: Some(objects_of(&source.common_dir)), commits },
     }))
 }

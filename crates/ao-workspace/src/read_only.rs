@@ -1,6 +1,6 @@
-//! A tree that is only to be read: its files and folders are closed to writing, and opened again before it goes.
+//! Makes the files and folders of a read-only tree unwritable, and writable again before it is removed.
 //!
-//! By permissions, which stop whoever writes there without meaning to. Who may change them can; only a sandbox stops that.
+//! By permissions, which stop accidental writes. A process that may change them still can; only a sandbox stops that.
 
 use std::fs::{self, Permissions};
 use std::io;
@@ -11,20 +11,21 @@ use crate::error::TreeError;
 
 const WRITE: u32 = 0o222;
 
-/// Takes the right to write from everything in a tree but git's own file.
+/// Removes the write permission from everything in a tree except `.git`.
 pub(crate) fn close(tree: &Path) -> Result<(), TreeError> {
     change(tree, &|mode| mode & !WRITE).map_err(TreeError::file("close to writing", tree))
 }
 
-/// Gives the owner the right to write back.
+/// Restores the owner's write permission.
 pub(crate) fn open(tree: &Path) -> Result<(), TreeError> {
     change(tree, &|mode| mode | 0o200).map_err(TreeError::file("open for writing", tree))
 }
 
-/// Links are passed over: what they lead to is somebody else's.
+/// Changes the mode of everything in a folder. Links are skipped: their targets belong to others.
 fn change(folder: &Path, mode_of: &dyn Fn(u32) -> u32) -> io::Result<()> {
     let meta = fs::symlink_metadata(folder)?;
-    // Before its entries, so that a closed folder can be read and changed while it is walked; a closed one can still be read.
+    // Before its entries, so that a folder that is opened can be changed while it is walked; a closed one can still be
+    // read.
     let set = |path: &Path, meta: &fs::Metadata| -> io::Result<()> {
         let mode = meta.permissions().mode();
         if mode_of(mode) != mode {

@@ -1,4 +1,4 @@
-//! A worktree as the deletion gate judges it.
+//! Describes a worktree for the deletion gate.
 
 use std::path::Path;
 
@@ -6,13 +6,13 @@ use ao_core::workspace::TreeFacts;
 use ao_ports::RemoveOrder;
 
 use crate::error::TreeError;
-use crate::gate::{self, Elsewhere, Own, Subject, objects_of};
-use crate::marker::Marker;
-use crate::own::{Kind, git_dir};
+use crate::gate::{self, JudgedTree, KeptElsewhere, OwnBranches, objects_of};
+use crate::marker::TreeMarker;
+use crate::own_tree::{TreeKind, git_dir};
 use crate::repository::{Repository, same};
 use crate::start;
 
-/// The facts of a worktree.
+/// Gathers the facts of a worktree.
 pub(super) async fn facts(
     repository: &Repository,
     path: &Path,
@@ -32,19 +32,19 @@ pub(super) async fn subject(
     path: &Path,
     order: &RemoveOrder,
     process_inside: Option<bool>,
-) -> Result<Option<Subject>, TreeError> {
+) -> Result<Option<JudgedTree>, TreeError> {
     let main = same(path, &repository.root);
     let git_dir = match main {
         true => repository.common_dir.clone(),
         false => {
-            let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
+            let kind = TreeKind::Worktree { common_dir: repository.common_dir.clone() };
             match git_dir(&kind, path) {
                 Ok(git_dir) => git_dir,
                 Err(_) => return Ok(None),
             }
         }
     };
-    let marker = Marker::read(&git_dir);
+    let marker = TreeMarker::read(&git_dir);
     let base_branch = marker.as_ref().ok().and_then(Option::as_ref).map(|marker| marker.base_branch.clone());
     let mut bases = vec![];
     for base in base_branch.iter().filter(|base| !base.is_empty() && **base != order.branch) {
@@ -53,7 +53,7 @@ pub(super) async fn subject(
         }
     }
     bases.dedup();
-    Ok(Some(Subject {
+    Ok(Some(JudgedTree {
         session: order.session,
         path: path.to_owned(),
         git_dir,
@@ -62,8 +62,8 @@ pub(super) async fn subject(
         ours: marker.ok().map(|marker| marker.is_some_and(|marker| marker.session == order.session)),
         main_worktree: Some(main),
         process_inside,
-        own: Own::Branch(order.branch.clone()),
+        own: OwnBranches::Branch(order.branch.clone()),
         bases,
-        elsewhere: Elsewhere::default(),
+        elsewhere: KeptElsewhere::default(),
     }))
 }

@@ -1,8 +1,8 @@
-//! A removal that fails half-way is taken back.
+//! Undoes a removal that fails half-way.
 //!
-//! `git worktree remove` deletes the files first and the worktree's entry in any case, even if the files would not go.
-//! What is left then is a folder that nobody knows any more, and nobody could judge. So the entry is kept aside meanwhile,
-//! by hard links, and put back if the folder is still there.
+//! `git worktree remove` deletes the files first and then the worktree's entry in any case, even if some files remain.
+//! That would leave a folder that git does not know any more and that cannot be judged. So the entry is saved
+//! meanwhile, by hard links, and restored if the folder is still there.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,11 @@ use std::path::{Path, PathBuf};
 use ao_core::SessionId;
 
 use crate::error::TreeError;
-use crate::own::{OwnTree, nobody_at_work};
+use crate::own_tree::{OwnTree, wait_for_git};
 use crate::repository::{Repository, place_of};
 use crate::size;
 
-/// Keeps the entry of a worktree aside.
+/// Saves the entry of a worktree.
 pub(super) async fn begin(
     repository: &Repository,
     session: SessionId,
@@ -28,27 +28,27 @@ pub(super) async fn begin(
         size::delete(old.clone()).await.map_err(failed())?;
     }
     let (from, to) = (git_dir.to_owned(), partial.clone());
-    // With submodules, there are whole repositories in it.
+    // With submodules, it contains whole repositories.
     let linking = tokio::task::spawn_blocking(move || link_all(&from, &to));
     linking.await.map_err(io::Error::other).and_then(|linked| linked).map_err(failed())?;
-    // The name is needed to put it back where git looks for it.
+    // The name is needed to restore it where git looks for it.
     let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
     fs::write(partial.join(NAME), name).map_err(failed())?;
     fs::rename(&partial, &aside).map_err(failed())
 }
 
-/// Forgets what was kept aside: the folder is gone.
+/// Deletes the saved entry: the folder is gone.
 pub(super) async fn done(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
     size::delete(aside.clone()).await.map_err(TreeError::file("remove", &aside))
 }
 
-/// Whether a removal was begun and not ended.
+/// Returns true if a removal was begun and not completed.
 pub(super) fn is_under_way(repository: &Repository, session: SessionId) -> bool {
     aside(repository, session).exists()
 }
 
-/// The place of a worktree that a removal has taken away, and was cut off before it was done with the rest.
+/// Returns the path of a worktree that an interrupted removal has deleted without completing the rest.
 pub(super) fn has_gone(repository: &Repository, session: SessionId) -> Option<PathBuf> {
     let aside = aside(repository, session);
     if !aside.join(NAME).exists() {
@@ -57,18 +57,18 @@ pub(super) fn has_gone(repository: &Repository, session: SessionId) -> Option<Pa
     place_of(&aside).filter(|place| place.symlink_metadata().is_err())
 }
 
-/// Waits until the git of a removal that was cut off has ended.
-pub(super) async fn nobody_removes(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
+/// Waits until the git process of an interrupted removal has ended.
+pub(super) async fn wait_for_removal(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
     let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
     let git_dir = repository.common_dir.join("worktrees").join(name);
     match place_of(&aside) {
-        Some(place) => nobody_at_work(&place, Some(&git_dir)).await,
+        Some(place) => wait_for_git(&place, Some(&git_dir)).await,
         None => Ok(()),
     }
 }
 
-/// Puts a worktree back that a removal has left half-way, whole but for what git ignores. Does nothing if there is none.
+/// Restores a worktree after a failed removal, except for ignored files. Does nothing if there is none.
 pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Result<(), TreeError> {
     let aside = aside(repository, session);
     let Ok(name) = fs::read_to_string(aside.join(NAME)) else { return Ok(()) };
@@ -89,10 +89,10 @@ pub(super) async fn take_back(repository: &Repository, session: SessionId) -> Re
         fs::write(&dot_git, text).map_err(TreeError::file("write", &dot_git))?;
     }
     let tree = OwnTree::worktree(repository, &place, session)?;
-    // Only what is missing: what is there may have been written by somebody since.
+    // Only missing files: existing ones may have been written since.
     let args =
         ["-c", "filter.lfs.smudge=", "-c", "filter.lfs.process=", "checkout-index", "--all", "--quiet"];
-    // It ends with a failure for each file that is there, which is as it should be.
+    // It reports a failure for each existing file, as intended.
     tree.writer()?.write(&args).await.ok();
     done(repository, session).await
 }
@@ -103,7 +103,7 @@ fn aside(repository: &Repository, session: SessionId) -> PathBuf {
     repository.common_dir.join("ao").join("removing").join(session.to_string())
 }
 
-/// The same folder once more, by links: git replaces its files and never writes into them.
+/// Duplicates a folder by hard links: git replaces its files and never writes into them.
 fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

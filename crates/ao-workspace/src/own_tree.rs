@@ -1,8 +1,8 @@
-//! A tree that is shown to be ours, and the only way to change something in one.
+//! A tree that is verified to be ours, and the only way to change something in one.
 //!
-//! An agent can do anything in its folder: delete `.git`, put another one there, replace the folder by a link. Git would
-//! then work on whatever it finds, and that may be the user's own checkout around the folder. So it is looked, each time,
-//! whether the folder still is what we made, before git is let write there.
+//! An agent can do anything in its folder: delete `.git`, put another one there, replace the folder by a link. Git
+//! would then work on whatever it finds, and that may be the user's own checkout around the folder. So each time before
+//! git may write there, the folder is checked to be still the one that we created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use ao_core::SessionId;
 
 use crate::error::TreeError;
 use crate::gate::processes;
-use crate::marker::{Intent, Marker};
+use crate::marker::{CreationIntent, TreeMarker};
 use crate::repository::{Repository, place_of, same};
 use ao_git::{Git, Settings};
 
@@ -22,51 +22,56 @@ pub(crate) struct OwnTree {
     pub(crate) path: PathBuf,
     pub(crate) git_dir: PathBuf,
     session: SessionId,
-    kind: Kind,
+    kind: TreeKind,
     git: Git,
 }
 
-/// How its git directory belongs to it. Each has the repository's shared git directory, where a creation notes that it
-/// is under way.
+/// The relation of its git directory to it. Each has the repository's common git directory, where a creation in
+/// progress is recorded.
 #[derive(Debug, Clone)]
-pub(crate) enum Kind {
+pub(crate) enum TreeKind {
     Worktree { common_dir: PathBuf },
     Clone { source: PathBuf },
 }
 
 impl OwnTree {
-    /// A worktree of ours, whole or being made.
+    /// A worktree of ours, complete or being created.
     pub(crate) fn worktree(
         repository: &Repository,
         path: &Path,
         session: SessionId,
     ) -> Result<OwnTree, TreeError> {
-        let kind = Kind::Worktree { common_dir: repository.common_dir.clone() };
+        let kind = TreeKind::Worktree { common_dir: repository.common_dir.clone() };
         OwnTree::new(kind, path, session, &repository.settings)
     }
 
-    /// A clone of ours, whole or being made.
+    /// A clone of ours, complete or being created.
     pub(crate) fn clone_of(
         source: &Repository,
         path: &Path,
         session: SessionId,
     ) -> Result<OwnTree, TreeError> {
-        let kind = Kind::Clone { source: source.common_dir.clone() };
+        let kind = TreeKind::Clone { source: source.common_dir.clone() };
         OwnTree::new(kind, path, session, &source.settings)
     }
 
-    fn new(kind: Kind, path: &Path, session: SessionId, settings: &Settings) -> Result<OwnTree, TreeError> {
+    fn new(
+        kind: TreeKind,
+        path: &Path,
+        session: SessionId,
+        settings: &Settings,
+    ) -> Result<OwnTree, TreeError> {
         let git_dir = shown(&kind, path, session)?;
         let git = Git::in_tree(path, settings);
         Ok(OwnTree { path: path.to_owned(), git_dir, session, kind, git })
     }
 
-    /// For reading.
+    /// Returns git for reading.
     pub(crate) fn git(&self) -> &Git {
         &self.git
     }
 
-    /// For writing, once it is seen that the tree is still ours.
+    /// Returns git for writing, after checking that the tree is still ours.
     pub(crate) fn writer(&self) -> Result<Git, TreeError> {
         let git_dir = shown(&self.kind, &self.path, self.session)?;
         if git_dir != self.git_dir {
@@ -80,33 +85,34 @@ impl OwnTree {
     }
 }
 
-/// How long a git that was left at work in a tree is waited for; after that, a later try finds it ended.
+/// Time to wait for a git process that was left in a tree; after that, a later try finds it ended.
 const LEFT_AT_WORK: Duration = Duration::from_secs(30);
 
-/// Waits for a git of ours that somebody has left at work in a tree or on its git directory. The caller holds the queue of
-/// its place, and not the repository's, which others wait for.
-pub(crate) async fn nobody_at_work(path: &Path, git_dir: Option<&Path>) -> Result<(), TreeError> {
+/// Waits for a git process of ours that was left running in a tree or on its git directory. The caller holds the queue
+/// of its path, and not that of the repository, which others wait for.
+pub(crate) async fn wait_for_git(path: &Path, git_dir: Option<&Path>) -> Result<(), TreeError> {
     let mut folders = vec![path.to_owned()];
     folders.extend(git_dir.map(Path::to_owned));
     let pids = processes::git_ended(folders, LEFT_AT_WORK).await;
     if pids.is_empty() { Ok(()) } else { Err(TreeError::GitAtWork { path: path.to_owned(), pids }) }
 }
 
-/// The git directory of a tree, if the tree is the session's.
-fn shown(kind: &Kind, path: &Path, session: SessionId) -> Result<PathBuf, TreeError> {
+/// Returns the git directory of a tree, if the tree is the session's.
+fn shown(kind: &TreeKind, path: &Path, session: SessionId) -> Result<PathBuf, TreeError> {
     let strayed = |why| TreeError::Strayed { path: path.to_owned(), why };
     let git_dir = git_dir(kind, path).map_err(strayed)?;
     let common_dir = match kind {
-        Kind::Worktree { common_dir } => common_dir,
-        Kind::Clone { source } => source,
+        TreeKind::Worktree { common_dir } => common_dir,
+        TreeKind::Clone { source } => source,
     };
-    let marked = Marker::read(&git_dir)?.is_some_and(|marker| marker.session == session);
-    let being_made = || Intent::read(common_dir, session).map(|it| it.is_some_and(|it| it.path == path));
+    let marked = TreeMarker::read(&git_dir)?.is_some_and(|marker| marker.session == session);
+    let being_made =
+        || CreationIntent::read(common_dir, session).map(|it| it.is_some_and(|it| it.path == path));
     if marked || being_made()? { Ok(git_dir) } else { Err(strayed("it does not bear the session's mark")) }
 }
 
-/// The git directory that belongs to a tree, or what is wrong with it.
-pub(crate) fn git_dir(kind: &Kind, path: &Path) -> Result<PathBuf, &'static str> {
+/// Returns the git directory that belongs to a tree, or what is wrong with it.
+pub(crate) fn git_dir(kind: &TreeKind, path: &Path) -> Result<PathBuf, &'static str> {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {}
         Ok(_) => return Err("its folder was replaced by something else"),
@@ -115,14 +121,14 @@ pub(crate) fn git_dir(kind: &Kind, path: &Path) -> Result<PathBuf, &'static str>
     let dot_git = path.join(".git");
     let Ok(found) = fs::symlink_metadata(&dot_git) else { return Err("its `.git` is gone") };
     match kind {
-        Kind::Clone { .. } if found.is_dir() => Ok(dot_git),
-        Kind::Worktree { common_dir } if found.is_file() => {
-            let told = fs::read_to_string(&dot_git).unwrap_or_default();
-            let told = told.strip_prefix("gitdir: ").unwrap_or_default().trim_end();
-            let git_dir = path.join(told);
+        TreeKind::Clone { .. } if found.is_dir() => Ok(dot_git),
+        TreeKind::Worktree { common_dir } if found.is_file() => {
+            let text = fs::read_to_string(&dot_git).unwrap_or_default();
+            let target = text.strip_prefix("gitdir: ").unwrap_or_default().trim_end();
+            let git_dir = path.join(target);
             let among_worktrees =
                 git_dir.parent().is_some_and(|folder| same(folder, &common_dir.join("worktrees")));
-            if told.is_empty() || !among_worktrees {
+            if target.is_empty() || !among_worktrees {
                 return Err("its `.git` leads to another repository");
             }
             match place_of(&git_dir) {

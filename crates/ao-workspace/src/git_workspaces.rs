@@ -1,4 +1,4 @@
-//! What both kinds of workspace work with.
+//! The state that both kinds of workspace share.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -7,31 +7,31 @@ use ao_core::effect::SetUpPlan;
 use ao_core::{Attempt, SessionId};
 use ao_ports::{RemoveOrder, WorkspaceError};
 
-use crate::checkout::Checkouts;
+use crate::checkout::CheckoutLimit;
 use crate::error::TreeError;
-use crate::fetch::Fetches;
+use crate::fetch::RecentFetches;
 use crate::options::Options;
 use crate::provision;
-use crate::repository::{Repositories, Repository};
+use crate::repository::{Repository, RepositoryCache};
 use ao_git::Queues;
 
 /// The queues, caches and limits that all trees of one adapter share.
 #[derive(Debug, Default)]
-pub(crate) struct Shop {
+pub(crate) struct GitWorkspaces {
     pub(crate) options: Options,
     pub(crate) queues: Arc<Queues>,
-    pub(crate) fetches: Fetches,
-    pub(crate) checkouts: Checkouts,
-    repositories: Repositories,
+    pub(crate) fetches: RecentFetches,
+    pub(crate) checkouts: CheckoutLimit,
+    repositories: RepositoryCache,
 }
 
-impl Shop {
-    pub(crate) fn new(options: Options) -> Shop {
-        let repositories = Repositories::new(Arc::new(options.settings.clone()));
-        Shop { queues: options.queues.clone(), options, repositories, ..Shop::default() }
+impl GitWorkspaces {
+    pub(crate) fn new(options: Options) -> GitWorkspaces {
+        let repositories = RepositoryCache::new(Arc::new(options.settings.clone()));
+        GitWorkspaces { queues: options.queues.clone(), options, repositories, ..GitWorkspaces::default() }
     }
 
-    /// Makes a tree ready, of whatever kind it is.
+    /// Sets a tree up, of either kind.
     pub(crate) async fn set_up(
         &self,
         session: SessionId,
@@ -45,16 +45,16 @@ impl Shop {
         }
     }
 
-    /// Ends what the set-up of a tree has left running. Out of turn: a set-up that is still at it is not waited for.
+    /// Ends the processes that the set-up of a tree has left running. Out of turn: a running set-up is not waited for.
     pub(crate) async fn end_programs(&self, session: SessionId, path: &str) -> Result<(), WorkspaceError> {
         match &self.options.provision {
             Some(options) => provision::end_programs(options, session, Path::new(path)).await,
-            // Then nothing was ever started.
+            // Nothing was ever started.
             None => Ok(()),
         }
     }
 
-    /// Runs what its project wants run before a tree goes.
+    /// Runs the commands of a project before a tree is removed.
     pub(crate) async fn teardown(&self, order: &RemoveOrder, path: &Path) -> Result<(), WorkspaceError> {
         match &self.options.provision {
             Some(options) => provision::teardown(options, order, path).await,
