@@ -1,4 +1,4 @@
-//! The way from what is asked of issues to their files.
+//! Stores issues in files.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -8,51 +8,51 @@ use ao_ports::{Change, Records, TrackerError};
 use async_trait::async_trait;
 use camino::Utf8PathBuf;
 
-use super::document::{self, Document};
-use super::folder::{self, Folder, FolderError, Found, Stamp};
-use super::known::Known;
-use super::{Mistake, Warning};
-use crate::local::issue::{Comment, Issue};
-use crate::local::shelf::{Shelf, Wanted};
-use crate::local::store::{escaped, failed};
+use super::cache::FileCache;
+use super::document::{self, IssueDocument};
+use super::folder::{self, FileStamp, FolderError, IssueFolder, ReadResult};
+use super::{FileMistake, FileWarning};
+use crate::local::issue::{Issue, IssueComment};
+use crate::local::records::{escaped, failed};
+use crate::local::storage::{IssueMatcher, IssueStorage};
 
-/// How often an edit begins again because somebody saved the same file at that moment.
+/// Attempts of an edit that meets a concurrent save of the same file.
 const TRIES: usize = 3;
 
-/// How much of a title goes into the name of its file.
+/// Most characters of a title in the name of its file.
 const MAX_SLUG: usize = 48;
 
 /// The files of one project.
-pub(in crate::local) struct FileShelf {
+pub(in crate::local) struct FileStorage {
     project: ProjectId,
-    pub(super) folder: Folder,
+    pub(super) folder: IssueFolder,
     records: Arc<dyn Records>,
-    /// Held while files are looked at, on threads where that is allowed.
-    known: Arc<Mutex<Known>>,
+    /// Locked while files are read, on threads where blocking is allowed.
+    known: Arc<Mutex<FileCache>>,
 }
 
-impl FileShelf {
+impl FileStorage {
     pub(in crate::local) fn new(
         project: &ProjectId,
         root: Utf8PathBuf,
         records: Arc<dyn Records>,
-    ) -> FileShelf {
-        FileShelf { project: project.clone(), folder: Folder { root }, records, known: Arc::default() }
+    ) -> FileStorage {
+        FileStorage { project: project.clone(), folder: IssueFolder { root }, records, known: Arc::default() }
     }
 
-    pub(in crate::local) async fn warnings(&self) -> Result<Vec<Warning>, TrackerError> {
+    pub(in crate::local) async fn warnings(&self) -> Result<Vec<FileWarning>, TrackerError> {
         let folder = self.folder.clone();
         self.look(move |known| known.warnings(&folder)).await
     }
 
-    /// Looks at the files as they are now.
+    /// Reads the files as they are now.
     pub(super) async fn look<T: Send + 'static>(
         &self,
-        look: impl FnOnce(&Known) -> T + Send + 'static,
+        look: impl FnOnce(&FileCache) -> T + Send + 'static,
     ) -> Result<T, TrackerError> {
         let (known, project, folder) = (Arc::clone(&self.known), self.project.clone(), self.folder.clone());
         blocking(move || {
-            // What a panic left is refreshed like anything else.
+            // After a panic it is refreshed like at any other time.
             let mut known = known.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             known.refresh(&project, &folder)?;
             Ok(look(&known))
@@ -60,11 +60,11 @@ impl FileShelf {
         .await
     }
 
-    /// Changes the text of an issue's file. `None` from `change` means that there is no clean way.
+    /// Edits the text of an issue's file. `None` from `change` means that it cannot be edited cleanly.
     async fn rewrite(
         &self,
         number: u64,
-        change: impl Fn(&Document, &str) -> Option<String> + Send + 'static,
+        change: impl Fn(&IssueDocument, &str) -> Option<String> + Send + 'static,
     ) -> Result<(), TrackerError> {
         let name = self.look(move |known| known.get(number).map(|(name, _)| name.to_owned())).await?;
         let Some(name) = name else { return Err(TrackerError::not_found(format!("issue #{number}"))) };
@@ -87,7 +87,7 @@ impl FileShelf {
 }
 
 #[async_trait]
-impl Shelf for FileShelf {
+impl IssueStorage for FileStorage {
     async fn get(&self, number: u64) -> Result<Option<Issue>, TrackerError> {
         let path = self.folder.path();
         self.look(move |known| match known.get(number) {
@@ -102,7 +102,7 @@ impl Shelf for FileShelf {
         self.look(|known| known.issues().filter(|issue| !issue.closed).cloned().collect()).await
     }
 
-    async fn closed(&self, wanted: &Wanted, limit: usize) -> Result<Vec<Issue>, TrackerError> {
+    async fn closed(&self, wanted: &IssueMatcher, limit: usize) -> Result<Vec<Issue>, TrackerError> {
         let wanted = wanted.clone();
         self.look(move |known| {
             let mut found: Vec<&Issue> =
@@ -159,8 +159,8 @@ impl Shelf for FileShelf {
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError> {
         let last = self.records.get("issues", &self.counter_key()).await.map_err(failed)?;
         let last: u64 = last.and_then(|last| serde_json::from_str(&last).ok()).unwrap_or(0);
-        let number = self.look(Known::last_number).await?.max(last) + 1;
-        // A number that is lost between this and the file is only skipped.
+        let number = self.look(FileCache::last_number).await?.max(last) + 1;
+        // If the file is not written after this, the number is only skipped.
         let counted = Change::put("issues", self.counter_key(), number.to_string());
         self.records.change(vec![counted]).await.map_err(failed)?;
         let folder = self.folder.clone();
@@ -172,20 +172,20 @@ impl Shelf for FileShelf {
         .await
     }
 
-    /// Who waits for it is found by looking at the files, so nothing has to be done about them.
+    /// Blocked issues are found by reading the files, so `waiting` is not needed.
     async fn save(&self, was: &Issue, is: &Issue, _: &[Issue]) -> Result<(), TrackerError> {
         let (project, was, is) = (self.project.clone(), was.clone(), is.clone());
         self.rewrite(was.number, move |document, text| document.edited(&project, text, &was, &is)).await
     }
 
-    async fn comments(&self, number: u64) -> Result<Vec<Comment>, TrackerError> {
+    async fn comments(&self, number: u64) -> Result<Vec<IssueComment>, TrackerError> {
         let name = self.look(move |known| known.get(number).map(|(name, _)| name.to_owned())).await?;
         let Some(name) = name else { return Ok(vec![]) };
         let (project, folder) = (self.project.clone(), self.folder.clone());
         blocking(move || Ok(read(&project, &folder, number, &name)?.2.comments)).await
     }
 
-    async fn comment(&self, issue: &Issue, comment: Comment) -> Result<(), TrackerError> {
+    async fn comment(&self, issue: &Issue, comment: IssueComment) -> Result<(), TrackerError> {
         let project = self.project.clone();
         self.rewrite(issue.number, move |document, text| document.commented(&project, text, &comment)).await
     }
@@ -200,13 +200,13 @@ impl From<FolderError> for TrackerError {
     }
 }
 
-/// Reads a file, changes it and writes it. The inner error is worth another try.
+/// Reads a file, edits it and writes it. The inner error may be retried.
 fn rewrite_once(
     project: &ProjectId,
-    folder: &Folder,
+    folder: &IssueFolder,
     number: u64,
     name: &str,
-    change: &impl Fn(&Document, &str) -> Option<String>,
+    change: &impl Fn(&IssueDocument, &str) -> Option<String>,
 ) -> Result<Result<(), FolderError>, TrackerError> {
     let (stamp, text, document) = read(project, folder, number, name)?;
     let path = folder.path().join(name);
@@ -230,28 +230,28 @@ fn rewrite_once(
 
 fn read(
     project: &ProjectId,
-    folder: &Folder,
+    folder: &IssueFolder,
     number: u64,
     name: &str,
-) -> Result<(Stamp, String, Document), TrackerError> {
+) -> Result<(FileStamp, String, IssueDocument), TrackerError> {
     let path = folder.path().join(name);
     let gone = || TrackerError::not_found(format!("issue #{number}"));
     let handle = folder.open()?.ok_or_else(gone)?;
     match folder.read(&handle, name, None)?.ok_or_else(gone)? {
-        Found::Text(stamp, text) => match Document::read(project, number, stamp.at(), &text) {
+        ReadResult::Text(stamp, text) => match IssueDocument::read(project, number, stamp.at(), &text) {
             Ok(document) => Ok((stamp, text, document)),
             Err(mistake) => Err(unreadable(&path, &mistake)),
         },
-        Found::Odd(_, line, what) => Err(unreadable(&path, &Mistake { line, what })),
-        Found::Same => Err(gone()),
+        ReadResult::Odd(_, line, what) => Err(unreadable(&path, &FileMistake { line, what })),
+        ReadResult::Same => Err(gone()),
     }
 }
 
-fn unreadable(path: &Utf8PathBuf, Mistake { line, what }: &Mistake) -> TrackerError {
+fn unreadable(path: &Utf8PathBuf, FileMistake { line, what }: &FileMistake) -> TrackerError {
     TrackerError::refused(format!("`{path}`, line {line}: {what}"))
 }
 
-/// The part of a file's name that says what it is about.
+/// Returns the descriptive part of a file name.
 fn slug(title: &str) -> String {
     let mut slug = String::new();
     for word in title.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()) {

@@ -1,4 +1,4 @@
-//! The way of drafts into a tracker, whichever it is.
+//! Imports drafts into any tracker.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use ao_core::pull::Author;
 use ao_core::{ProjectId, TaskId};
 use ao_ports::{TaskEdit, Tracker, TrackerError};
 
-use super::Draft;
+use super::IssueDraft;
 
-/// What became of a draft.
+/// The result for one draft.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Brought {
-    /// Absent if it would be made.
+pub struct ImportResult {
+    /// Absent in a dry run if the task does not exist yet.
     pub task: Option<TaskId>,
     pub title: String,
     pub outcome: Outcome,
@@ -20,22 +20,22 @@ pub struct Brought {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     Made,
-    /// An earlier import has made it. What it is now is left as it is.
+    /// An earlier import has created it. It is left as it is now.
     Known,
     WouldBeMade,
 }
 
-/// Makes an issue of every draft that none was made of before, in their order; with `dry_run`, only says so.
+/// Creates an issue for every draft that has none yet, in order; with `dry_run`, only reports it.
 ///
-/// What was made before an error stays: a second call makes the rest.
+/// Issues created before an error stay: a second call creates the rest.
 pub async fn bring_in(
     tracker: &dyn Tracker,
     project: &ProjectId,
     by: &Author,
-    drafts: &[Draft],
+    drafts: &[IssueDraft],
     dry_run: bool,
-) -> Result<Vec<Brought>, TrackerError> {
-    let mut brought: Vec<Brought> = Vec::with_capacity(drafts.len());
+) -> Result<Vec<ImportResult>, TrackerError> {
+    let mut brought: Vec<ImportResult> = Vec::with_capacity(drafts.len());
     for draft in drafts {
         let known = tracker.find(project, &draft.key).await?;
         let first = draft.blocked_by.iter().filter_map(|n| brought.get(*n));
@@ -55,7 +55,7 @@ pub async fn bring_in(
                 (Some(tracker.create(&draft.task(project, by, first)).await?), Outcome::Made)
             }
         };
-        brought.push(Brought { task, title: draft.title.clone(), outcome });
+        brought.push(ImportResult { task, title: draft.title.clone(), outcome });
     }
     Ok(brought)
 }

@@ -1,4 +1,4 @@
-//! What both ways of keeping issues can do. What an issue may look like, and who waits for whom, is decided above.
+//! The interface of both ways to store issues. Validation happens above it.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use ao_core::Timestamp;
 use ao_ports::{TaskFilter, TrackerError};
 use async_trait::async_trait;
 
-use super::issue::{Comment, Issue};
+use super::issue::{Issue, IssueComment};
 
-/// Where the issues of one project are. Whoever changes something holds the tracker's turn.
+/// The storage of one project's issues. A caller that changes something holds the tracker's turn.
 #[async_trait]
-pub(super) trait Shelf: Send + Sync {
+pub(super) trait IssueStorage: Send + Sync {
     async fn get(&self, number: u64) -> Result<Option<Issue>, TrackerError>;
 
-    /// All that are open, in no order.
+    /// Returns all open issues, in no order.
     async fn open(&self) -> Result<Vec<Issue>, TrackerError>;
 
-    /// Those closed ones that are wanted, at most `limit`, those that changed last, in no order.
-    async fn closed(&self, wanted: &Wanted, limit: usize) -> Result<Vec<Issue>, TrackerError>;
+    /// Returns at most `limit` matching closed issues, those that changed last, in no order.
+    async fn closed(&self, wanted: &IssueMatcher, limit: usize) -> Result<Vec<Issue>, TrackerError>;
 
-    /// Those that changed at that time or later, or for whom somebody did whom they wait for; oldest change first. With
-    /// where to go on, if there are more than `limit`.
+    /// Returns the issues that changed at that time or later, or that wait for one that did; oldest change first. Also
+    /// returns the next page, if there are more than `limit`.
     async fn changed(
         &self,
         since: Timestamp,
@@ -28,37 +28,37 @@ pub(super) trait Shelf: Send + Sync {
         limit: usize,
     ) -> Result<(Vec<Issue>, Option<String>), TrackerError>;
 
-    /// Which of these are not closed yet.
+    /// Returns those that are not closed yet.
     async fn still_open(&self, numbers: &BTreeSet<u64>) -> Result<BTreeSet<u64>, TrackerError>;
 
     async fn find(&self, key: &str) -> Result<Option<u64>, TrackerError>;
 
-    /// The keys that issues were made with, each with the number of its issue, in no order.
+    /// Returns the keys that issues were created with, each with the number of its issue, in no order.
     async fn keys(&self) -> Result<Vec<(String, u64)>, TrackerError>;
 
-    /// Makes one. The number that it has already is not looked at; the one that it gets is returned.
+    /// Creates an issue. Its `number` is ignored; the assigned number is returned.
     async fn add(&self, issue: Issue) -> Result<u64, TrackerError>;
 
-    /// Makes of an issue what it is to be. `waiting` are open ones that this is news for.
+    /// Replaces an issue. `waiting` are the open issues that it affects.
     async fn save(&self, was: &Issue, is: &Issue, waiting: &[Issue]) -> Result<(), TrackerError>;
 
-    /// Oldest first.
-    async fn comments(&self, number: u64) -> Result<Vec<Comment>, TrackerError>;
+    /// Returns the comments, oldest first.
+    async fn comments(&self, number: u64) -> Result<Vec<IssueComment>, TrackerError>;
 
-    async fn comment(&self, issue: &Issue, comment: Comment) -> Result<(), TrackerError>;
+    async fn comment(&self, issue: &Issue, comment: IssueComment) -> Result<(), TrackerError>;
 }
 
-/// A filter, ready to be held against many issues.
+/// A filter, prepared to match many issues.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
+pub(super) struct IssueMatcher {
     labels: BTreeSet<String>,
     assignee: Option<String>,
     words: Vec<String>,
 }
 
-impl Wanted {
-    pub(super) fn new(filter: &TaskFilter) -> Wanted {
-        Wanted {
+impl IssueMatcher {
+    pub(super) fn new(filter: &TaskFilter) -> IssueMatcher {
+        IssueMatcher {
             labels: filter.labels.clone(),
             assignee: filter.assignee.clone(),
             words: filter

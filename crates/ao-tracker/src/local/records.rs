@@ -21,29 +21,29 @@ use async_trait::async_trait;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::issue::{Comment, Issue};
-use super::shelf::{Shelf, Wanted};
+use super::issue::{Issue, IssueComment};
+use super::storage::{IssueMatcher, IssueStorage};
 
 const SHELF: &str = "issues";
 
-/// How many documents are asked for at a time.
+/// Documents per query.
 const BATCH: usize = 500;
 
-pub(super) struct StoreShelf {
-    /// With the project's name in it, and the slash behind it.
+pub(super) struct RecordStorage {
+    /// The project's name with the slash behind it.
     prefix: String,
     records: Arc<dyn Records>,
     clock: Arc<dyn Clock>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Counter {
+struct IssueCounter {
     last: u64,
-    /// Changes are in order even if the clock runs backwards: who asks for what changed since must not miss any.
+    /// Changes are ordered even if the clock runs backwards: a query for changes since a time must not miss any.
     changed: i64,
 }
 
-/// An issue as it is kept.
+/// An issue as it is stored.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct IssueDoc {
     number: u64,
@@ -58,7 +58,7 @@ struct IssueDoc {
     key: Option<String>,
     created: Timestamp,
     updated: Timestamp,
-    /// Where it stands in the order of changes: as `updated`, or later, when one that it waits for was closed.
+    /// Its position in the order of changes: `updated`, or later, when one that it waits for was closed.
     touched: Timestamp,
 }
 
@@ -70,13 +70,17 @@ struct CommentDoc {
     at: Timestamp,
 }
 
-impl StoreShelf {
-    pub(super) fn new(project: &ProjectId, records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> StoreShelf {
-        StoreShelf { prefix: format!("{}/", escaped(project.as_str())), records, clock }
+impl RecordStorage {
+    pub(super) fn new(
+        project: &ProjectId,
+        records: Arc<dyn Records>,
+        clock: Arc<dyn Clock>,
+    ) -> RecordStorage {
+        RecordStorage { prefix: format!("{}/", escaped(project.as_str())), records, clock }
     }
 
     async fn doc(&self, number: u64) -> Result<Option<IssueDoc>, TrackerError> {
-        // It may move from one place to the other between two looks.
+        // It may move from one key to the other between two reads.
         for closed in [false, true, false] {
             if let Some(doc) = self.read(&self.issue_key(number, closed)).await? {
                 return Ok(Some(doc));
@@ -92,7 +96,7 @@ impl StoreShelf {
         }
     }
 
-    /// All documents whose keys begin so, each with the rest of its key.
+    /// Returns all documents whose keys have this prefix, each with the rest of its key.
     async fn all<T: DeserializeOwned>(&self, under: &str) -> Result<Vec<(String, T)>, TrackerError> {
         let prefix = format!("{}{under}", self.prefix);
         let (mut found, mut after) = (Vec::new(), None::<String>);
@@ -109,13 +113,13 @@ impl StoreShelf {
         }
     }
 
-    async fn counter(&self) -> Result<(Counter, Timestamp), TrackerError> {
-        let counter: Counter = self.read(&self.key("counter")).await?.unwrap_or_default();
+    async fn counter(&self) -> Result<(IssueCounter, Timestamp), TrackerError> {
+        let counter: IssueCounter = self.read(&self.key("counter")).await?.unwrap_or_default();
         let now = self.clock.now().max(Timestamp(counter.changed));
         Ok((counter, now))
     }
 
-    /// Puts a document in the place of another, with its entry in the order of changes.
+    /// Replaces a document, together with its entry in the order of changes.
     fn put(&self, changes: &mut Vec<Change>, was: Option<&IssueDoc>, is: &IssueDoc) {
         if let Some(was) = was {
             changes.push(Change::remove(SHELF, self.changed_key(was)));
@@ -145,7 +149,7 @@ impl StoreShelf {
 }
 
 #[async_trait]
-impl Shelf for StoreShelf {
+impl IssueStorage for RecordStorage {
     async fn get(&self, number: u64) -> Result<Option<Issue>, TrackerError> {
         Ok(self.doc(number).await?.map(Issue::from))
     }
@@ -155,12 +159,12 @@ impl Shelf for StoreShelf {
         Ok(docs.into_iter().map(|(_, doc)| doc.into()).collect())
     }
 
-    async fn closed(&self, wanted: &Wanted, limit: usize) -> Result<Vec<Issue>, TrackerError> {
+    async fn closed(&self, wanted: &IssueMatcher, limit: usize) -> Result<Vec<Issue>, TrackerError> {
         let mut found = Vec::new();
         if limit == 0 {
             return Ok(found);
         }
-        // The order of changes is small; of the issues only those are read that it takes to have enough.
+        // The order of changes is small; only as many issues are read as needed.
         for (place, closed) in self.all::<bool>("changed/").await?.into_iter().rev() {
             let Some(number) = number_of(&place).filter(|_| closed) else { continue };
             let doc: Option<IssueDoc> = self.read(&self.issue_key(number, true)).await?;
@@ -216,7 +220,7 @@ impl Shelf for StoreShelf {
         let (counter, now) = self.counter().await?;
         let number = counter.last + 1;
         let doc = IssueDoc { touched: now, ..IssueDoc::from(Issue { number, updated: now, ..issue }) };
-        let mut changes = vec![put(self.key("counter"), &Counter { last: number, changed: now.0 })];
+        let mut changes = vec![put(self.key("counter"), &IssueCounter { last: number, changed: now.0 })];
         self.put(&mut changes, None, &doc);
         if let Some(key) = &doc.key {
             changes.push(put(self.key(&format!("key/{key}")), &number));
@@ -230,7 +234,7 @@ impl Shelf for StoreShelf {
         let Some(old) = self.doc(was.number).await? else {
             return Err(TrackerError::not_found(format!("issue #{}", was.number)));
         };
-        let mut changes = vec![put(self.key("counter"), &Counter { changed: now.0, ..counter })];
+        let mut changes = vec![put(self.key("counter"), &IssueCounter { changed: now.0, ..counter })];
         let new = IssueDoc { touched: now, ..IssueDoc::from(Issue { updated: now, ..is.clone() }) };
         self.put(&mut changes, Some(&old), &new);
         for issue in waiting {
@@ -241,15 +245,15 @@ impl Shelf for StoreShelf {
         self.change(changes).await
     }
 
-    async fn comments(&self, number: u64) -> Result<Vec<Comment>, TrackerError> {
+    async fn comments(&self, number: u64) -> Result<Vec<IssueComment>, TrackerError> {
         let docs = self.all::<CommentDoc>(&format!("comment/{number:010}/")).await?;
         Ok(docs
             .into_iter()
-            .map(|(_, CommentDoc { key, author, body, at })| Comment { key, author, body, at })
+            .map(|(_, CommentDoc { key, author, body, at })| IssueComment { key, author, body, at })
             .collect())
     }
 
-    async fn comment(&self, issue: &Issue, comment: Comment) -> Result<(), TrackerError> {
+    async fn comment(&self, issue: &Issue, comment: IssueComment) -> Result<(), TrackerError> {
         let (counter, now) = self.counter().await?;
         let Some(old) = self.doc(issue.number).await? else {
             return Err(TrackerError::not_found(format!("issue #{}", issue.number)));
@@ -257,10 +261,10 @@ impl Shelf for StoreShelf {
         let under = format!("comment/{:010}/", issue.number);
         let last = self.all::<CommentDoc>(&under).await?.last().map_or(Some(0), |(n, _)| n.parse().ok());
         let next = last.map_or(u64::MAX, |last: u64| last + 1);
-        let Comment { key, author, body, .. } = comment;
+        let IssueComment { key, author, body, .. } = comment;
         let doc = CommentDoc { key, author, body, at: now };
         let mut changes = vec![
-            put(self.key("counter"), &Counter { changed: now.0, ..counter }),
+            put(self.key("counter"), &IssueCounter { changed: now.0, ..counter }),
             put(self.key(&format!("{under}{next:010}")), &doc),
         ];
         self.put(&mut changes, Some(&old), &IssueDoc { updated: now, touched: now, ..old.clone() });
@@ -312,7 +316,7 @@ impl From<Issue> for IssueDoc {
     }
 }
 
-/// A project's name as one part of a key.
+/// Escapes a project's name as one part of a key.
 pub(super) fn escaped(project: &str) -> String {
     project.replace('%', "%25").replace('/', "%2F")
 }
