@@ -1,19 +1,19 @@
-//! Where no desktop is known, or `ao` was built without the feature `desktop`.
+//! The fallback for unsupported desktops, and for builds without the feature `desktop`.
 
 use ao_core::notice::Level;
 use reqwest::Url;
 
-use crate::settings::{ChannelError, Settings};
+use crate::settings::{ChannelError, ChannelSettings};
 
 pub(super) async fn reach(_: Option<String>) -> Result<(), String> {
     Err("this build of `ao` cannot show notices on a desktop".to_owned())
 }
 
 #[derive(Debug)]
-pub(super) enum System {}
+pub(super) enum DesktopSystem {}
 
-impl System {
-    pub(super) fn new(settings: &Settings<'_>) -> Result<System, ChannelError> {
+impl DesktopSystem {
+    pub(super) fn new(settings: &ChannelSettings<'_>) -> Result<DesktopSystem, ChannelError> {
         Err(settings.not_here("this build of `ao` cannot show notices on a desktop; use another plugin"))
     }
 

@@ -1,9 +1,9 @@
-//! What a notice says, in the room that a channel has, with nothing in it that the channel would obey.
+//! Formats the text of a notice within the limits of a channel, without anything that the channel would interpret.
 
 use ao_core::incident::Subject;
 use ao_core::notice::{Level, Notice};
 
-/// The line above the text: how urgent it is, and what it is about, by the name that people use.
+/// Returns the title: the level and the subject, by the name that people use.
 pub(crate) fn title(notice: &Notice) -> String {
     let what = match (&notice.subject, &notice.about.session) {
         (Subject::Session(_), Some(name)) => name.clone(),
@@ -12,12 +12,12 @@ pub(crate) fn title(notice: &Notice) -> String {
     plain(&format!("{}: {what}", level(notice.level))).replace(['\n', '\t'], " ")
 }
 
-/// The text, without its blank ends.
+/// Returns the trimmed text.
 pub(crate) fn body(notice: &Notice) -> String {
     plain(&notice.text).trim().to_owned()
 }
 
-/// Both.
+/// Returns the title and the text.
 pub(crate) fn whole(notice: &Notice) -> String {
     format!("{}\n{}", title(notice), body(notice)).trim_end().to_owned()
 }
@@ -31,12 +31,12 @@ pub(crate) fn level(level: Level) -> &'static str {
     }
 }
 
-/// Cuts a text to `most` units of UTF-16, which is how the strictest channels count. `escape` says how a character is
-/// written if not as itself; what it writes is counted too, and never cut in two.
+/// Truncates a text to `most` UTF-16 units, as the strictest channels count. `escape` returns the replacement of a
+/// character, if any; replacements count too, and are never split.
 pub(crate) fn fit(text: &str, most: usize, mut escape: impl FnMut(char) -> Option<&'static str>) -> String {
     let units = |text: &str| text.encode_utf16().count();
     let (mut out, mut used) = (String::new(), 0);
-    // How much of it leaves room for the mark that something is missing.
+    // The length that leaves room for the ellipsis.
     let mut short = 0;
     for c in text.chars() {
         let mut room = [0; 4];
@@ -55,22 +55,22 @@ pub(crate) fn fit(text: &str, most: usize, mut escape: impl FnMut(char) -> Optio
     out
 }
 
-/// A text of at most `most` units, with lines below it that are never cut. `text` makes it in the room that is left.
+/// Builds a text of at most `most` units, with lines below it that are never truncated. `text` gets the remaining room.
 pub(crate) fn with_lines(most: usize, lines: &[String], text: impl FnOnce(usize) -> String) -> String {
     let below: String = lines.iter().map(|line| format!("\n{line}")).collect();
     match most.checked_sub(below.encode_utf16().count()) {
         Some(room) if !below.is_empty() => text(room) + &below,
-        // Links that leave no room for the words are no use.
+        // If links leave no room for the text, they are dropped.
         _ => text(most),
     }
 }
 
-/// Nothing is written otherwise than it is.
+/// Escapes nothing.
 pub(crate) fn as_it_is(_: char) -> Option<&'static str> {
     None
 }
 
-/// How Slack and the desktops want what would begin a link, a mention or a tag.
+/// Escapes what would begin a link, a mention or a tag, for Slack and desktops.
 pub(crate) fn entities(c: char) -> Option<&'static str> {
     match c {
         '&' => Some("&amp;"),
@@ -80,7 +80,7 @@ pub(crate) fn entities(c: char) -> Option<&'static str> {
     }
 }
 
-/// Without characters that are commands, or that show a text in another order than it is in.
+/// Removes control characters, and those that change the writing direction.
 fn plain(text: &str) -> String {
     let turns = |c| matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     let text = text.replace("\r\n", "\n");
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_for_a_character_is_counted_and_not_cut() {
+    fn replacements_are_counted_and_not_split() {
         assert_eq!(fit("a<b", 6, entities), "a&lt;b");
         assert_eq!(fit("a<b", 5, entities), "a…");
         assert_eq!(fit("<<<", 9, entities), "&lt;&lt;…");
